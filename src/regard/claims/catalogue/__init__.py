@@ -1,0 +1,1 @@
+"""One file a claim; each exports CLAIM. A new claim is a new file here and no edit elsewhere."""

@@ -1,0 +1,227 @@
+"""Identities and inequalities for generic symbols, decided by exact rational-function arithmetic.
+
+A `Field` holds rational functions over ℚ in named symbols. Declaring `exponentials=("z",)` adds the formal
+symbol e^z beside z, so that softmax formulas become rational: `field["z"].exp()`.
+An equality of two elements is an identity for *all* values of the symbols at which both sides are defined.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+
+from regard.verdict import Evidence
+
+__all__ = ["Field", "RationalFunction", "identity", "nonnegative"]
+
+
+class Field:
+    """Rational functions over ℚ in the given generic symbols.
+
+    >>> field = Field("n", exponentials=("beta",))
+    >>> weight = field["beta"].exp() / (2 * field["beta"].exp() + field["n"] - 2)
+    >>> 2 * weight + (field["n"] - 2) * weight / field["beta"].exp() == 1
+    True
+    """
+
+    def __init__(self, *symbols: str, exponentials: tuple[str, ...] = ()) -> None:
+        self.symbols = (*symbols, *exponentials)
+        self.exponentials = exponentials
+        self.names = (*self.symbols, *(f"e^{name}" for name in exponentials))
+        self.context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
+        self._by_name = dict(zip(self.names, self.context.gens(), strict=True))
+
+    def __getitem__(self, name: str) -> "RationalFunction":
+        return RationalFunction(self, self._by_name[name], self.context.constant(1))
+
+    def array(self, name: str, *shape: int) -> np.ndarray:
+        """The symbols name_0, name_1, … (or name_00, name_01, …) in an array of the given shape."""
+        entries = np.empty(shape, dtype=object)
+        for index in np.ndindex(*shape):
+            entries[index] = self[name + "_" + "".join(map(str, index))]
+        return entries
+
+    def constant(self, number: int | Fraction) -> "RationalFunction":
+        """The number as an element of the field."""
+        ratio = Fraction(number)
+        polynomial = self.context.constant(fmpq(ratio.numerator, ratio.denominator))
+        return RationalFunction(self, polynomial, self.context.constant(1))
+
+
+class RationalFunction:
+    """A quotient of polynomials in a field's symbols; equality is exact."""
+
+    __slots__ = ("denominator", "field", "numerator")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, field: Field, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> None:
+        if denominator.is_zero():
+            raise ZeroDivisionError("a rational function with denominator zero")
+        self.field, self.numerator, self.denominator = field, numerator, denominator
+
+    def _lift(self, other: Any) -> "RationalFunction | None":
+        if isinstance(other, RationalFunction):
+            assert other.field is self.field, "symbols of two fields do not mix"
+            return other
+        if isinstance(other, int | Fraction | np.integer):
+            return self.field.constant(Fraction(int(other)) if isinstance(other, np.integer) else Fraction(other))
+        if isinstance(other, float) and other.is_integer():
+            return self.field.constant(int(other))
+        return None
+
+    def _reduced(self, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> "RationalFunction":
+        common = numerator.gcd(denominator)
+        return RationalFunction(self.field, numerator / common, denominator / common)
+
+    def __add__(self, other: Any) -> Self | Any:
+        if (right := self._lift(other)) is None:
+            return NotImplemented
+        top = self.numerator * right.denominator + right.numerator * self.denominator
+        return self._reduced(top, self.denominator * right.denominator)
+
+    def __mul__(self, other: Any) -> Self | Any:
+        if (right := self._lift(other)) is None:
+            return NotImplemented
+        return self._reduced(self.numerator * right.numerator, self.denominator * right.denominator)
+
+    def __truediv__(self, other: Any) -> Self | Any:
+        if (right := self._lift(other)) is None:
+            return NotImplemented
+        return self._reduced(self.numerator * right.denominator, self.denominator * right.numerator)
+
+    def __rtruediv__(self, other: Any) -> Self | Any:
+        left = self._lift(other)
+        return NotImplemented if left is None else left / self
+
+    def __pow__(self, power: int) -> "RationalFunction":
+        if power < 0:
+            return (1 / self) ** -power
+        return RationalFunction(self.field, self.numerator**power, self.denominator**power)
+
+    def __neg__(self) -> "RationalFunction":
+        return self * -1
+
+    def __sub__(self, other: Any) -> Self | Any:
+        return self + (-1) * other
+
+    def __rsub__(self, other: Any) -> Self | Any:
+        return -self + other
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        right = self._lift(other)
+        return right is not None and (self.numerator * right.denominator == right.numerator * self.denominator)
+
+    def exp(self) -> "RationalFunction":
+        """e^self, for whole-number combinations of the field's exponential symbols.
+
+        >>> field = Field(exponentials=("x", "y"))
+        >>> (field["x"] - 2 * field["y"]).exp() * field["y"].exp() ** 2 == field["x"].exp()
+        True
+        """
+        result, rest = self.field.constant(1), self
+        for name in self.field.exponentials:
+            times = (self.numerator / self.denominator).derivative(name)
+            if not times.is_constant():
+                raise ValueError(f"e^({self}) is not a product of the field's exponentials {self.field.exponentials}")
+            coefficient = Fraction(str(times))
+            if coefficient.denominator != 1:
+                raise ValueError(f"e^({self}) has a fractional exponent; declare a finer exponential symbol")
+            result = result * self.field[f"e^{name}"] ** int(coefficient)
+            rest = rest - coefficient * self.field[name]
+        if rest != 0:
+            raise ValueError(f"e^({self}) is not a product of the field's exponentials {self.field.exponentials}")
+        return result
+
+    def derivative(self, name: str) -> "RationalFunction":
+        """∂/∂name, where e^name counts as a function of name."""
+        top, bottom = self.numerator, self.denominator
+        d_top, d_bottom = top.derivative(name), bottom.derivative(name)
+        if name in self.field.exponentials:
+            factor = self.field._by_name[f"e^{name}"]
+            d_top += top.derivative(f"e^{name}") * factor
+            d_bottom += bottom.derivative(f"e^{name}") * factor
+        return self._reduced(d_top * bottom - top * d_bottom, bottom * bottom)
+
+    def substitute(self, **values: Any) -> "RationalFunction":
+        """The function with some of its symbols (written e_z for e^z) replaced by other elements."""
+        by_name = {name.replace("e_", "e^", 1) if name.startswith("e_") else name: v for name, v in values.items()}
+        inputs = [by_name.get(name, self.field[name]) for name in self.field.names]
+        return _evaluate(self.numerator, inputs) / _evaluate(self.denominator, inputs)
+
+    def at(self, values: Mapping[str, Fraction]) -> Fraction:
+        """The exact value at a point that names every symbol."""
+        inputs = [values[name] for name in self.field.names]
+        return Fraction(_evaluate(self.numerator, inputs)) / Fraction(_evaluate(self.denominator, inputs))
+
+    def __repr__(self) -> str:
+        return str(self.numerator) if self.denominator.is_one() else f"({self.numerator})/({self.denominator})"
+
+
+def _evaluate(polynomial: fmpq_mpoly, inputs: list[Any]) -> Any:
+    total: Any = 0
+    for exponents, coefficient in polynomial.to_dict().items():
+        term: Any = Fraction(int(coefficient.p), int(coefficient.q))
+        for base, power in zip(inputs, exponents, strict=True):
+            if power:
+                term = base ** int(power) * term
+        total = total + term
+    return total
+
+
+def _point(field: Field, rng: np.random.Generator) -> dict[str, Fraction]:
+    """A small positive rational point (every symbol gets its own value, e^z too: they are independent)."""
+    return {name: Fraction(int(rng.integers(1, 8)), int(rng.integers(1, 4))) for name in field.names}
+
+
+def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> Evidence:
+    """Whether left = right for all values of the symbols, with a rational counterexample if not."""
+    differences = np.ravel(np.asarray(left, dtype=object) - np.asarray(right, dtype=object))
+    for difference in differences:
+        if not isinstance(difference, RationalFunction):
+            if difference == 0:
+                continue
+            return Evidence(route="algebra", status="refuted", detail=f"{what}: the sides differ by {difference}",
+                            counterexample=f"the sides differ by {difference} everywhere")
+        if difference == 0:
+            continue
+        point, gap = _where(difference, lambda value: value != 0, rng)
+        return Evidence(route="algebra", status="refuted", detail=f"{what}: not an identity", value=float(gap),
+                        counterexample=f"at {point} the sides differ by {float(gap):.6g}")
+    return Evidence(route="algebra", status="proved", detail=f"{what}: an identity for all values of the symbols")
+
+
+def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
+    """Whether expression ≥ 0 for all nonnegative symbols, certified by coefficients that are all ≥ 0.
+
+    Substitute x = lower + slack first where a symbol has another lower end. An expression whose coefficients have both signs is
+    refuted if a negative value turns up, and undecided otherwise.
+    """
+    signs = [{coefficient >= 0 for coefficient in polynomial.coeffs()} or {True}
+             for polynomial in (expression.numerator, expression.denominator)]
+    if all(len(sign) == 1 for sign in signs) and signs[0] == signs[1]:
+        return Evidence(route="algebra", status="proved", detail=f"{what}: every coefficient is nonnegative")
+    try:
+        point, value = _where(expression, lambda found: found < 0, rng)
+    except LookupError:
+        return Evidence(route="algebra", status="undecided", detail=f"{what}: no sign certificate found")
+    return Evidence(route="algebra", status="refuted", detail=f"{what}: takes a negative value", value=float(value),
+                    counterexample=f"at {point} it is {float(value):.6g}")
+
+
+def _where(expression: RationalFunction, accept: Any, rng: np.random.Generator) -> tuple[str, Fraction]:
+    for _ in range(1000):
+        point = _point(expression.field, rng)
+        try:
+            value = expression.at(point)
+        except ZeroDivisionError:
+            continue
+        if accept(value):
+            used = {n for n, degree in zip(expression.field.names, expression.numerator.degrees(), strict=True) if degree}
+            used |= {n for n, degree in zip(expression.field.names, expression.denominator.degrees(), strict=True) if degree}
+            return ", ".join(f"{name} = {point[name]}" for name in expression.field.names if name in used), value
+    raise LookupError("no such point among 1000")

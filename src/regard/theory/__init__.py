@@ -1,0 +1,1 @@
+"""Closed forms: pure functions, the formula first in the docstring."""

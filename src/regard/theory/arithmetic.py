@@ -1,0 +1,41 @@
+"""One formula, any arithmetic: the same closed form takes floats, arrays, certified balls and generic symbols."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["erf", "exp", "log", "normal_cdf", "sqrt"]
+
+
+def exp(x: Any) -> Any:
+    """The exponential in x's own arithmetic.
+
+    >>> float(exp(0.0))
+    1.0
+    """
+    return x.exp() if hasattr(x, "exp") else np.exp(x)
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm in x's own arithmetic."""
+    return x.log() if hasattr(x, "log") else np.log(x)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root in x's own arithmetic."""
+    return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
+
+
+def erf(x: Any) -> Any:
+    """The error function in x's own arithmetic."""
+    return x.erf() if hasattr(x, "erf") else np.vectorize(math.erf, otypes=[float])(x)[()]
+
+
+def normal_cdf(x: Any) -> Any:
+    """Φ(x) = (1 + erf(x/√2))/2, the standard normal's share below x.
+
+    >>> float(normal_cdf(0.0))
+    0.5
+    """
+    return (1 + erf(x / sqrt(x * 0 + 2))) / 2

@@ -1,0 +1,122 @@
+"""The one currency: a statement goes in, a verdict with its evidence comes out."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+__all__ = ["STATUSES", "ClaimVerdict", "Evidence", "Place", "Status", "StepVerdict", "Verdict", "combine", "count"]
+
+Status = Literal["proved", "holds", "refuted", "undecided"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a statement stands in a file; lines and columns count from one."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What one route found out about a statement; independent routes are weighed by `combine`."""
+
+    route: str
+    status: Status
+    detail: str
+    value: float | None = None
+    bound: float | None = None
+    counterexample: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A statement and what Regard decided about it."""
+
+    id: str
+    statement: str
+    status: Status
+    outcome: str | None = None
+    method: str | None = None
+    reason: str | None = None
+    domain: str | None = None
+    assumes: tuple[str, ...] | None = None
+    value: float | None = None
+    bound: float | None = None
+    probability: float | None = None
+    seed: int | None = None
+    reproduce: str | None = None
+    counterexample: str | None = None
+    where: Place | None = None
+
+    def __post_init__(self) -> None:
+        assert self.status in STATUSES, self.status
+
+    @property
+    def is_as_it_should_be(self) -> bool:
+        """True unless the statement was refuted."""
+        return self.status != "refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON-ready values, every field present, null where it does not apply."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        row["where"] = None if self.where is None else {f.name: getattr(self.where, f.name) for f in fields(Place)}
+        row["assumes"] = None if self.assumes is None else list(self.assumes)
+        return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimVerdict(Verdict):
+    """The verdict on a claim of the catalogue, beside the one that the catalogue expects."""
+
+    expected: Status
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def is_as_it_should_be(self) -> bool:
+        """True if the catalogue expects this very verdict."""
+        return self.status == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict's fields, with each route of evidence as a mapping."""
+        row = super().to_dict()
+        row["evidence"] = [{f.name: getattr(item, f.name) for f in fields(Evidence)} for item in self.evidence]
+        return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepVerdict(Verdict):
+    """The verdict on one step of a written derivation."""
+
+    kind: Literal["step", "design", "definition", "given", "supposition", "choice"]
+    source: str
+    question: str | None = None
+
+
+def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
+    """The status that several routes support together, and the reason for it.
+
+    A counterexample settles the matter. Routes that contradict each other settle nothing.
+    `proved` needs one route that proves and none that objects; a route that could not tell is outvoted.
+    """
+    routes = tuple(evidence)
+    found = {status: [item for item in routes if item.status == status] for status in STATUSES}
+    if found["refuted"] and found["proved"]:
+        clash = f"{found['proved'][0].route} proves it, {found['refuted'][0].route} refutes it"
+        return "undecided", f"the routes contradict each other: {clash}"
+    for status in ("refuted", "proved", "holds", "undecided"):
+        if found[status]:
+            return status, "; ".join(item.detail for item in found[status])
+    return "undecided", "no route gave any evidence"
+
+
+def count(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
+    """How many verdicts there are of each status, all four always named."""
+    tally = Counter(verdict.status for verdict in verdicts)
+    return {status: tally[status] for status in STATUSES}
