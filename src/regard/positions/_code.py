@@ -1,0 +1,75 @@
+"""What every position code is: three things it may do, each nothing unless it says otherwise."""
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+from jaxtyping import Float, Real
+
+from regard.axes import Array
+from regard.errors import InputError
+
+
+class PositionCode:
+    """A way to tell a layer where its tokens stand; this one tells nothing.
+
+    A code overrides what it does: `add` acts on embeddings, `rotate` on queries and on keys, `bias` on logits.
+    Positions are one row for all, or a row for each: an axis for every leading axis of what they place.
+    """
+
+    def add(
+        self,
+        embeddings: Float[Array, "*batch position width"],
+        positions: Real[Array, "*#batch position"],  # noqa: ARG002
+    ) -> Float[Array, "*batch position width"]:
+        """The embeddings with their positions written into them."""
+        return embeddings
+
+    def rotate(
+        self,
+        heads: Float[Array, "*batch position width"],
+        positions: Real[Array, "*#batch position"],  # noqa: ARG002
+    ) -> Float[Array, "*batch position width"]:
+        """The queries, or the keys, of some heads turned according to their positions."""
+        return heads
+
+    def bias(
+        self,
+        query_positions: Real[Array, "*batch query"],  # noqa: ARG002
+        key_positions: Real[Array, "*batch key"],  # noqa: ARG002
+    ) -> Float[Array, "*batch head query key"] | None:
+        """What is added to the logits; None where nothing is."""
+        return None
+
+
+def positions_like(positions: Array, placed: Array) -> Array:
+    """Positions as an array of the same kind, and on the same device, as what they place."""
+    xp = array_namespace(placed)
+    # By name, because numpy's isdtype rejects the types of ml_dtypes.
+    if "float" not in str(placed.dtype):
+        raise InputError(f"The array to place has dtype {placed.dtype}, which cannot hold a code. Give real floats.")
+    shape, wanted = tuple(positions.shape), tuple(placed.shape[:-1])
+    fits = len(shape) in (1, len(wanted)) and all(
+        have in (1, want) for have, want in zip(shape[:-1][::-1], wanted[:-1][::-1], strict=False)
+    )
+    if not fits or shape[-1] != wanted[-1]:
+        raise InputError(
+            f"Positions have shape {shape}, but they place an array of shape {tuple(placed.shape)}. "
+            f"Give {wanted[-1:]} to place all alike, or every axis of {wanted}, of length 1 where they do not vary."
+        )
+    if is_numpy_array(positions):
+        # A copy, because torch refuses numpy arrays with negative strides and warns about read-only ones.
+        positions = np.array(positions)
+    return xp.asarray(positions, device=device(placed))
+
+
+def even_width(what: str, width: int) -> int:
+    """The width, which must be made of pairs."""
+    if width < 2 or width % 2:
+        raise InputError(f"{what} is {width}, which does not divide into pairs. Use an even number, 2 or more.")
+    return width
+
+
+def distances(
+    query_positions: Real[Array, "*batch query"], key_positions: Real[Array, "*batch key"]
+) -> Real[Array, "*batch query key"]:
+    """How far each key stands after each query; negative before it."""
+    return key_positions[..., None, :] - query_positions[..., :, None]

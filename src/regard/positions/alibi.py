@@ -1,0 +1,64 @@
+"""ALiBi: each head likes near keys, at its own slope."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from jaxtyping import Float, Real
+
+from regard.axes import Array
+from regard.errors import InputError
+from regard.positions._code import PositionCode, distances
+
+__all__ = ["CODE", "Alibi", "alibi_slopes"]
+
+
+def alibi_slopes(num_heads: int) -> Float[np.ndarray, " head"]:
+    """Slope of each head, a geometric sequence that ends at 2⁻⁸ when the number of heads is a power of two.
+
+        m_h = 2^{−8h/H},   h = 1 … H
+
+    Other numbers take the slopes of the power of two P below, then every other slope of 2P.
+
+    >>> alibi_slopes(2)
+    array([0.0625    , 0.00390625])
+    """
+    if num_heads < 1:
+        raise InputError(f"{num_heads} heads have no slopes. Give one head or more.")
+    power = 1 << (num_heads.bit_length() - 1)
+    return np.concatenate([_geometric(power), _geometric(2 * power)[::2][: num_heads - power]])
+
+
+def _geometric(num_heads: int) -> Float[np.ndarray, " head"]:
+    """2^{−8h/H} for h = 1 … H."""
+    return 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alibi(PositionCode):
+    """Logits fall with distance, linearly, at a slope of each head's own.
+
+        b_h(t, u) = −m_h |t − u|
+
+    The paper has only keys before the query; here those after it are as far as those before.
+
+    >>> Alibi(num_heads=8).bias(np.array([2]), np.arange(3))[0]
+    array([[-1. , -0.5, -0. ]])
+    """
+
+    num_heads: int
+
+    def __post_init__(self) -> None:
+        alibi_slopes(self.num_heads)
+
+    def bias(
+        self, query_positions: Real[Array, "*batch query"], key_positions: Real[Array, "*batch key"]
+    ) -> Float[Array, "*batch head query key"]:
+        """Minus the distance times the slope of the head."""
+        xp = array_namespace(query_positions, key_positions)
+        slopes = xp.asarray(alibi_slopes(self.num_heads), device=device(query_positions))
+        gaps = xp.abs(xp.astype(distances(query_positions, key_positions), xp.float64))
+        return -slopes[:, None, None] * gaps[..., None, :, :]
+
+
+CODE = Alibi

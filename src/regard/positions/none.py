@@ -1,0 +1,20 @@
+"""No position code: a layer sees its tokens as a set."""
+
+from dataclasses import dataclass
+
+from regard.positions._code import PositionCode
+
+__all__ = ["CODE", "NoPositions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPositions(PositionCode):
+    """Nothing is added, turned or biased.
+
+    >>> import numpy as np
+    >>> NoPositions().add(np.ones((1, 2)), np.array([7]))
+    array([[1., 1.]])
+    """
+
+
+CODE = NoPositions
