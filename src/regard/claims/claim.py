@@ -45,6 +45,7 @@ class Claim:
 
     Every route is given the closed form as `trial.form`, so that a rival put in its place is tried just as hard.
     A myth is a claim whose expected verdict is `refuted`; among its rivals is the truth.
+    Where the truth depends on the parameters, `expected_at` says what to expect at them.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Claim:
     parameters: tuple[Parameter, ...] = ()
     conditions: tuple[str, ...] = ()
     assumes: tuple[str, ...] = field(default=())
+    expected_at: Callable[[SimpleNamespace], Status] | None = None
 
     @property
     def is_myth(self) -> bool:
@@ -93,7 +95,7 @@ class Claim:
             seed=seed,
             reproduce=self._command(overrides, seed),
             counterexample=None if refuting is None or status != "refuted" else refuting.counterexample,
-            expected=self.expected,
+            expected=self.expected if self.expected_at is None else self.expected_at(trial.at),
             evidence=evidence,
         )
 

@@ -18,6 +18,8 @@ class Parameter:
     'n ≥ 3'
     >>> Parameter(name="epsilon", default=0.1, lower=0, upper=0.5, is_open=True).domain
     '0 < epsilon < 0.5'
+    >>> Parameter(name="d", default=4, lower=2, is_integer=True, is_even=True).domain
+    'd ≥ 2, d even'
     """
 
     name: str
@@ -26,10 +28,15 @@ class Parameter:
     upper: float = math.inf
     is_open: bool = False
     is_integer: bool = False
+    is_even: bool = False
 
     @property
     def domain(self) -> str:
         """The domain as a reader would write it."""
+        return f"{self._range}, {self.name} even" if self.is_even else self._range
+
+    @property
+    def _range(self) -> str:
         below, above = ("<", ">") if self.is_open else ("≤", "≥")
         if math.isinf(self.lower) and math.isinf(self.upper):
             return f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
@@ -47,6 +54,8 @@ class Parameter:
                               f"Choose {self.name} inside it.")
         if self.is_integer and value != int(value):
             raise DomainError(f"{self.name} = {value:g} is not a whole number. Choose {self.name} among {self.domain}.")
+        if self.is_even and value % 2:
+            raise DomainError(f"{self.name} = {value:g} is odd. Choose {self.name} among {self.domain}.")
         return int(value) if self.is_integer else float(value)
 
 

@@ -1,1 +1,39 @@
-"""Engines that answer questions about attention under random keys, and one that proves identities."""
+"""Engines answer questions about attention under random keys: certified, monte_carlo, direct."""
+
+from regard.engines.estimate import Estimate
+from regard.engines.quantities import Quantity, coefficient, total_coefficient, total_weight, weight
+from regard.engines.questions import (
+    Chance,
+    Correlation,
+    Covariance,
+    Mean,
+    Probability,
+    Quantile,
+    Question,
+    RawMoment,
+    SquaredError,
+    TotalVariance,
+    Variance,
+)
+from regard.engines.streams import stream
+
+__all__ = [
+    "Chance",
+    "Correlation",
+    "Covariance",
+    "Estimate",
+    "Mean",
+    "Probability",
+    "Quantile",
+    "Quantity",
+    "Question",
+    "RawMoment",
+    "SquaredError",
+    "TotalVariance",
+    "Variance",
+    "coefficient",
+    "stream",
+    "total_coefficient",
+    "total_weight",
+    "weight",
+]

@@ -1,11 +1,12 @@
 """Identities and inequalities for generic symbols, decided by exact rational-function arithmetic.
 
 A `Field` holds rational functions over ℚ in named symbols. Declaring `exponentials=("z",)` adds the formal
-symbol e^z beside z, so that softmax formulas become rational: `field["z"].exp()`.
+symbol e^z beside z, so that softmax formulas become rational: `field["z"].exp()`. Declaring `counts=("n",)` says that
+a symbol stands for whole numbers: proofs don't use it, counterexamples keep to it.
 An equality of two elements is an identity for *all* values of the symbols at which both sides are defined.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from regard.verdict import Evidence
 
-__all__ = ["Field", "RationalFunction", "identity", "nonnegative"]
+__all__ = ["Field", "Logarithm", "RationalFunction", "identity", "nonnegative", "positive"]
 
 
 class Field:
@@ -26,9 +27,9 @@ class Field:
     True
     """
 
-    def __init__(self, *symbols: str, exponentials: tuple[str, ...] = ()) -> None:
-        self.symbols = (*symbols, *exponentials)
-        self.exponentials = exponentials
+    def __init__(self, *symbols: str, counts: tuple[str, ...] = (), exponentials: tuple[str, ...] = ()) -> None:
+        self.symbols = (*symbols, *counts, *exponentials)
+        self.counts, self.exponentials = counts, exponentials
         self.names = (*self.symbols, *(f"e^{name}" for name in exponentials))
         self.context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
         self._by_name = dict(zip(self.names, self.context.gens(), strict=True))
@@ -137,6 +138,10 @@ class RationalFunction:
             raise ValueError(f"e^({self}) is not a product of the field's exponentials {self.field.exponentials}")
         return result
 
+    def log(self) -> "Logarithm":
+        """The logarithm, kept formal; meant where self > 0."""
+        return Logarithm(self)
+
     def derivative(self, name: str) -> "RationalFunction":
         """∂/∂name, where e^name counts as a function of name."""
         top, bottom = self.numerator, self.denominator
@@ -147,11 +152,28 @@ class RationalFunction:
             d_bottom += bottom.derivative(f"e^{name}") * factor
         return self._reduced(d_top * bottom - top * d_bottom, bottom * bottom)
 
+    def limit(self, name: str) -> "RationalFunction":
+        """The limit as a symbol (e^z by its own name) grows without bound; ZeroDivisionError if there is none.
+
+        The other symbols stay fixed, at values where the denominator's leading coefficient is not zero.
+
+        >>> field = Field("n", "x")
+        >>> (field["n"] / (2 * field["n"] + field["x"])).limit("n") == Fraction(1, 2)
+        True
+        """
+        place = self.field.names.index(name)
+        top, bottom = self.numerator.degrees()[place], self.denominator.degrees()[place]
+        if self.numerator.is_zero() or top < bottom:
+            return self.field.constant(0)
+        if top > bottom:
+            raise ZeroDivisionError(f"{self} grows without bound with {name}")
+        return self._reduced(_leading(self.numerator, place), _leading(self.denominator, place))
+
     def substitute(self, **values: Any) -> "RationalFunction":
         """The function with some of its symbols (written e_z for e^z) replaced by other elements."""
         by_name = {name.replace("e_", "e^", 1) if name.startswith("e_") else name: v for name, v in values.items()}
         inputs = [by_name.get(name, self.field[name]) for name in self.field.names]
-        return _evaluate(self.numerator, inputs) / _evaluate(self.denominator, inputs)
+        return self.field.constant(1) * _evaluate(self.numerator, inputs) / _evaluate(self.denominator, inputs)
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
         """The exact value at a point that names every symbol."""
@@ -160,6 +182,49 @@ class RationalFunction:
 
     def __repr__(self) -> str:
         return str(self.numerator) if self.denominator.is_one() else f"({self.numerator})/({self.denominator})"
+
+
+class Logarithm:
+    """log f of a rational function f: sums of logarithms are logarithms of products, and exp undoes it.
+
+    >>> field = Field("x", "y")
+    >>> (2 * field["x"].log() - field["y"].log()).exp() == field["x"] ** 2 / field["y"]
+    True
+    """
+
+    __slots__ = ("argument",)
+
+    def __init__(self, argument: RationalFunction) -> None:
+        self.argument = argument
+
+    def exp(self) -> RationalFunction:
+        """The function whose logarithm this is."""
+        return self.argument
+
+    def __add__(self, other: Any) -> "Logarithm | Any":
+        return Logarithm(self.argument * other.argument) if isinstance(other, Logarithm) else NotImplemented
+
+    def __sub__(self, other: Any) -> "Logarithm | Any":
+        return Logarithm(self.argument / other.argument) if isinstance(other, Logarithm) else NotImplemented
+
+    def __mul__(self, times: int) -> "Logarithm":
+        return Logarithm(self.argument**times)
+
+    def __neg__(self) -> "Logarithm":
+        return self * -1
+
+    __rmul__ = __mul__
+
+
+def _leading(polynomial: fmpq_mpoly, place: int) -> fmpq_mpoly:
+    """The coefficient of the highest power of one symbol, a polynomial in the others."""
+    highest = polynomial.degrees()[place]
+    terms = {
+        (*exponents[:place], 0, *exponents[place + 1 :]): coefficient
+        for exponents, coefficient in polynomial.to_dict().items()
+        if exponents[place] == highest
+    }
+    return polynomial.context().from_dict(terms)
 
 
 def _evaluate(polynomial: fmpq_mpoly, inputs: list[Any]) -> Any:
@@ -174,54 +239,81 @@ def _evaluate(polynomial: fmpq_mpoly, inputs: list[Any]) -> Any:
 
 
 def _point(field: Field, rng: np.random.Generator) -> dict[str, Fraction]:
-    """A small positive rational point (every symbol gets its own value, e^z too: they are independent)."""
-    return {name: Fraction(int(rng.integers(1, 8)), int(rng.integers(1, 4))) for name in field.names}
+    """A small positive point; every symbol gets its own value, e^z too, since the two are independent."""
+    return {
+        name: Fraction(int(rng.integers(3, 30)), 1) if name in field.counts
+        else Fraction(int(rng.integers(1, 8)), int(rng.integers(1, 4)))
+        for name in field.names
+    }
 
 
 def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> Evidence:
     """Whether left = right for all values of the symbols, with a rational counterexample if not."""
-    differences = np.ravel(np.asarray(left, dtype=object) - np.asarray(right, dtype=object))
-    for difference in differences:
-        if not isinstance(difference, RationalFunction):
-            if difference == 0:
-                continue
-            return Evidence(route="algebra", status="refuted", detail=f"{what}: the sides differ by {difference}",
-                            counterexample=f"the sides differ by {difference} everywhere")
+    for one, other in np.broadcast(np.asarray(left, dtype=object), np.asarray(right, dtype=object)):
+        difference = one - other
         if difference == 0:
             continue
-        point, gap = _where(difference, lambda value: value != 0, rng)
-        return Evidence(route="algebra", status="refuted", detail=f"{what}: not an identity", value=float(gap),
-                        counterexample=f"at {point} the sides differ by {float(gap):.6g}")
+        if not isinstance(difference, RationalFunction):
+            return Evidence(route="algebra", status="refuted", detail=f"{what}: the sides differ by {difference}",
+                            counterexample=f"{what}: the sides are {one} and {other} everywhere")
+        sides = (one + 0 * difference, other + 0 * difference)
+        place, (here, there) = _where(sides, lambda here, there: here != there, rng)
+        return Evidence(route="algebra", status="refuted", detail=f"{what}: not an identity", value=float(here - there),
+                        counterexample=f"{what}: the sides are {float(here):.6g} and {float(there):.6g} where {place}")
     return Evidence(route="algebra", status="proved", detail=f"{what}: an identity for all values of the symbols")
 
 
 def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
     """Whether expression ≥ 0 for all nonnegative symbols, certified by coefficients that are all ≥ 0.
 
-    Substitute x = lower + slack first where a symbol has another lower end. An expression whose coefficients have both signs is
-    refuted if a negative value turns up, and undecided otherwise.
+    Substitute x = lower + slack first where a symbol has another lower end. An expression whose coefficients
+    have both signs is refuted if a negative value turns up, and undecided otherwise.
     """
-    signs = [{coefficient >= 0 for coefficient in polynomial.coeffs()} or {True}
-             for polynomial in (expression.numerator, expression.denominator)]
-    if all(len(sign) == 1 for sign in signs) and signs[0] == signs[1]:
+    if expression == 0 or _has_one_sign(expression):
         return Evidence(route="algebra", status="proved", detail=f"{what}: every coefficient is nonnegative")
+    return _sign_search(expression, lambda found: found < 0, rng, what)
+
+
+def positive(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
+    """Whether expression > 0 for all positive symbols, certified by coefficients that are all ≥ 0 and not all zero."""
+    if expression != 0 and _has_one_sign(expression):
+        return Evidence(route="algebra", status="proved", detail=f"{what}: every coefficient is positive")
+    return _sign_search(expression, lambda found: found <= 0, rng, what)
+
+
+def _has_one_sign(expression: RationalFunction) -> bool:
+    parts = (expression.numerator, expression.denominator)
+    return len({coefficient >= 0 for part in parts for coefficient in part.coeffs()}) == 1
+
+
+def _sign_search(
+    expression: RationalFunction, accept: Callable[..., bool], rng: np.random.Generator, what: str
+) -> Evidence:
     try:
-        point, value = _where(expression, lambda found: found < 0, rng)
+        place, (value,) = _where((expression,), accept, rng)
     except LookupError:
-        return Evidence(route="algebra", status="undecided", detail=f"{what}: no sign certificate found")
-    return Evidence(route="algebra", status="refuted", detail=f"{what}: takes a negative value", value=float(value),
-                    counterexample=f"at {point} it is {float(value):.6g}")
+        return Evidence(route="algebra", status="undecided", detail=f"{what}: no sign certificate, no counterexample")
+    return Evidence(route="algebra", status="refuted", detail=f"{what}: fails", value=float(value),
+                    counterexample=f"{what} fails: the difference is {float(value):.6g} where {place}")
 
 
-def _where(expression: RationalFunction, accept: Any, rng: np.random.Generator) -> tuple[str, Fraction]:
+def _where(
+    expressions: tuple[RationalFunction, ...], accept: Callable[..., bool], rng: np.random.Generator
+) -> tuple[str, list[Fraction]]:
+    """A point at which the values are accepted, and those values."""
     for _ in range(1000):
-        point = _point(expression.field, rng)
+        point = _point(expressions[0].field, rng)
         try:
-            value = expression.at(point)
+            values = [expression.at(point) for expression in expressions]
         except ZeroDivisionError:
             continue
-        if accept(value):
-            used = {n for n, degree in zip(expression.field.names, expression.numerator.degrees(), strict=True) if degree}
-            used |= {n for n, degree in zip(expression.field.names, expression.denominator.degrees(), strict=True) if degree}
-            return ", ".join(f"{name} = {point[name]}" for name in expression.field.names if name in used), value
+        if accept(*values):
+            return _shown(point, expressions), values
     raise LookupError("no such point among 1000")
+
+
+def _shown(point: Mapping[str, Fraction], expressions: tuple[RationalFunction, ...]) -> str:
+    """The coordinates on which the expressions depend."""
+    parts = [part for expression in expressions for part in (expression.numerator, expression.denominator)]
+    used = [name for place, name in enumerate(point) if any(part.degrees()[place] for part in parts)]
+    return ", ".join(f"{name} = {point[name]}" for name in used) or "no symbol matters"

@@ -1,11 +1,15 @@
 """One formula, any arithmetic: the same closed form takes floats, arrays, certified balls and generic symbols."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["erf", "exp", "log", "normal_cdf", "sqrt"]
+__all__ = ["Numbers", "cos", "erf", "exp", "log", "normal_cdf", "sin", "sqrt"]
+
+Numbers: TypeAlias = Sequence[Any] | np.ndarray
+"""A row of numbers of any arithmetic; each may itself be an array."""
 
 
 def exp(x: Any) -> Any:
@@ -25,6 +29,16 @@ def log(x: Any) -> Any:
 def sqrt(x: Any) -> Any:
     """The square root in x's own arithmetic."""
     return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
+
+
+def cos(x: Any) -> Any:
+    """The cosine in x's own arithmetic."""
+    return x.cos() if hasattr(x, "cos") else np.cos(x)
+
+
+def sin(x: Any) -> Any:
+    """The sine in x's own arithmetic."""
+    return x.sin() if hasattr(x, "sin") else np.sin(x)
 
 
 def erf(x: Any) -> Any:

@@ -1,0 +1,60 @@
+"""What the words around a formula say about it: conditions, suppositions, the regime."""
+
+import re
+from dataclasses import dataclass
+
+from regard.derivations.judging.relations import Relation
+from regard.derivations.notation.parser import parse
+from regard.derivations.notation.tokens import NotUnderstood, tokenize
+
+__all__ = ["Surroundings", "is_supposed", "premises_in_prose"]
+
+_CONDITION_WORDS = re.compile(
+    r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming|in some samples|for some samples|in other samples|in others|"
+    r"in some draws|unless|imagine|were)(?![a-z])|当|若|如果|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
+    re.IGNORECASE,
+)
+_REGIME_ONLY = re.compile(
+    r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?"
+    r"[\ufffc\w\\{}βλαγ$\s]{0,40}?(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
+    r"(?:very|sufficiently|large enough|large|big|huge|vanishingly|tiny|small|grows|大|小|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    re.IGNORECASE,
+)
+_PROSE_PREMISE = re.compile(
+    r"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:is|稍微|略微|略|稍|远|轻微|slightly|a little|a bit|just|\s)*"
+    r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_ABOVE = {"大于", "larger than", "greater than", "bigger than", "exceeds", "above", ">"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The prose of the sentence before a formula, and after it; mathematics in it is one ￼ a character."""
+
+    before: str = ""
+    after: str = ""
+
+
+def is_supposed(surroundings: Surroundings) -> bool:
+    """True if a formula stands under a written condition, other than that the scale is large.
+
+    >>> is_supposed(Surroundings(before="If the key is long, ")), is_supposed(Surroundings(before="When β is large, "))
+    (True, False)
+    """
+    before = re.sub("\ufffc+", "\ufffc", surroundings.before)
+    rest = _REGIME_ONLY.sub(" ", before)
+    return _CONDITION_WORDS.search(rest) is not None
+
+
+def premises_in_prose(surroundings: Surroundings) -> tuple[Relation, ...]:
+    """Conditions on a number that the prose spells out: γ is slightly larger than 1."""
+    found = []
+    for match in _PROSE_PREMISE.finditer(surroundings.before):
+        sign = ">" if match["sign"].lower() in _ABOVE else "<"
+        try:
+            left, right = parse(tokenize(match["name"])), parse(tokenize(match["number"]))
+        except NotUnderstood:
+            continue
+        found.append(Relation(left=left, sign=sign, right=right))
+    return tuple(found)

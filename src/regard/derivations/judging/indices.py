@@ -1,0 +1,162 @@
+"""Indices: which letters run freely, what a sum runs over, and which conditions they are under."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.scope import Scope
+from regard.derivations.notation.syntax import (
+    BigOperator, Condition, Expression, Label, Negative, Number, SetOf, Sum, Symbol, children, symbols,
+)  # fmt: skip
+from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.problems.model import Setting
+
+__all__ = ["assignments", "free_letters", "index_range", "index_value", "letters_in", "ranges", "satisfies"]
+
+
+def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
+    """The free index letters that an expression depends on, sorted."""
+    return tuple(letter for letter in letters_in(node) if letter in setting.free)
+
+
+def letters_in(node: Expression) -> tuple[str, ...]:
+    """Every bare name that an expression depends on, those bound by a sum left out, sorted."""
+    return _letters_in(_ById(node))
+
+
+class _ById:
+    """An expression as a cache key, compared by identity: hashing a deep tree at every node would cost its square."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Expression) -> None:
+        self.node = node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.node is self.node
+
+
+@lru_cache(maxsize=8192)
+def _letters_in(key: _ById) -> tuple[str, ...]:
+    return tuple(sorted(_collect(key.node)))
+
+
+def _collect(node: Expression) -> set[str]:
+    found = {node.name} if isinstance(node, Symbol) and not node.subscripts else set()
+    for child in children(node):
+        found |= _collect(child)
+    if isinstance(node, BigOperator):
+        found -= {node.index}
+    return found
+
+
+def index_value(node: Expression, indices: Mapping[str, int], instance: Instance) -> int:
+    """The place (from zero) that a subscript points to."""
+    if isinstance(node, Number) and node.value.denominator == 1:
+        return int(node.value) - 1
+    if isinstance(node, Symbol) and not node.subscripts:
+        if node.name in indices:
+            return indices[node.name]
+        if node.name in instance.setting.fixed:
+            return instance.fixed_index(node.name)
+        if node.name in instance.sizes:
+            return instance.sizes[node.name] - 1
+    if isinstance(node, Sum):
+        return sum(index_value(term, indices, instance) + 1 for term in node.terms) - 1
+    if isinstance(node, Negative):
+        return -(index_value(node.body, indices, instance) + 1) - 1
+    raise NotUnderstood("This subscript is not an index that is known here.")
+
+
+def satisfies(condition: Expression, indices: Mapping[str, int], instance: Instance) -> bool:
+    """Whether index values meet a condition such as i ≠ a, b or i ∈ {a, b}."""
+    if not isinstance(condition, Condition):
+        return True
+    left = index_value(condition.left, indices, instance)
+    items = [item for right in condition.right for item in (right.members if isinstance(right, SetOf) else (right,))]
+    places = [index_value(item, indices, instance) for item in items if isinstance(item, Symbol | Number | Sum)]
+    if condition.sign in ("≠", "∉"):
+        return left not in places
+    if condition.sign in ("=", "∈"):
+        return not places or left in places or len(places) != len(items)
+    compare = {"<": left < places[0], ">": left > places[0], "≤": left <= places[0], "≥": left >= places[0]} if places else {}
+    return compare.get(condition.sign, True)
+
+
+def index_range(
+    node: BigOperator, scope: Scope, indices: Mapping[str, int], instance: Instance, excluded: Sequence[str]
+) -> tuple[str, list[int]]:
+    """The letter that a sum runs over, and the places it takes."""
+    setting = scope.setting
+    letter = node.index or _unnamed_index(node, setting, indices)
+    size = _size_of(node, letter, scope, instance)
+    first = 0 if node.lower is None else index_value(node.lower, indices, instance)
+    last = size - 1 if node.upper is None else index_value(node.upper, indices, instance)
+    labels = [part for part in node.conditions if isinstance(part, Label)]
+    if labels:
+        avoid = {instance.fixed_index(name) for name in (excluded or setting.fixed)}
+        return letter, [place for place in range(first, last + 1) if place not in avoid]
+    places = []
+    for place in range(first, last + 1):
+        if all(satisfies(condition, {**indices, letter: place}, instance) for condition in node.conditions):
+            places.append(place)
+    return letter, places
+
+
+def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, int]) -> str:
+    """A sum that names no index runs over the free letter of its body, one that is not in use outside if there is a choice."""
+    letters = free_letters(node.body, setting)
+    unused = [letter for letter in letters if letter not in indices]
+    return (unused or list(letters) or ["·"])[0]
+
+
+def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:
+    for symbol in symbols(node.body):
+        if any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts) and scope.knows(symbol):
+            over = scope.find(symbol).meaning.over
+            if over is not None:
+                return instance.size(over)
+    size = scope.setting.free.get(letter) or next(iter(scope.setting.free.values()), None)
+    if size is None:
+        raise NotUnderstood("It is not clear what this sum runs over.")
+    return instance.size(size)
+
+
+def ranges(nodes: Iterable[Expression], scope: Scope) -> dict[str, str]:
+    """The size that each free letter runs over: that of the family it picks from, else the setting's."""
+    found: dict[str, str] = {}
+    for symbol in (symbol for node in nodes for symbol in symbols(node)):
+        for script in symbol.subscripts:
+            if isinstance(script, Symbol) and script.name in scope.setting.free and scope.knows(symbol):
+                found.setdefault(script.name, scope.find(symbol).meaning.over or scope.setting.free[script.name])
+    return {**scope.setting.free, **found}
+
+
+def assignments(
+    letters: Mapping[str, str], conditions: Sequence[Condition], instance: Instance, *, avoid_fixed: bool, is_distinct: bool
+) -> list[dict[str, int]]:
+    """A few telling assignments of free letters (with the sizes they run over): fixed places, and two others."""
+    setting = instance.setting
+    choices = []
+    for letter in letters:
+        size = instance.size(letters[letter])
+        fixed = [instance.fixed_index(name) for name, over in setting.fixed.items() if over == letters[letter]]
+        others = [place for place in range(size) if place not in fixed][: 2 if len(letters) == 1 else 3]
+        choices.append(others if avoid_fixed else [*fixed, *others])
+    found = []
+    for places in itertools.product(*choices):
+        chosen = dict(zip(letters, places, strict=True))
+        if is_distinct and len(set(places)) < len(places):
+            continue
+        relevant = [condition for condition in conditions if _about(condition) <= set(letters) | set(setting.fixed)]
+        if all(satisfies(condition, chosen, instance) for condition in relevant):
+            found.append(chosen)
+    return found[:16]
+
+
+def _about(condition: Condition) -> set[str]:
+    return {symbol.name for symbol in symbols(condition) if not symbol.subscripts and len(symbol.name) == 1} - {"n", "T", "d", "m"}

@@ -1,0 +1,217 @@
+"""Relations in the limit: the regime is driven over several decades, and the error must vanish.
+
+Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no largest exponent, so nothing overflows.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from regard.derivations.judging.arithmetic import BALLS
+from regard.derivations.judging.instances import QUANTILES
+from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.relations import Instances, show, spell
+from regard.derivations.judging.values import IllShaped, Value, same_shape
+from regard.theory.arithmetic import normal_cdf
+
+__all__ = ["decide_growth", "decide_limit", "regime_of"]
+
+SCALES = (8.0, 32.0, 128.0, 512.0, 2048.0)
+
+
+def regime_of(instances: Instances) -> tuple[str, ...]:
+    """The symbols in the relation that tend somewhere."""
+    meanings = instances.scope.meanings
+    seen: set[str] = set()
+    instance = instances.base(num_draws=1)
+    for _, _, _, evaluator in instances.pairs(instance, BALLS):
+        seen |= evaluator.seen
+    return tuple(sorted(name for name in seen if name in meanings and meanings[name].tends))
+
+
+def _driven(instances: Instances, scales: tuple[float, ...], more: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+    """Each symbol that tends somewhere, stage by stage; several scales grow side by side at different speeds."""
+    driven = {name: (value,) * len(scales) for name, value in more.items()}
+    meanings = instances.scope.meanings
+    growing = sorted(name for name, meaning in meanings.items() if meaning.tends == "infinity")
+    for place, name in enumerate(growing):
+        driven[name] = tuple(scale * (1 + place / 7) for scale in scales)
+    for name, meaning in meanings.items():
+        if meaning.tends == "zero":
+            driven[name] = tuple(scale**-8 for scale in scales)
+    return driven
+
+
+def _num_draws(instances: Instances) -> int:
+    """Enough draws to meet each part of a random symbol's law; two where nothing is random but the numbers of the instance."""
+    is_random = any(meaning.variance is not None for meaning in instances.scope.meanings.values())
+    return len(QUANTILES) if is_random else 2
+
+
+def _errors(instances: Instances, more: Mapping[str, float]) -> np.ndarray:
+    """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none."""
+    num_draws = _num_draws(instances) if not more else 1
+    scales = SCALES if not more else tuple(1000 * scale for scale in SCALES)
+    instance = instances.base(seed=3, num_draws=num_draws, driven=_driven(instances, scales, more))
+    worst = np.zeros(len(SCALES) * num_draws)
+    for _, left, right, _ in instances.pairs(instance, BALLS):
+        errors = _error(*same_shape(left, right), is_relative=instances.relation.sign != "=")
+        worst = np.maximum(worst, errors)
+    worst[~instances.premises_hold(instance)] = 0.0
+    return worst.reshape(len(SCALES), num_draws)
+
+
+def _error(left: Value, right: Value, *, is_relative: bool) -> np.ndarray:
+    gap = BALLS.absolute(left.array - right.array)
+    size = BALLS.absolute(left.array * 1 + right.array * 0)
+    result = []
+    for k in range(gap.shape[0]):
+        absolute = max((_upper(x) for x in gap[k].flat), default=0.0)
+        largest = max((_upper(x) for x in size[k % size.shape[0]].flat), default=0.0)
+        may_scale = (is_relative or largest > 1e30) and absolute > 1e-200
+        result.append(min(absolute, _ratio(gap[k], size[k % size.shape[0]])) if may_scale else absolute)
+    return np.array(result)
+
+
+def _upper(ball: Any) -> float:
+    return float(arb(ball.abs_upper())) if ball.is_finite() else math.inf
+
+
+def _ratio(gap: np.ndarray, size: np.ndarray) -> float:
+    """The largest gap over the largest size where either is beyond floats."""
+    top, bottom = gap.flat[0], size.flat[0]
+    for x in gap.flat:
+        top = x if bool(x > top) else top
+    for x in size.flat:
+        bottom = x if bool(x > bottom) else bottom
+    return _upper(top / bottom) if not bottom.is_zero() else _upper(top)
+
+
+def _vanishes(errors: list[float]) -> bool:
+    """True if a sequence of errors goes to zero; NaN and infinity never do."""
+    if not all(math.isfinite(error) for error in errors[-3:]):
+        return False
+    last, first = errors[-1], max(errors[0], errors[1])
+    return last <= 1e-12 or (last <= 0.05 and last <= 0.15 * first and errors[-1] <= errors[-2] <= errors[-3])
+
+
+def _success(instances: Instances, more: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    table = _errors(instances, more)
+    return np.array([_vanishes(list(column)) for column in table.T]), table
+
+
+def decide_limit(instances: Instances) -> Finding:
+    """Whether the two sides agree in the limit of the regime, and with which probability where a symbol is random."""
+    try:
+        success, table = _success(instances, {})
+    except IllShaped as error:
+        return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error))
+    worst = table.max(axis=1)
+    if success.all():
+        return Finding(kind="approximate", reason=f"the error vanishes in the limit: {_falls(worst)}", method="limit",
+                       value=float(worst[-1]))  # fmt: skip
+    if success.any():
+        probability = _probability(instances)
+        if probability is not None and probability > 0:
+            return Finding(kind="approximate", reason=f"it is so with probability {probability:.6g}", method="limit",
+                           probability=probability)  # fmt: skip
+    return _not_so(instances, table[:, ~success][:, 0])
+
+
+def _falls(errors: np.ndarray) -> str:
+    return ", ".join(f"{error:.1e} at {scale:g}" for scale, error in zip(SCALES[:3], errors[:3], strict=True))
+
+
+def _not_so(instances: Instances, errors: np.ndarray) -> Finding:
+    """The failure shown at a large but ordinary scale."""
+    scale = SCALES[1]
+    instance = instances.base(seed=3, num_draws=1, driven=_driven(instances, (scale,), {}), is_plain=True)
+    indices, left, right, evaluator = next(iter(instances.pairs(instance, BALLS)))
+    left, right = same_shape(left, right)
+    gap, x, y, entry = max(_gaps(left, right), key=lambda row: row[0])
+    regime = ", ".join(f"{spell(name)} = {value[0]:.3g}" for name, value in instance.driven.items() if name in evaluator.seen)
+    sizes = ", ".join(f"{name} = {size}" for name, size in instance.sizes.items())
+    where = "; ".join(part for part in (sizes, regime) if part)
+    return Finding(
+        kind="false", reason=f"the error does not vanish: {_falls(errors)}", method="limit",
+        counterexample=f"{where}: the left side is {show(x)}, the right side {show(y)}{entry}",
+        value=gap if math.isfinite(gap) else None,
+    )  # fmt: skip
+
+
+def _gaps(left: Value, right: Value) -> list[tuple[float, Any, Any, str]]:
+    shape = max(left.shape, right.shape)
+    lefts, rights = (np.broadcast_to(side.array[0], shape) for side in (left, right))
+    rows = []
+    for place in np.ndindex(*shape):
+        entry = "" if shape == (1, 1) else f" (entry {place[0] + 1},{place[1] + 1})"
+        rows.append((_upper(abs(lefts[place] - rights[place])), lefts[place], rights[place], entry))
+    return rows
+
+
+def _probability(instances: Instances) -> float | None:
+    """The probability, over the one random scalar, that the relation holds in the limit; found by bisection at its edges."""
+    random = [m for m in instances.scope.meanings.values() if m.variance is not None and m.shape == ("1", "1")]
+    if len(random) != 1:
+        return None
+    symbol = random[0]
+    spread = math.sqrt(symbol.variance or 1.0)
+
+    def holds(z: float) -> bool:
+        return bool(_success(instances, {symbol.name: symbol.mean + spread * z})[0].all())
+
+    grid = [-4.0 + 0.73 * k + 0.01 for k in range(12)]
+    states = [holds(z) for z in grid]
+    edges = [_edge(holds, grid[k], grid[k + 1]) for k in range(len(grid) - 1) if states[k] != states[k + 1]]
+    total, is_inside, start = 0.0, states[0], -math.inf
+    for edge in [*edges, math.inf]:
+        if is_inside:
+            total += float(normal_cdf(min(edge, 40.0))) - (0.0 if math.isinf(start) else float(normal_cdf(start)))
+        start, is_inside = edge, not is_inside
+    return total
+
+
+def _edge(holds: Any, low: float, high: float) -> float:
+    before = holds(low)
+    for _ in range(18):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) == before else (low, middle)
+    return (low + high) / 2
+
+
+def decide_growth(instances: Instances) -> Finding:
+    """Whether the left side outgrows the right without bound (≫; ≪ is the same with sides swapped)."""
+    num_draws = _num_draws(instances)
+    instance = instances.base(seed=3, num_draws=num_draws, driven=_driven(instances, SCALES, {}))
+    differences, ratios = [math.inf] * len(SCALES), [math.inf] * len(SCALES)
+    is_meant = instances.premises_hold(instance)
+    for _, left, right, _ in instances.pairs(instance, BALLS):
+        left, right = same_shape(left, right)
+        for k in range(max(left.array.shape[0], right.array.shape[0])):
+            x, y = left.array[k % left.array.shape[0], 0, 0], right.array[k % right.array.shape[0], 0, 0]
+            stage = k // num_draws
+            if not is_meant[k]:
+                continue
+            differences[stage] = min(differences[stage], _lower(x - y))
+            ratios[stage] = min(ratios[stage], _log_ratio(x, y))
+    if _grows(differences) or _grows(ratios):
+        return Finding(kind="true", reason="it grows without bound in the regime", method="limit", value=differences[-1])
+    return Finding(kind="false", reason="it does not grow without bound in the regime", method="limit",
+                   counterexample=f"the difference is {differences[0]:.4g} at {SCALES[0]:g} and {differences[-1]:.4g} at {SCALES[-1]:g}")  # fmt: skip
+
+
+def _lower(ball: Any) -> float:
+    return float(ball.lower()) if ball.is_finite() else -math.inf
+
+
+def _log_ratio(x: Any, y: Any) -> float:
+    if not bool(x > 0) or not bool(y > 0):
+        return -math.inf if not y.is_zero() or not bool(x > 0) else math.inf
+    return float((x / y).log().lower())
+
+
+def _grows(values: list[float]) -> bool:
+    return values[-1] > 20 and values[-1] > values[-2] > values[-3]

@@ -1,0 +1,37 @@
+"""What the judge found out about one relation."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+__all__ = ["Finding"]
+
+Kind = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not understood"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The truth of a relation under one reading, with what shows it; `swaps` are the names that the reading takes for others."""
+
+    kind: Kind
+    reason: str
+    method: str = ""
+    counterexample: str | None = None
+    value: float | None = None
+    bound: float | None = None
+    probability: float | None = None
+    notes: tuple[str, ...] = ()
+    swaps: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_true(self) -> bool:
+        """True if the relation holds, exactly or in the regime."""
+        return self.kind in ("true", "approximate")
+
+    @property
+    def is_false(self) -> bool:
+        """True if the relation was evaluated and fails."""
+        return self.kind in ("false", "ill-shaped")
+
+    def with_notes(self, notes: tuple[str, ...]) -> "Finding":
+        """The finding with further remarks on how the step was read."""
+        return replace(self, notes=tuple(dict.fromkeys((*self.notes, *notes))))

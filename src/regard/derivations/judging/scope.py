@@ -1,0 +1,153 @@
+"""What a name means at one place of a document: the problem's symbols, then the student's own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, describe
+from regard.derivations.problems.model import Setting, SymbolMeaning
+from regard.errors import RegardError
+
+__all__ = ["SLIP_NOTE", "Found", "Scope", "UnknownSymbol"]
+
+SLIPS = {"g": "q", "ω": "w"}
+SLIP_NOTE = "a slip of text recognition"
+
+
+class UnknownSymbol(RegardError):
+    """A symbol that neither the problem nor the document explains."""
+
+    def __init__(self, symbol: Symbol) -> None:
+        super().__init__(f"'{describe(symbol)}' is not defined here")
+        self.symbol = symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A symbol's meaning, the subscript that picks a member of its family, and how its name was read if not as written."""
+
+    meaning: SymbolMeaning
+    member: Expression | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The symbols in force: definitions and designs of the document lie over those of the setting.
+
+    `swaps` reads one declared name as another: an X_p that is meant as the permutation. `neighbours` are symbols of other questions:
+    one that turns up here does not belong, but means what it means there.
+    """
+
+    setting: Setting
+    own: Mapping[str, SymbolMeaning] = field(default_factory=dict)
+    neighbours: Mapping[str, SymbolMeaning] = field(default_factory=dict)
+    swaps: Mapping[str, str] = field(default_factory=dict)
+
+    def with_meaning(self, meaning: SymbolMeaning) -> "Scope":
+        """The scope with one more symbol of the student's own."""
+        key = f"{meaning.name}_{meaning.index}" if meaning.index else meaning.name
+        return replace(self, own={**self.own, key: meaning})
+
+    @property
+    def meanings(self) -> dict[str, SymbolMeaning]:
+        """Every symbol by its key."""
+        return {**self.setting.symbols, **self.own}
+
+    def find(self, symbol: Symbol) -> Found:
+        """The meaning of a symbol as written, under an alias, or in the other case."""
+        exact = self._exact(symbol)
+        if exact is not None:
+            return self._swapped(exact, symbol)
+        for other, note in self._spellings(symbol):
+            found = self._exact(other)
+            if found is not None:
+                return self._swapped(Found(found.meaning, found.member, note), other)
+        stray = self._stray(symbol)
+        if stray is not None:
+            return stray
+        raise UnknownSymbol(symbol)
+
+    def knows(self, symbol: Symbol) -> bool:
+        """True if the symbol has a meaning here."""
+        try:
+            self.find(symbol)
+        except UnknownSymbol:
+            return False
+        return True
+
+    def _swapped(self, found: Found, symbol: Symbol) -> Found:
+        other = self.swaps.get(found.meaning.name)
+        if other is None:
+            return found
+        return Found(self.meanings[other], None, f"'{describe(symbol)}' is read as the matrix {other}")
+
+    def _exact(self, symbol: Symbol) -> Found | None:
+        for table in (self.own, self.setting.symbols):
+            key = describe(symbol)
+            if key in table and table[key].index is None:
+                return Found(table[key])
+            if len(symbol.subscripts) == 1 and not isinstance(symbol.subscripts[0], Label):
+                family = self._family(table, symbol.name)
+                if family is not None:
+                    return Found(family, symbol.subscripts[0])
+        return None
+
+    def _family(self, table: Mapping[str, SymbolMeaning], name: str) -> SymbolMeaning | None:
+        return next((meaning for meaning in table.values() if meaning.index is not None and meaning.name == name), None)
+
+    def _stray(self, symbol: Symbol) -> Found | None:
+        """A symbol of another question, or one that is numbered like known ones: z_3 where there are z_1 and z_2."""
+        spelt = describe(symbol)
+        if spelt in self.neighbours:
+            return Found(self.neighbours[spelt], None, f"'{spelt}' does not belong to this question")
+        if len(symbol.subscripts) == 1 and isinstance(symbol.subscripts[0], Number):
+            for key, meaning in self.setting.symbols.items():
+                base, _, script = key.rpartition("_")
+                if base == symbol.name and script.isdigit():
+                    sibling = replace(meaning, name=spelt, formula=None)
+                    return Found(sibling, None, f"'{spelt}' is not defined; it is taken as a number like '{key}'")
+        return None
+
+    def _spellings(self, symbol: Symbol) -> list[tuple[Symbol, str]]:
+        """Other names under which the symbol may be known, likeliest first."""
+        spelt, found = describe(symbol), []
+        for canonical, others in self.setting.aliases.items():
+            for other in others:
+                renamed = _renamed(symbol, other, canonical)
+                if renamed is not None:
+                    found.append(renamed)
+        found.append(Symbol(symbol.name.swapcase() if len(symbol.name) == 1 else symbol.name, symbol.subscripts))
+        found += [Symbol(each.name.swapcase(), each.subscripts) for each in found[:-1] if len(each.name) == 1]
+        named = [(other, f"'{spelt}' is read as '{describe(other)}'") for other in found if other != symbol]
+        slip = SLIPS.get(symbol.name)
+        if slip is not None:
+            named.append((Symbol(slip, symbol.subscripts), f"{SLIP_NOTE}: '{spelt}' is read as '{slip}'"))
+        return named
+
+
+def _renamed(symbol: Symbol, other: str, canonical: str) -> Symbol | None:
+    """The symbol with the alias `other` replaced by `canonical`; an alias that begins with _, ^ or ' is a suffix."""
+    if other[0] in "_^'":
+        return _resuffixed(symbol, other, canonical)
+    if "_" in other or "_" in canonical:
+        if describe(symbol) != other:
+            return None
+        base, _, script = canonical.partition("_")
+        return Symbol(base, (_script(script),) if script else ())
+    return Symbol(canonical, symbol.subscripts) if symbol.name == other else None
+
+
+def _resuffixed(symbol: Symbol, other: str, canonical: str) -> Symbol | None:
+    label = Label(canonical.removeprefix("_"))
+    if other[0] == "_":
+        wanted = other[1:].strip("{}")
+        is_match = len(symbol.subscripts) == 1 and describe(symbol.subscripts[0]) == wanted
+        return Symbol(symbol.name, (label,)) if is_match else None
+    if symbol.name.endswith(other) and len(symbol.name) > len(other):
+        return Symbol(symbol.name.removesuffix(other), (*symbol.subscripts, label))
+    return None
+
+
+def _script(text: str) -> Expression:
+    return Number(Fraction(text)) if text.isdigit() else Label(text)

@@ -1,0 +1,1 @@
+"""LaTeX mathematics as people write it, read into typed trees."""

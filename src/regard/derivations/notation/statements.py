@@ -1,0 +1,208 @@
+"""Formulas cut into chains of relations: a = b ≈ c is one chain with two steps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from regard.derivations.notation.tokens import Token, tokenize
+
+__all__ = ["Chain", "read_chains"]
+
+_WRAPPERS = {"aligned", "align", "align*", "split", "gather", "gather*", "gathered", "equation", "equation*", "multline", "multline*",
+             "eqnarray", "eqnarray*", "alignat", "alignat*", "alignedat", "displaymath", "math", "flalign", "flalign*"}  # fmt: skip
+_PROSE_WORDS = frozenset(
+    "for and if when where so otherwise as or with all any since because then thus hence let that by given therefore large small is are "
+    "the set else we have get i.e similarly also to of each every on in at from which this be other".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """Sides joined by relation signs; `before` is the prose that stands before it inside the formula.
+
+    A chain whose first side is empty continues the chain above. `is_nested` marks a relation found inside brackets, `is_case` one
+    that chooses among cases.
+    """
+
+    sides: tuple[tuple[Token, ...], ...]
+    signs: tuple[Token, ...]
+    before: str = ""
+    is_nested: bool = False
+    is_case: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where the chain begins in the source."""
+        return self.sides[0][0].start if self.sides[0] else self.signs[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the chain ends in the source."""
+        return self.sides[-1][-1].end if self.sides[-1] else self.signs[-1].end
+
+
+def read_chains(source: str) -> list[Chain]:
+    """The chains of relations of a formula, in reading order.
+
+    >>> [len(chain.signs) for chain in read_chains(r"a = b = c, \\quad x \\approx y")]
+    [2, 1]
+    """
+    chains: list[Chain] = []
+    before = ""
+    for piece in _pieces(_unwrapped(tokenize(source))):
+        if isinstance(piece, str):
+            before += piece
+            continue
+        outer, nested = _without_remarks(piece)
+        chain = _chain(outer, before)
+        if chain is not None:
+            chains.append(chain)
+            before = ""
+        elif outer:
+            chains = _with_tail(chains, outer)
+        chains.extend(found for inside in nested for found in _nested_chains(inside))
+        chains.extend(replace(found, is_case=True) for inside in _case_conditions(outer) for found in _nested_chains(inside))
+    return chains
+
+
+def _case_conditions(tokens: Sequence[Token]) -> list[list[Token]]:
+    """The second columns of a definition by cases."""
+    found: list[list[Token]] = []
+    is_inside = is_condition = False
+    for token in tokens:
+        if token.text in ("\\begin{cases}", "\\end{cases}"):
+            is_inside, is_condition = token.text == "\\begin{cases}", False
+        elif is_inside and token.text in ("&", "\\\\"):
+            is_condition = token.text == "&"
+            found.append([])
+        elif is_condition:
+            found[-1].append(token)
+    return found
+
+
+def _unwrapped(tokens: list[Token]) -> list[Token]:
+    """The tokens without alignment environments; matrices and cases stay whole."""
+    result: list[Token] = []
+    skip_until = 0
+    for place, token in enumerate(tokens):
+        if place < skip_until:
+            continue
+        if token.kind == "environment" and token.text.split("{")[1].rstrip("}") in _WRAPPERS:
+            if token.text.startswith("\\begin{alignat") and place + 3 < len(tokens) and tokens[place + 1].kind == "open":
+                skip_until = place + 4
+            result.append(Token("separator", "\\\\", token.start, token.end))
+        else:
+            result.append(token)
+    return result
+
+
+def _pieces(tokens: list[Token]) -> list[list[Token] | str]:
+    """Tokens between separators at the outermost level, with the prose in between."""
+    pieces: list[list[Token] | str] = [[]]
+    depth = columns = 0
+    for token in tokens:
+        depth += (token.kind == "open") - (token.kind == "close")
+        depth += token.text.startswith("\\begin{") - token.text.startswith("\\end{")
+        columns = 0 if token.text == "\\\\" and depth == 0 else columns + (token.text == "&" and depth == 0)
+        is_prose = token.kind == "text" or token.kind == "word" and token.font == "text" and token.text.lower() in _PROSE_WORDS
+        if depth > 0:
+            _last(pieces).append(token)
+        elif is_prose:
+            pieces += [token.text + " ", []]
+        elif token.kind == "separator" or token.text == ".":
+            pieces.append([])
+        elif token.text != "&":
+            _last(pieces).append(token)
+        elif columns % 2 == 0 and _last(pieces) and _last(pieces)[-1].kind != "relation":
+            pieces.append([])
+    return [piece for piece in pieces if piece]
+
+
+def _last(pieces: list[list[Token] | str]) -> list[Token]:
+    last = pieces[-1]
+    assert isinstance(last, list)
+    return last
+
+
+def _groups(tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """Where the outermost round and square brackets open and close."""
+    found, stack = [], []
+    for place, token in enumerate(tokens):
+        if token.kind == "open" or token.text.startswith("\\begin{"):
+            stack.append(place)
+        elif (token.kind == "close" or token.text.startswith("\\end{")) and stack:
+            begin = stack.pop()
+            if not stack and tokens[begin].kind == "open" and tokens[begin].text in (")", "]"):
+                found.append((begin, place))
+    return found
+
+
+def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]]]:
+    """The tokens without bracketed remarks (prose, or relations of their own), and those remarks that hold relations."""
+    nested: list[list[Token]] = []
+    for begin, end in reversed(_groups(tokens)):
+        inside = tokens[begin + 1 : end]
+        has_relation = any(token.kind == "relation" for token in _outside_scripts(inside))
+        has_prose = any(token.kind == "text" for token in inside)
+        if has_relation:
+            nested.insert(0, inside)
+        if has_prose or has_relation and (end == len(tokens) - 1 or begin == 0):
+            tokens = tokens[:begin] + tokens[end + 1 :]
+    return tokens, nested
+
+
+def _outside_scripts(tokens: Sequence[Token]) -> list[Token]:
+    result, place = [], 0
+    while place < len(tokens):
+        if tokens[place].kind == "script" and place + 1 < len(tokens):
+            place += 1
+            if tokens[place].kind == "open":
+                depth = 1
+                while depth and place + 1 < len(tokens):
+                    place += 1
+                    depth += (tokens[place].kind == "open") - (tokens[place].kind == "close")
+        else:
+            result.append(tokens[place])
+        place += 1
+    return result
+
+
+def _nested_chains(tokens: list[Token]) -> list[Chain]:
+    found = []
+    for piece in _pieces(tokens):
+        chain = None if isinstance(piece, str) else _chain(piece, "")
+        if chain is not None:
+            found.append(replace(chain, is_nested=True))
+        elif found and not isinstance(piece, str):
+            found = _with_tail(found, piece)
+    return found
+
+
+def _chain(tokens: Sequence[Token], before: str) -> Chain | None:
+    sides: list[list[Token]] = [[]]
+    signs: list[Token] = []
+    depth = 0
+    previous_script = False
+    for token in tokens:
+        depth += (token.kind == "open") - (token.kind == "close")
+        depth += token.text.startswith("\\begin{") - token.text.startswith("\\end{")
+        if token.kind == "relation" and depth == 0 and not previous_script:
+            signs.append(token)
+            sides.append([])
+        else:
+            sides[-1].append(token)
+        previous_script = token.kind == "script"
+    if not signs:
+        return None
+    return Chain(sides=tuple(tuple(side) for side in sides), signs=tuple(signs), before=before)
+
+
+def _with_tail(chains: list[Chain], tokens: list[Token]) -> list[Chain]:
+    """The b of `i ≠ a, b` belongs to the condition before it."""
+    if not chains or chains[-1].signs[-1].text not in ("≠", "∉", "∈") or len(chains[-1].signs) != 1:
+        return chains
+    last = chains[-1]
+    comma = Token("separator", ",", tokens[0].start, tokens[0].start)
+    sides = (*last.sides[:-1], (*last.sides[-1], comma, *tokens))
+    return [*chains[:-1], replace(last, sides=sides)]
+
+

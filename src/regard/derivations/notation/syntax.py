@@ -1,0 +1,243 @@
+"""The tree that a formula is read into. What a symbol means is decided later, by the problem."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+__all__ = [
+    "Accent", "Apply", "BigOperator", "Cases", "Condition", "Derivative", "Dots", "Expression", "Identity", "Infinity", "Inner", "Label",
+    "Matrix", "Negative", "Norm", "Number", "Ones", "Power", "Product", "Quotient", "Scripted", "SetOf", "Sum", "Symbol", "Transpose",
+    "children", "describe", "symbols",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """Any node; `start` and `end` are offsets into the source and do not count for equality."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Expression):
+    """A literal number, exact."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Ones(Expression):
+    """The bold 1: a vector of ones whose length the context gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity(Expression):
+    """The identity matrix, its size given by the context."""
+
+    size: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Infinity(Expression):
+    """∞."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dots(Expression):
+    """An ellipsis inside a sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Expression):
+    """A subscript that is a name and not an index: the `perm` of X_perm."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition(Expression):
+    """A relation in a subscript: the i ≠ j under a sum."""
+
+    left: Expression
+    sign: str
+    right: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol(Expression):
+    """A letter with its subscripts; accents, primes and bracketed superscripts belong to the name."""
+
+    name: str
+    subscripts: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted(Expression):
+    """A compound expression with subscripts: softmax(z)_i."""
+
+    base: Expression
+    subscripts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Expression):
+    """Terms that are added; a subtracted term is a Negative."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Expression):
+    """−x."""
+
+    body: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Expression):
+    """Neighbouring factors; `dots[k]` tells whether a \\cdot stands between factor k and k+1."""
+
+    factors: tuple[Expression, ...]
+    dots: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient(Expression):
+    """top/bottom."""
+
+    top: Expression
+    bottom: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Power(Expression):
+    """base^exponent."""
+
+    base: Expression
+    exponent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose(Expression):
+    """The transpose; `is_conjugate` for the dagger."""
+
+    body: Expression
+    is_conjugate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Accent(Expression):
+    """A bar or star over a compound expression: conjugation in complex settings."""
+
+    kind: str
+    body: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Expression):
+    """A named function of arguments."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BigOperator(Expression):
+    """Σ, Π or max over an index; `index` is empty for a sum that names none."""
+
+    operator: str
+    index: str
+    conditions: tuple[Expression, ...]
+    lower: Expression | None
+    upper: Expression | None
+    body: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Norm(Expression):
+    """‖x‖ (order 2) or |x| (order 0 stands for the absolute value)."""
+
+    body: Expression
+    order: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(Expression):
+    """⟨x, y⟩."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix(Expression):
+    """A bare matrix, row by row."""
+
+    rows: tuple[tuple[Expression, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(Expression):
+    """A definition by cases: each value with the conditions it needs; no condition means otherwise."""
+
+    values: tuple[Expression, ...]
+    conditions: tuple[tuple[Expression, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetOf(Expression):
+    """A set by its members, or a number domain such as ℝ^d by its name and dimensions."""
+
+    members: tuple[Expression, ...]
+    domain: str = ""
+    dimensions: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Derivative(Expression):
+    """∂top/∂bottom."""
+
+    top: Expression
+    bottom: Expression
+
+
+def children(node: Expression) -> Iterator[Expression]:
+    """The expressions directly below a node."""
+    for item in fields(node):
+        value = getattr(node, item.name)
+        if isinstance(value, Expression):
+            yield value
+        elif isinstance(value, tuple):
+            for inner in value:
+                if isinstance(inner, Expression):
+                    yield inner
+                elif isinstance(inner, tuple):
+                    yield from inner
+
+
+def symbols(node: Expression) -> Iterator[Symbol]:
+    """Every symbol in the tree, subscripts' symbols included, from left to right."""
+    if isinstance(node, Symbol):
+        yield node
+    for child in children(node):
+        yield from symbols(child)
+
+
+def describe(node: Expression) -> str:
+    """How a symbol is spelt in messages and tables: k_a, X_perm, W_Q.
+
+    >>> describe(Symbol("k", (Symbol("a"),)))
+    'k_a'
+    """
+    if isinstance(node, Symbol):
+        inside = ",".join(describe(script) for script in node.subscripts)
+        return f"{node.name}_{inside}" if inside else node.name
+    if isinstance(node, Label):
+        return node.text
+    if isinstance(node, Number):
+        return str(node.value)
+    if isinstance(node, Sum):
+        return "+".join(describe(term) for term in node.terms).replace("+-", "-")
+    if isinstance(node, Negative):
+        return "-" + describe(node.body)
+    if isinstance(node, Product):
+        return "".join(describe(factor) for factor in node.factors)
+    return type(node).__name__.lower()

@@ -1,0 +1,249 @@
+"""LaTeX mathematics, cut into tokens that know where they stand."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from regard.errors import InputError
+
+__all__ = ["MAX_SOURCE", "RELATIONS", "NotUnderstood", "Token", "tokenize"]
+
+MAX_SOURCE = 20_000
+
+Kind = Literal["letter", "word", "number", "symbol", "relation", "separator", "open", "close", "text", "environment", "script"]
+
+
+class NotUnderstood(InputError):
+    """A piece of mathematics that cannot be read; `start` says where in the source it begins."""
+
+    def __init__(self, message: str, start: int = 0) -> None:
+        super().__init__(message)
+        self.start = start
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One mark of the source: what it is, how it reads, and the offsets it covers."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+    font: str = ""
+
+
+RELATIONS = {
+    "=": "=", "\\equiv": "=", "\\coloneqq": "=", "\\triangleq": "=", ":=": "=", "≡": "=",
+    "\\approx": "≈", "\\simeq": "≈", "\\cong": "≈", "\\doteq": "≈", "≈": "≈", "≃": "≈",
+    "\\to": "→", "\\rightarrow": "→", "\\longrightarrow": "→", "→": "→",
+    "\\gg": "≫", "≫": "≫", "\\ll": "≪", "≪": "≪",
+    ">": ">", "\\gt": ">", "<": "<", "\\lt": "<",
+    "\\geq": "≥", "\\ge": "≥", "\\geqslant": "≥", "≥": "≥", "\\leq": "≤", "\\le": "≤", "\\leqslant": "≤", "≤": "≤",
+    "\\neq": "≠", "\\ne": "≠", "≠": "≠", "\\not=": "≠",
+    "\\in": "∈", "∈": "∈", "\\notin": "∉", "∉": "∉",
+    "\\perp": "⊥", "\\bot": "⊥", "⊥": "⊥", "\\sim": "∼", "∼": "∼", "\\propto": "∝", "∝": "∝",
+}  # fmt: skip
+
+_SEPARATORS = {"\\\\", "\\quad", "\\qquad", ";", ",", "\\Rightarrow", "\\implies", "\\therefore", "\\because", "\\iff",
+               "\\Leftrightarrow", "\\Longrightarrow", "\\newline", "\\cr", "\\forall", "∀", "⇒", "⟹", "∴", "∵", "，", "；",
+               "。", "、", "：", ":", "\\mid", "\\land", "\\wedge"}  # fmt: skip
+_OPEN = {"(": ")", "[": "]", "\\{": "\\}", "\\lbrace": "\\}", "\\lbrack": "]", "\\langle": "\\rangle", "⟨": "\\rangle", "{": "}",
+         "\\lVert": "\\rVert", "\\lvert": "\\rvert", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil", "（": ")"}  # fmt: skip
+_CLOSE = {")": ")", "]": "]", "\\}": "\\}", "\\rbrace": "\\}", "\\rbrack": "]", "\\rangle": "\\rangle", "⟩": "\\rangle", "}": "}",
+          "\\rVert": "\\rVert", "\\rvert": "\\rvert", "\\rfloor": "\\rfloor", "\\rceil": "\\rceil", "）": ")"}  # fmt: skip
+_IGNORED = {"\\left", "\\right", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\biggl", "\\biggr",
+            "\\middle", "\\,", "\\:", "\\!", "\\ ", "\\>", "\\displaystyle", "\\textstyle", "\\scriptstyle", "\\limits", "\\nolimits",
+            "\\notag", "\\nonumber", "&", "~", "\\hfill", "\\medspace", "\\thinspace", "\\thickspace", "\\allowbreak", "\\;",
+            "\\strut", "\\null", "\\relax", "\\par", "\\noindent", "\\centering", "\\hline"}  # fmt: skip
+_FONTS = {"\\mathbf": "bold", "\\boldsymbol": "bold", "\\bm": "bold", "\\mathrm": "roman", "\\mathit": "", "\\mathsf": "roman",
+          "\\mathtt": "roman", "\\mathcal": "script", "\\mathscr": "script", "\\mathbb": "blackboard", "\\mathds": "blackboard",
+          "\\mathfrak": "", "\\bf": "bold", "\\rm": "roman", "\\pmb": "bold"}  # fmt: skip
+_TEXT = {"\\text", "\\textrm", "\\textbf", "\\textit", "\\mbox", "\\hbox", "\\operatorname", "\\operatorname*", "\\textnormal",
+         "\\textsf", "\\texttt", "\\mathop", "\\emph", "\\textup"}  # fmt: skip
+_SWALLOWED = {"\\tag", "\\tag*", "\\label", "\\hspace", "\\hspace*", "\\vspace", "\\color", "\\phantom", "\\ref", "\\eqref", "\\cite"}
+_UNWRAPPED = {"\\boxed", "\\underline", "\\mathrlap", "\\mathclap", "\\ensuremath", "\\smash", "\\fbox", "\\cancel"}
+_WORDS = ("softmax", "Softmax", "SoftMax", "SOFTMAX", "ReLU", "relu", "Relu", "RELU", "exp", "log", "ln", "sin", "cos", "tan", "tanh",
+          "sqrt", "diag", "Var", "Cov", "RoPE", "rope", "sigmoid", "others", "other", "max", "min", "mean", "LN", "LayerNorm")  # fmt: skip
+_UNICODE = {"ᵀ": ("^", "\\top"), "⊤": ("\\top",), "½": ("\\tfrac", "1", "2"), "²": ("^", "2"), "³": ("^", "3"), "·": ("\\cdot",),
+            "×": ("\\times",), "∑": ("\\sum",), "∞": ("\\infty",), "√": ("\\sqrt",), "‖": ("\\|",), "−": ("-",), "⋅": ("\\cdot",),
+            "′": ("'",), "∥": ("\\|",), "…": ("\\dots",), "⋯": ("\\dots",), "ℝ": ("\\R",), "∈": ("\\in",), "÷": ("/",),
+            "＝": ("=",), "＋": ("+",), "－": ("-",), "∂": ("\\partial",), "∇": ("\\nabla",), "₁": ("_", "1"), "₂": ("_", "2")}  # fmt: skip
+_GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕ",
+                  ("\\" + name for name in (
+                      "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+                      "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega epsilon phi").split()), strict=True))  # fmt: skip
+_VARIANTS = {"\\varepsilon": "\\epsilon", "\\varphi": "\\phi", "\\vartheta": "\\theta", "\\varrho": "\\rho", "\\ell": "l",
+             "\\T": "\\top", "\\intercal": "\\top", "\\transpose": "\\top", "\\ldots": "\\dots", "\\cdots": "\\dots",
+             "\\dotsc": "\\dots", "\\dotsb": "\\dots", "\\vdots": "\\dots", "\\ddots": "\\dots", "\\Vert": "\\|", "\\vert": "|",
+             "\\lnorm": "\\|", "\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\ast": "*", "\\star": "*",
+             "\\dagger": "\\dagger", "\\prime": "'", "\\bullet": "\\cdot", "\\ln": "\\log", "\\widehat": "\\hat", "\\colon": ":",
+             "\\widetilde": "\\tilde", "\\mathbbm": "\\mathbb"}  # fmt: skip
+
+_TOKEN = re.compile(
+    r"(?P<space>[\s\u200b\ufeff]+)|(?P<comment>(?<!\\)%[^\n]*)|(?P<environment>\\(?:begin|end)\s*\{\s*[A-Za-z]+\*?\s*\})"
+    r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)|(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<define>:=)|(?P<char>.)",
+    re.DOTALL,
+)
+_GROUP_LIMIT = 2_000
+
+
+def tokenize(source: str) -> list[Token]:
+    """The tokens of a piece of mathematics; prose inside it becomes single `text` tokens.
+
+    >>> [token.text for token in tokenize(r"k_a^\\top q = \\beta")]
+    ['k', '_', 'a', '^', '\\\\top', 'q', '=', '\\\\beta']
+    """
+    if len(source) > MAX_SOURCE:
+        raise NotUnderstood(f"The formula has {len(source)} characters; at most {MAX_SOURCE} are read.")
+    return _Lexer(source).run()
+
+
+class _Lexer:
+    def __init__(self, source: str) -> None:
+        self.source, self.offset, self.tokens = source, 0, []
+
+    def run(self) -> list[Token]:
+        while self.offset < len(self.source):
+            self.step("")
+        return self.tokens
+
+    def step(self, font: str) -> None:
+        """Read one lexeme, in the given font, and append its tokens."""
+        match = _TOKEN.match(self.source, self.offset)
+        assert match is not None
+        start, self.offset, text = self.offset, match.end(), match.group()
+        if match.lastgroup in ("space", "comment"):
+            return
+        if match.lastgroup == "environment":
+            self.emit("environment", re.sub(r"\s", "", text), start)
+        elif match.lastgroup == "number":
+            self.emit("number", text, start, font)
+        elif match.lastgroup == "command":
+            self.command(text, start, font)
+        else:
+            self.character(text, start, font)
+
+    def emit(self, kind: Kind, text: str, start: int, font: str = "") -> None:
+        self.tokens.append(Token(kind, text, start, self.offset, font))
+
+    def command(self, text: str, start: int, font: str) -> None:
+        if text.startswith("\\\\"):
+            return self.emit("separator", "\\\\", start)
+        text = _VARIANTS.get(text, text)
+        if text in _IGNORED:
+            if text in ("\\left", "\\right", "\\middle") and self.source[self.offset : self.offset + 1] == ".":
+                self.offset += 1
+            return None
+        if text in _TEXT:
+            return self.prose(start)
+        if text in _FONTS:
+            return self.styled(_FONTS[text], start)
+        if text in _SWALLOWED:
+            return self.swallow()
+        if text == "\\not":
+            return self.negated(start)
+        if text in _UNWRAPPED:
+            return None
+        return self.classify(text, start, font)
+
+    def classify(self, text: str, start: int, font: str) -> None:
+        if text in RELATIONS:
+            self.emit("relation", RELATIONS[text], start)
+        elif text in _SEPARATORS:
+            self.emit("separator", text, start)
+        elif text in _OPEN:
+            self.emit("open", _OPEN[text], start)
+        elif text in _CLOSE:
+            self.emit("close", _CLOSE[text], start)
+        elif text in ("^", "_"):
+            self.emit("script", text, start)
+        elif text[0] == "\\" and text[1:2].isalpha():
+            self.emit("letter", text, start, font)
+        else:
+            self.emit("symbol", text, start)
+
+    def character(self, text: str, start: int, font: str) -> None:
+        if text == "~":
+            return None
+        if text in _UNICODE:
+            for piece in _UNICODE[text]:
+                if piece.isdigit():
+                    self.emit("number", piece, start)
+                else:
+                    self.classify(_VARIANTS.get(piece, piece), start, font)
+            return None
+        if text in _GREEK:
+            return self.emit("letter", _GREEK[text], start, font)
+        if text.isascii() and text.isalpha():
+            return self.letters(text, start, font)
+        if ord(text) > 0x2E80 and text not in _SEPARATORS | _OPEN.keys() | _CLOSE.keys():
+            return self.wide_prose(start)
+        return self.classify(text, start, font)
+
+    def letters(self, text: str, start: int, font: str) -> None:
+        for word in _WORDS:
+            if self.source.startswith(word, start) and not (start and self.source[start - 1].isalpha() and font != "roman"):
+                self.offset = start + len(word)
+                return self.emit("word", word, start)
+        if text == "R" and re.match(r"Re\s*(\\left\s*)?[\[({\\]", self.source[start : start + 12]):
+            self.offset = start + 2
+            return self.emit("word", "Re", start)
+        return self.emit("letter", text, start, font)
+
+    def wide_prose(self, start: int) -> None:
+        """Chinese (or other wide) prose typed straight into the formula."""
+        while self.offset < len(self.source) and ord(self.source[self.offset]) > 0x2E80:
+            self.offset += 1
+        self.emit("text", self.source[start : self.offset], start)
+
+    def group(self) -> tuple[str, int]:
+        """The brace group (or single character) that follows, and the offset of its inside."""
+        space = re.compile(r"\s*").match(self.source, self.offset)
+        assert space is not None
+        begin = space.end()
+        if self.source[begin : begin + 1] != "{":
+            self.offset = min(begin + 1, len(self.source))
+            return self.source[begin : self.offset], begin
+        depth = 0
+        for place in range(begin, min(len(self.source), begin + _GROUP_LIMIT)):
+            depth += {"{": 1, "}": -1}.get(self.source[place], 0) if self.source[place - 1] != "\\" else 0
+            if depth == 0:
+                self.offset = place + 1
+                return self.source[begin + 1 : place], begin + 1
+        raise NotUnderstood("A brace is never closed here.", begin)
+
+    def prose(self, start: int) -> None:
+        inside, _ = self.group()
+        name = inside.strip()
+        if re.fullmatch(r"[A-Za-z]+", name) and (len(name) > 1 or name in "IRT"):
+            return self.emit("word", name, start, "text")
+        return self.emit("text", inside, start)
+
+    def styled(self, font: str, start: int) -> None:
+        inside, begin = self.group()
+        if font == "roman" and re.fullmatch(r"\s*[A-Za-z]{2,}\s*", inside):
+            return self.emit("word", inside.strip(), start, "text")
+        outer = self.offset
+        mark = len(self.tokens)
+        inner = _Lexer(self.source[: begin + len(inside)])
+        inner.offset = begin
+        while inner.offset < len(inner.source):
+            inner.step(font)
+        tokens = [replace(token, font=token.font or font) for token in inner.tokens]
+        if len(tokens) > 1:
+            tokens = [Token("open", "}", start, begin), *tokens, Token("close", "}", outer - 1, outer)]
+        self.tokens[mark:] = tokens
+        self.offset = outer
+        return None
+
+    def swallow(self) -> None:
+        self.group()
+
+    def negated(self, start: int) -> None:
+        following = _TOKEN.match(self.source, self.offset)
+        sign = RELATIONS.get(following.group(), "") if following else ""
+        opposite = {"=": "≠", "∈": "∉"}.get(sign)
+        if following is None or opposite is None:
+            raise NotUnderstood("\\not is followed by something that cannot be negated.", start)
+        self.offset = following.end()
+        self.emit("relation", opposite, start)

@@ -1,0 +1,121 @@
+"""A problem: what the symbols of a course's questions mean, and what is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from regard.derivations.notation.syntax import Expression
+
+__all__ = ["Choice", "Design", "Function", "Problem", "Question", "Setting", "Size", "SymbolMeaning"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """A whole number such as n or d: at least `minimum` and at least the sum of the sizes `above`, or `twice` another."""
+
+    minimum: int = 2
+    above: tuple[str, ...] = ()
+    is_even: bool = False
+    twice: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SymbolMeaning:
+    """What a symbol stands for: drawn at random under assumptions, or given by a formula.
+
+    `index` is the bound letter of a family (the i of k_i), `over` the size that it runs over. A symbol that `tends` somewhere is
+    driven there in limits; one with a `variance` is random. `swaps` are names that its formula uses for others.
+    """
+
+    name: str
+    index: str | None = None
+    over: str | None = None
+    shape: tuple[str, str] = ("1", "1")
+    assume: tuple[str, ...] = ()
+    formula: Expression | None = None
+    tends: str | None = None
+    mean: float = 0.0
+    variance: float | None = None
+    swaps: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """A function that the problem defines by a formula in its arguments; a subscripted one is written R_t."""
+
+    arguments: tuple[str, ...]
+    formula: Expression
+    is_subscripted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setting:
+    """The meaning of all symbols that a group of questions shares; compared by identity, so that draws can be remembered."""
+
+    name: str
+    sizes: Mapping[str, Size]
+    fixed: Mapping[str, str]
+    free: Mapping[str, str]
+    symbols: Mapping[str, SymbolMeaning]
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ones: str | None = None
+    is_complex: bool = False
+    undeclared: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Symbols left open to the student, the goal that they must reach, and solutions that do.
+
+    A design that fails is shown by the quantity `show`, called `show_as`, at the sizes `show_at`, beside its `target`.
+    """
+
+    symbols: tuple[str, ...]
+    goal: str
+    solutions: tuple[Mapping[str, str], ...]
+    show_at: Mapping[str, int] = field(default_factory=dict)
+    show: str | None = None
+    show_as: str = ""
+    target: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A yes/no question: the right answer, phrases that give either answer in prose, and `cues` that tell the question itself."""
+
+    answer: str
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question: where it stands, what its symbols mean, what is given and asked."""
+
+    id: str
+    title: str
+    setting: Setting
+    path: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+    points: float = 0.0
+    given: tuple[str, ...] = ()
+    design: Design | None = None
+    show: tuple[str, ...] = ()
+    choice: Choice | None = None
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A set of questions by the name of their course."""
+
+    name: str
+    title: str
+    questions: tuple[Question, ...]
+    source: str = ""
+
+    def question(self, id: str) -> Question:
+        """The question of that id."""
+        return next(question for question in self.questions if question.id == id)

@@ -1,0 +1,153 @@
+"""Enumerators as people write them in front of an answer: `1.(a)`, `Q1-2.`, `Problem 1b`, `ii)`, `第一题`.
+
+Questions have up to three levels: an arabic number, a letter, a roman numeral. A level written in another way is turned
+into its usual one by its ordinal (`Q1-2` is 1, b). Which level a lone `(i)` or `2` means is left to the outline.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+__all__ = ["ROMANS", "Enumerator", "letter", "normalised", "parse_enumerator", "roman"]
+
+ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_HAN = "一二三四五六七八九十"
+_ROMAN = "|".join(sorted(ROMANS, key=len, reverse=True))
+
+_WORD = re.compile(
+    r"(?P<word>part|question|problem|exercise|task|ques|prob|q)(?:(?=\d)|\s*[.#]\s*(?=\d)|\s+(?:no\.?\s*)?|(?=\())|"
+    rf"第\s*(?P<nth>\d{{1,2}}|[{_HAN}]{{1,3}})\s*(?P<kind>大题|道题|题|部分|小题|小问|问)|"
+    r"(?P<topic>问题|题目|习题|题)\s*(?=[\d(])",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?P<number>\d{1,2})(?!\d)|(?P<capital>I{1,3}|IV|VI{0,3}|IX|X)(?![A-Za-z])")
+_SECOND = re.compile(
+    r"\s*[.)\-–]?\s*\(\s*(?P<enclosed>[A-Za-z]|\d{1,2}|" + _ROMAN + r")\s*\)"
+    r"|\s*[.\-–]\s*(?P<digits>\d{1,2})(?!\d)"
+    r"|[.\-–]?(?P<joined>[A-Za-z])(?![A-Za-z0-9'’])"
+    r"|\.?\s+(?P<apart>[A-Za-z])(?=\s*[.):]|\s*$)"
+)
+_THIRD = re.compile(
+    rf"\s*[.)\-–,]{{0,2}}\s*\(\s*(?P<enclosed>{_ROMAN})\s*\)"
+    rf"|\s*[.)\-–,]{{0,2}}\s*(?P<bare>(?![vx](?![ivx]))(?:{_ROMAN}))(?=[.):]|\s*$)"
+    r"|[.\-–](?P<digits>\d{1,2})(?!\d)"
+)
+_SYMBOL = re.compile(
+    rf"\(\s*(?P<enclosed>{_ROMAN}|[A-Za-z])\s*\)"
+    rf"|(?P<chained>[A-Ha-h])(?=[.\-](?:{_ROMAN})(?:[.):]|\s*$))"
+    rf"|(?P<firm>{_ROMAN}|[A-Za-z])\s?[.)](?![a-z=])"
+    rf"|(?P<bare>{_ROMAN}|[A-Za-z])(?=\s*$|:|\s+[A-Z\u4e00-\u9fff])"
+)
+_STOP = re.compile(r"\s*(?:[.):]|$)")
+_LISTED = re.compile(rf"(?P<han>[{_HAN}]{{1,3}})(?=[、.])|\(\s*(?P<enclosed>\d{{1,2}})\s*\)")
+_TAIL = re.compile(r"\s*[.:)\]、]*\s*")
+_WIDE = str.maketrans("（）．：，［］　" + "".join(chr(0xFF10 + k) for k in range(10)), "().:,[] 0123456789")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enumerator:
+    """What an enumerator says, level by level, and the offset after it.
+
+    `symbol` is a lone letter or roman numeral; `is_firm` tells `(b)`, `b)` and `b.` from a bare `b`; `is_sub` says that
+    a number counts parts of a question, not questions; `form` is how the second level was written.
+    """
+
+    end: int
+    word: str = ""
+    number: int | None = None
+    second: str | None = None
+    third: str | None = None
+    symbol: str | None = None
+    form: str = ""
+    is_firm: bool = False
+    is_sub: bool = False
+
+
+def normalised(text: str) -> str:
+    """The text with full-width brackets, digits and marks made plain; its length stays the same.
+
+    >>> normalised("（１）：")
+    '(1):'
+    """
+    return text.translate(_WIDE)
+
+
+def letter(ordinal: int) -> str:
+    """The letter of an ordinal: 2 is b; past z, the number itself."""
+    return _LETTERS[ordinal - 1] if 0 < ordinal <= len(_LETTERS) else str(ordinal)
+
+
+def roman(ordinal: int) -> str:
+    """The roman numeral of an ordinal: 2 is ii; past xii, the number itself."""
+    return ROMANS[ordinal - 1] if 0 < ordinal <= len(ROMANS) else str(ordinal)
+
+
+def parse_enumerator(text: str) -> Enumerator | None:
+    """The enumerator in front of a normalised text, if there is one.
+
+    >>> parse_enumerator("Q1-2. An average of two").second
+    'b'
+    """
+    word = _WORD.match(text)
+    if word and word["nth"]:
+        return _nth(text, word)
+    place = word.end() if word else 0
+    name = (word["word"] or word["topic"] or "").lower() if word else ""
+    number = _NUMBER.match(text, place)
+    if number and (number["number"] or name):
+        value = int(number["number"]) if number["number"] else ROMANS.index(number["capital"].lower()) + 1
+        return _numbered(text, number.end(), Enumerator(end=number.end(), word=name, number=value))
+    if not word and (listed := _LISTED.match(text)):
+        value = _han(listed["han"]) if listed["han"] else int(listed["enclosed"])
+        return _ended(text, Enumerator(end=listed.end(), number=value, is_sub=bool(listed["enclosed"]), form="listed"))
+    symbol = _SYMBOL.match(text, place)
+    return _symbol(text, symbol, name) if symbol else None
+
+
+def _nth(text: str, word: re.Match[str]) -> Enumerator:
+    value = int(word["nth"]) if word["nth"].isdigit() else _han(word["nth"])
+    is_sub = word["kind"] in ("小题", "小问", "问")
+    base = Enumerator(end=word.end(), word=word["kind"], number=value, is_sub=is_sub)
+    return _ended(text, base) if is_sub else _numbered(text, word.end(), base)
+
+
+def _han(numeral: str) -> int:
+    tens, _, units = numeral.rpartition("十")
+    ten = 10 * (_HAN.index(tens[0]) + 1 if tens else 1) if "十" in numeral else 0
+    return ten + (_HAN.index(units[0]) + 1 if units else 0)
+
+
+def _numbered(text: str, place: int, base: Enumerator) -> Enumerator:
+    found = _SECOND.match(text, place)
+    if found is None:
+        return _ended(text, base)
+    form = found.lastgroup or ""
+    written = found[form].lower()
+    if written.isdigit():
+        second = letter(int(written))
+    elif written in ROMANS and form == "enclosed":
+        second = letter(ROMANS.index(written) + 1)
+    else:
+        second = written
+    is_firm = form == "enclosed" or found[0][0] == "." or _STOP.match(text, found.end()) is not None
+    return _ended(text, _third(text, replace(base, end=found.end(), second=second, form=form, is_firm=is_firm)))
+
+
+def _symbol(text: str, found: re.Match[str], word: str) -> Enumerator:
+    form = found.lastgroup or ""
+    base = Enumerator(end=found.end(), word=word, symbol=found[form], form=form, is_firm=form != "bare")
+    return _ended(text, _third(text, base) if found[form] not in ROMANS else base)
+
+
+def _third(text: str, base: Enumerator) -> Enumerator:
+    found = _THIRD.match(text, base.end)
+    if found is None:
+        return base
+    written = found[found.lastgroup or ""]
+    third = roman(int(written)) if written.isdigit() else written
+    return replace(base, end=found.end(), third=third, is_firm=True)
+
+
+def _ended(text: str, base: Enumerator) -> Enumerator:
+    tail = _TAIL.match(text, base.end)
+    return replace(base, end=tail.end() if tail else base.end)

@@ -1,0 +1,85 @@
+"""Words that say "here my answer begins": My answer, Solution, Ans., 答, 解, and the environments of LaTeX."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.enumerators import Enumerator, parse_enumerator
+from regard.derivations.reading.ranges import Range
+
+__all__ = ["PLAIN", "Marker", "MarkerWords", "answer_environments", "marker_words", "quoted_answers"]
+
+PLAIN = 100
+
+_WORDS = re.compile(
+    r"(?:(?P<own>my|our)\s+|the\s+|your\s+|sample\s+)?(?:answers?|solutions?|ans|sol|response)(?![A-Za-z])"
+    r"|(?P<own_han>我的)?(?:参考)?(?:答案|解答|回答|作答|答|解)",
+    re.IGNORECASE,
+)
+_END = re.compile(r"\s*[*_}\]]*\s*(?:[:.]\s*[*_}]*\s*|$)")
+_LINK = re.compile(r"\s*(?:to|for|of)?\s*", re.IGNORECASE)
+_MAX_BOLD = 1_000
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?:\[[^\]\r\n]{0,80}\])?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marker(Range):
+    """The place of such words; `is_end` where an answer's environment ends, `is_own` if they say whose answer it is.
+
+    `is_alone` if nothing follows on the line; `is_quote` where a block quote takes the place of the words; `level` is
+    that of a heading, or `PLAIN`.
+    """
+
+    is_end: bool = False
+    is_own: bool = False
+    is_alone: bool = False
+    is_quote: bool = False
+    level: int = PLAIN
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkerWords:
+    """What the words in front of a line say, where they end, and the enumerator among them ("Answer (i):")."""
+
+    end: int
+    is_own: bool
+    enumerator: Enumerator | None = None
+
+
+def marker_words(words: str) -> MarkerWords | None:
+    """The words in front of a normalised line that open an answer, if they do.
+
+    >>> marker_words("My answer: yes").end, marker_words("The answer is yes")
+    (11, None)
+    """
+    found = _WORDS.match(words)
+    if found is None:
+        return None
+    is_own = bool(found["own"] or found["own_han"])
+    end = _END.match(words, found.end())
+    if end:
+        return MarkerWords(end=end.end(), is_own=is_own)
+    link = _LINK.match(words, found.end())
+    place = link.end() if link else found.end()
+    enumerator = parse_enumerator(words[place:])
+    if enumerator is None or place == found.end():
+        return None
+    stop = place + enumerator.end
+    is_closed = stop == len(words) or words[:stop].rstrip().endswith((":", ")", "."))
+    return MarkerWords(end=stop, is_own=is_own, enumerator=enumerator) if is_closed else None
+
+
+def answer_environments(document: Document) -> Iterator[Marker]:
+    r"""Where `\begin{solution}` and the like open and close an answer."""
+    if document.kind == "latex":
+        for found in _ENVIRONMENT.finditer(document.prose):
+            yield Marker(start=found.start(), end=found.end(), is_end=found[1] == "end", is_own=True)
+
+
+def quoted_answers(document: Document) -> Iterator[Marker]:
+    """Where a block quote begins right after a paragraph in bold."""
+    for quote in document.quotes if document.kind != "latex" else ():
+        before = document.text[max(quote.start - _MAX_BOLD, 0) : quote.start].rstrip()
+        if before.endswith(("**", "__", "**:", "**：")):
+            yield Marker(start=quote.start, end=quote.start, is_quote=True)

@@ -1,0 +1,86 @@
+"""What an enumerator means where it stands: the path of the question that it opens."""
+
+from dataclasses import dataclass
+
+from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, roman
+
+__all__ = ["Context", "follows", "resolve"]
+
+_MAX_JUMP = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """Where an enumerator stands: in the question `path`, below the heading that opened the question `above`.
+
+    `above_word` is what that heading calls itself; `has_title` if words follow the enumerator.
+    """
+
+    path: tuple[str, ...]
+    above: tuple[str, ...]
+    above_word: str
+    has_title: bool
+    is_heading: bool
+
+
+def resolve(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
+    """The path that an enumerator opens; empty if it opens no question here.
+
+    >>> here = Context(path=("1", "b"), above=("1",), above_word="part", has_title=False, is_heading=False)
+    >>> resolve(Enumerator(end=2, symbol="ii", is_firm=True), here)
+    ('1', 'b', 'ii')
+    """
+    if enumerator.number is None:
+        return _from_symbol(enumerator, context)
+    if enumerator.second:
+        third = (enumerator.third,) if enumerator.third else ()
+        return (str(enumerator.number), enumerator.second, *third)
+    return _from_number(enumerator, enumerator.number, context)
+
+
+def _from_number(enumerator: Enumerator, number: int, context: Context) -> tuple[str, ...]:
+    """A number counts questions, unless it stands below a question's heading: then it counts that one's parts."""
+    above = context.path[:1] if enumerator.is_sub else context.above
+    is_own_word = enumerator.word != "" and context.above_word in ("", enumerator.word)
+    if not above or (is_own_word and not enumerator.is_sub):
+        return (str(number),)
+    if len(above) == 1:
+        return (*above, letter(number))
+    # A titled number inside a part is a step of the answer.
+    if len(above) == 2 and not context.has_title:
+        return (*above, roman(number))
+    return (str(number),) if enumerator.word else ()
+
+
+def _from_symbol(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
+    assert enumerator.symbol is not None
+    symbol, path = enumerator.symbol.lower(), context.path
+    if symbol in ROMANS and not _is_next_letter(symbol, path):
+        if len(path) >= 2:
+            return (*path[:2], symbol)
+        return (*path, letter(ROMANS.index(symbol) + 1)) if path else ("", "", symbol)
+    third = (enumerator.third,) if enumerator.third else ()
+    return (path[0] if path else "", symbol, *third)
+
+
+def _is_next_letter(symbol: str, path: tuple[str, ...]) -> bool:
+    """True for an i, v or x that goes on from h, u or w."""
+    return len(symbol) == 1 and len(path) >= 2 and len(path[1]) == 1 and ord(symbol) == ord(path[1]) + 1
+
+
+def follows(path: tuple[str, ...], current: tuple[str, ...]) -> bool:
+    """True if a plain letter or numeral goes on from the question that is open, a few being skipped at most.
+
+    >>> follows(("1", "c"), ("1", "b", "ii")), follows(("1", "a"), ("1", "b")), follows(("1", "b", "i"), ("1", "b"))
+    (True, False, True)
+    """
+    level = len(path)
+    has_sibling = len(current) >= level and current[: level - 1] == path[:-1]
+    before = _ordinal(current[level - 1], level) if has_sibling else 0
+    return 0 < _ordinal(path[-1], level) - before <= _MAX_JUMP
+
+
+def _ordinal(name: str, level: int) -> int:
+    if level == 3:
+        return ROMANS.index(name) + 1 if name in ROMANS else 0
+    return ord(name) - ord("a") + 1 if len(name) == 1 else 0

@@ -1,0 +1,389 @@
+"""A whole document judged: every step a verdict, every question a row."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from regard.derivations.choices import Chosen, find_choice, find_choice_by_cue
+from regard.derivations.context import Surroundings
+from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.relations import Relation
+from regard.derivations.notation.parser import parse
+from regard.derivations.notation.statements import Chain, read_chains
+from regard.derivations.notation.syntax import Expression, Symbol, symbols
+from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.problems.model import Problem, Question
+from regard.derivations.questions import fit, question_of
+from regard.derivations.reading.document import Document, MathSpan
+from regard.derivations.reading.outline import section_at, structure
+from regard.derivations.reading.sentences import sentence_after, sentence_before
+from regard.derivations.signs import relation_signs
+from regard.derivations.steps import Formula, JudgedStep, QuestionJudge, index_conditions
+from regard.verdict import Status, StepVerdict
+
+__all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
+
+_STAY = 0.04
+_ALTERNATIVES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetStep:
+    """A verdict and the stretch of the document's text that it is about."""
+
+    verdict: StepVerdict
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRow:
+    """What became of one question: judged, prose, image, unanswered."""
+
+    id: str
+    title: str
+    state: str
+    points: float
+    counts: Mapping[str, int]
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A document with its verdicts, in reading order, and a row for every question of its problem."""
+
+    document: Document
+    problem: Problem
+    steps: tuple[SheetStep, ...]
+    questions: tuple[QuestionRow, ...]
+
+    @property
+    def verdicts(self) -> tuple[StepVerdict, ...]:
+        """The verdicts in reading order."""
+        return tuple(step.verdict for step in self.steps)
+
+    @property
+    def understood(self) -> float:
+        """The share of steps that could be read."""
+        missed = sum(verdict.outcome == "not understood" for verdict in self.verdicts)
+        return 1.0 - missed / max(len(self.steps), 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Item:
+    """A formula in its place."""
+
+    span: MathSpan
+    formula: Formula
+    question: Question | None
+    is_answer: bool
+    alternatives: tuple[Question, ...] = ()
+    error: NotUnderstood | None = None
+
+
+def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> Sheet:
+    """The verdicts on a document under a problem; `is_strict` refutes an = that only holds in the limit."""
+    sections = _sections(document, problem)
+    items = _placed(document, problem, sections)
+    judges = _judges(items, problem)
+    steps: list[SheetStep] = []
+    for item in items:
+        steps += _judged(document, problem, item, judges, is_strict)
+    steps += _choices(document, problem, sections)
+    steps.sort(key=lambda step: step.start)
+    steps = _numbered(steps)
+    return Sheet(document=document, problem=problem, steps=tuple(steps), questions=_rows(document, problem, sections, items, steps))
+
+
+# -- which question ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class _Region:
+    start: int
+    body: int
+    end: int
+    question: Question | None
+    is_answer: bool
+
+
+def _sections(document: Document, problem: Problem) -> list[_Region]:
+    """The document cut into regions: each belongs to a question (or none), and is an answer or the question restated."""
+    found = structure(document)
+    cuts = {0, len(document.text), *(edge for section in found.sections for edge in (section.start, section.end)),
+            *(edge for restated in found.questions for edge in (restated.start, restated.end))}  # fmt: skip
+    regions = []
+    for start, end in pairwise(sorted(cuts)):
+        section = section_at(found.sections, start)
+        titles = [holding.title for holding in reversed(found.sections) if holding.holds(start) and holding.title]
+        question = None if section is None else question_of(section.path, titles, problem)
+        is_answer = not any(restated.holds(start) for restated in found.questions)
+        body = section.body if section is not None and start < section.body <= end else start
+        regions.append(_Region(start=start, body=body, end=end, question=question, is_answer=is_answer))
+    return regions
+
+
+def _region_of(regions: Sequence[_Region], offset: int) -> _Region | None:
+    return next((region for region in regions if region.start <= offset < region.end), None)
+
+
+def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) -> list[_Item]:
+    """Every formula with its chains, its sentence and its question."""
+    raw = [(span, *_chains(document, span)) for span in document.spans]
+    in_sentence: dict[int, list[tuple[Chain, ...]]] = {}
+    for span, chains, _ in raw:
+        in_sentence.setdefault(sentence_before(document, span.start).start, []).append(chains)
+    items: list[_Item] = []
+    current: Question | None = None
+    own: set[Symbol] = set()
+    for span, chains, error in raw:
+        region = _region_of(regions, span.start)
+        question = region.question if region else None
+        is_answer = region.is_answer if region else True
+        alternatives: tuple[Question, ...] = ()
+        if question is None and is_answer:
+            current, alternatives = _fitting(chains, problem, current, own)
+            question = current
+            own |= _introduced(chains)
+        passage = sentence_before(document, span.start)
+        siblings = [chain for group in in_sentence[passage.start] for chain in group]
+        formula = Formula(
+            source=span.source, chains=chains,
+            surroundings=Surroundings(before=passage.text, after=sentence_after(document, span.start).text),
+            conditions=index_conditions(siblings, question) if question else (),
+            premises=_premises(siblings),
+        )  # fmt: skip
+        items.append(_Item(span=span, formula=formula, question=question, is_answer=is_answer, error=error,
+                           alternatives=alternatives))  # fmt: skip
+    return items
+
+
+def _chains(document: Document, span: MathSpan) -> tuple[tuple[Chain, ...], NotUnderstood | None]:
+    try:
+        return tuple(read_chains(span.source)), None
+    except NotUnderstood as error:
+        return (), error
+
+
+def _premises(chains: Sequence[Chain]) -> tuple[Relation, ...]:
+    """Plain conditions on a number in the same sentence: γ > 1."""
+    found = []
+    for chain in chains:
+        if len(chain.signs) == 1 and chain.signs[0].text in ("<", ">", "≤", "≥") and len(chain.sides[0]) == 1:
+            try:
+                left, right = parse(chain.sides[0]), parse(chain.sides[1])
+            except NotUnderstood:
+                continue
+            found.append(Relation(left=left, sign=chain.signs[0].text, right=right))
+    return tuple(found)
+
+
+def _fitting(
+    chains: Sequence[Chain], problem: Problem, current: Question | None, own: Collection[Symbol]
+) -> tuple[Question | None, tuple[Question, ...]]:
+    """The question whose symbols fit a formula best, and others that fit nearly as well.
+
+    The question before stays unless another fits clearly better.
+    """
+    expressions = [side for chain in chains for side in map(_readable, chain.sides) if side is not None]
+    if not expressions:
+        return current, ()
+    scores = fit(expressions, problem, own)
+    near = tuple(question for score, question in scores if score >= scores[0][0] - _STAY)
+    chosen = current if current in near else scores[0][1]
+    return chosen, tuple(question for question in near if question is not chosen)[:_ALTERNATIVES]
+
+
+def _readable(side: Sequence[Token]) -> Expression | None:
+    try:
+        return parse(side)
+    except NotUnderstood:
+        return None
+
+
+def _introduced(chains: Sequence[Chain]) -> set[Symbol]:
+    """Symbols that a formula defines, and the bare letters on the other side: the q and t of q = t(k_a + k_b)."""
+    found: set[Symbol] = set()
+    for chain in chains:
+        left = _readable(chain.sides[0])
+        if isinstance(left, Symbol) and chain.signs[0].text == "=":
+            right = _readable(chain.sides[1])
+            found.add(left)
+            found |= {symbol for symbol in symbols(right) if not symbol.subscripts} if right is not None else set()
+    return found
+
+
+def _judges(items: Sequence[_Item], problem: Problem) -> dict[str, QuestionJudge]:
+    judges: dict[str, QuestionJudge] = {}
+    for item in items:
+        for question in (item.question, *item.alternatives):
+            if question is not None and item.is_answer and question.id not in judges:
+                judge = QuestionJudge(problem=problem, question=question)
+                judge.prepare([other.formula for other in items if question in (other.question, *other.alternatives) and other.is_answer])
+                judges[question.id] = judge
+    return judges
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+def _judged(document: Document, problem: Problem, item: _Item, judges: Mapping[str, QuestionJudge], is_strict: bool) -> list[SheetStep]:
+    if item.error is not None:
+        return _unread(document, item)
+    if not item.is_answer:
+        given = Finding(kind="true", reason="the question, restated")
+        steps = [_recognised(chain, k, given) for chain in item.formula.chains for k in range(len(chain.signs))]
+    elif item.question is None:
+        unknown = Finding(kind="not understood", reason="no question of the problem fits this formula")
+        steps = [_recognised(chain, k, unknown, "step") for chain in item.formula.chains for k in range(len(chain.signs))]
+    else:
+        _inherit(judges, item.question)
+        steps = judges[item.question.id].judge(item.formula)
+        if any(step.finding.is_false for step in steps):
+            steps = _rescued(steps, item, judges)
+    return [_sheet_step(document, item, step, is_strict) for step in steps]
+
+
+def _rescued(steps: list[JudgedStep], item: _Item, judges: Mapping[str, QuestionJudge]) -> list[JudgedStep]:
+    """Without a heading, a step is refuted only if it fails under every question that fits it."""
+    for other in item.alternatives:
+        others = judges[other.id].judge(item.formula)
+        steps = [second if first.finding.is_false and second.finding.is_true and second.finding.probability is None else first
+                 for first, second in zip(steps, others, strict=True)]  # fmt: skip
+    return steps
+
+
+def _inherit(judges: Mapping[str, QuestionJudge], question: Question) -> None:
+    """Definitions and designs go on from one part of a question to the next."""
+    judge = judges[question.id]
+    for other in judges.values():
+        if other is not judge and other.question.path[:2] == question.path[:2] and len(question.path) > 2:
+            new = {key: meaning for key, meaning in other.scope.own.items() if key not in judge.scope.own}
+            for key, meaning in new.items():
+                if key not in judge.question.setting.symbols or judge.question.design is None:
+                    judge.scope = judge.scope.with_meaning(meaning)
+
+
+def _recognised(chain: Chain, place: int, finding: Finding, kind: str = "given") -> JudgedStep:
+    sign = chain.signs[place]
+    start = chain.start if place == 0 else sign.start
+    right = chain.sides[place + 1]
+    return JudgedStep(kind=kind, finding=finding, start=start, end=right[-1].end if right else sign.end,  # type: ignore[arg-type]
+                      sign=sign.text, sign_start=sign.start)  # fmt: skip
+
+
+def _unread(document: Document, item: _Item) -> list[SheetStep]:
+    """A formula that cannot even be cut into tokens: as many undecided steps as it has relation signs."""
+    assert item.error is not None
+    finding = Finding(kind="not understood", reason=str(item.error))
+    return [
+        _sheet_step(document, item, JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign,
+                                               sign_start=offset), False)
+        for offset, sign in relation_signs(item.span.source)
+    ]  # fmt: skip
+
+
+_STATUS: dict[str, Status] = {"true": "holds", "approximate": "holds", "false": "refuted", "ill-shaped": "refuted",
+                              "unknown": "undecided", "not understood": "undecided"}  # fmt: skip
+
+
+def _sheet_step(document: Document, item: _Item, step: JudgedStep, is_strict: bool) -> SheetStep:
+    finding = step.finding
+    status = _STATUS[finding.kind]
+    if is_strict and any(note.startswith("≈ is meant") for note in finding.notes):
+        status = "refuted"
+    source = item.span.source
+    last = max(len(source) - 1, 0)
+    start = item.span.raw_offset(min(step.start, last)) if source else item.span.start
+    end = item.span.raw_offset(min(max(step.end - 1, 0), last)) + 1 if source else item.span.end
+    sign_offset = item.span.raw_offset(min(step.sign_start, last)) if source else item.span.start
+    written = " ".join(source[step.start : step.end].split())
+    verdict = StepVerdict(
+        id="", statement=written, status=status, outcome=_outcome(step, status), method=finding.method or "recognised",
+        reason="; ".join(part for part in (finding.reason, *finding.notes) if part),
+        value=finding.value, bound=finding.bound, probability=finding.probability, seed=0,
+        counterexample=finding.counterexample if status == "refuted" else None,
+        where=document.place(sign_offset), kind=step.kind, source=source[step.start : step.end],
+        question=item.question.id if item.question else None,
+        reproduce=f"regard verify {document.path} --line {document.place(sign_offset).line}",
+    )  # fmt: skip
+    return SheetStep(verdict=verdict, start=start, end=end)
+
+
+def _outcome(step: JudgedStep, status: Status) -> str:
+    finding = step.finding
+    if status == "refuted":
+        return "ill-shaped" if finding.kind == "ill-shaped" else "refuted"
+    if status == "undecided":
+        return "supposition" if step.is_supposed else "not understood"
+    if step.kind in ("given", "definition"):
+        return step.kind
+    if finding.probability is not None:
+        return "holds with probability"
+    if finding.kind == "approximate":
+        return "≈ is meant" if any("≈ is meant" in note for note in finding.notes) else "holds in the limit"
+    return "holds"
+
+
+def _chosen(document: Document, problem: Problem, regions: Sequence[_Region]) -> Iterator[tuple[Question, int, Chosen]]:
+    """The answer to each choice question, in its own section or in running prose, and where it stands."""
+    asked = [question for question in problem.questions if question.choice is not None]
+    for question in asked:
+        assert question.choice is not None
+        own = [region for region in regions if region.question is question and region.is_answer]
+        for region in own:
+            chosen = find_choice(document.prose[region.body : min(region.end, region.body + 4000)], question.choice)
+            if chosen is not None:
+                yield question, region.body + chosen.offset, chosen
+                break
+        if not own:
+            found = find_choice_by_cue(document.prose, question.choice)
+            if found is not None:
+                yield question, found.offset, found
+
+
+def _choices(document: Document, problem: Problem, regions: Sequence[_Region]) -> list[SheetStep]:
+    """The yes and no answers, each judged against the problem's."""
+    steps = []
+    for question, start, chosen in _chosen(document, problem, regions):
+        is_right = chosen.answer == question.choice.answer
+        steps.append(SheetStep(start=start, end=start + len(chosen.words), verdict=StepVerdict(
+            id="", statement=f"{question.title} — {chosen.words}", status="holds" if is_right else "refuted",
+            outcome="right choice" if is_right else "wrong choice", method="the problem's answer, backed by its claim",
+            reason=f"the answer is {question.choice.answer}; see the claim {question.claims[0]}" if question.claims else None,
+            counterexample=None if is_right else question.choice.why or f"regard claims --explain {question.claims[0]}",
+            where=document.place(start), kind="choice", source=chosen.words, question=question.id, seed=0,
+            reproduce=f"regard verify {document.path} --line {document.place(start).line}")))  # fmt: skip
+    return steps
+
+
+def _numbered(steps: Sequence[SheetStep]) -> list[SheetStep]:
+    numbered, counter = [], Counter()
+    for step in steps:
+        question = step.verdict.question or "?"
+        counter[question] += 1
+        numbered.append(replace(step, verdict=replace(step.verdict, id=f"{question}/{counter[question]}")))
+    return numbered
+
+
+def _rows(document: Document, problem: Problem, regions: Sequence[_Region], items: Sequence[_Item], steps: Sequence[SheetStep]) -> tuple:
+    rows = []
+    for question in problem.questions:
+        verdicts = [step.verdict for step in steps if step.verdict.question == question.id]
+        answered = [region for region in regions if region.question is question and region.is_answer]
+        judged = [verdict for verdict in verdicts if verdict.kind not in ("given",)]
+        text = "".join(document.prose[region.body : region.end] for region in answered)
+        has_image = any(region.start <= image.start < region.end for region in answered for image in document.images)
+        words = re.sub(r"[\W_\ufffc]", "", text)
+        if judged:
+            state = "judged"
+        elif has_image:
+            state = "image, not read"
+        elif len(words) > 3:
+            state = "prose, not judged"
+        else:
+            state = "unanswered"
+        counts = Counter(verdict.status for verdict in verdicts)
+        rows.append(QuestionRow(id=question.id, title=question.title, state=state, points=question.points, counts=dict(counts),
+                                claims=question.claims))  # fmt: skip
+    return tuple(rows)
+
+

@@ -1,0 +1,330 @@
+"""The steps of one question, judged in reading order: each is recognised for what it is, then decided."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from regard.derivations.context import Surroundings, is_supposed, premises_in_prose
+from regard.derivations.designs import Designs, bind, judge_designs, solved
+from regard.derivations.judging.judge import Sides, decide, read_side
+from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.relations import Relation
+from regard.derivations.judging.scope import Scope, UnknownSymbol
+from regard.derivations.notation.parser import Reading, parse
+from regard.derivations.notation.statements import Chain, read_chains
+from regard.derivations.notation.syntax import Condition, Expression, Infinity, Number, Symbol, describe, symbols
+from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.problems.model import Problem, Question, SymbolMeaning
+
+__all__ = ["Formula", "JudgedStep", "QuestionJudge", "index_conditions"]
+
+Kind = Literal["step", "design", "definition", "given", "supposition", "choice"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """One formula of a document: its chains, the prose around it, and the index conditions of its sentence."""
+
+    source: str
+    chains: tuple[Chain, ...]
+    surroundings: Surroundings = Surroundings()
+    conditions: tuple[Condition, ...] = ()
+    premises: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedStep:
+    """A step, what kind of statement it is, and what was found; offsets are those of the formula's source."""
+
+    kind: Kind
+    finding: Finding
+    start: int
+    end: int
+    sign: str
+    sign_start: int
+    is_supposed: bool = False
+
+
+@dataclass(frozen=True)
+class _Last:
+    """The last side of the chain above, and the last side before it that was still right."""
+
+    side: tuple[Token, ...]
+    anchor: tuple[Token, ...]
+    is_wrong: bool = False
+
+
+@dataclass(kw_only=True)
+class QuestionJudge:
+    """Judges the formulas of one question one after the other; remembers definitions, designs and the chain above."""
+
+    problem: Problem
+    question: Question
+    own: dict[str, SymbolMeaning] = field(default_factory=dict)
+    designs: dict[str, Expression] = field(default_factory=dict)
+    scope: Scope = field(init=False)
+    intended: Scope = field(init=False)
+    last: _Last | None = None
+    _design_findings: dict[str, Finding] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        neighbours = {
+            key: meaning for question in self.problem.questions for key, meaning in question.setting.symbols.items()
+            if meaning.variance is not None and key not in self.question.setting.symbols
+        }  # fmt: skip
+        base = Scope(setting=self.question.setting, own=dict(self.own), neighbours=neighbours)
+        self.intended = solved(base, self.question)
+        self.scope = self.intended
+        self._base = base
+
+    # -- designs are looked for first, since two of them may share one goal ------------------------------------------
+    def prepare(self, formulas: Sequence[Formula]) -> None:
+        """Find the designs of the question and judge them together."""
+        if self.question.design is None:
+            return
+        found: dict[str, Expression] = {}
+        for formula in formulas:
+            for chain in formula.chains:
+                for place, sign in enumerate(chain.signs):
+                    name = self._open_symbol(chain.sides[place])
+                    if name is not None and name not in found and sign.text in ("=", "≈", "∝"):
+                        expression = self._readable(chain.sides[place + 1])
+                        if expression is not None and not self._is_equation_to_solve(expression):
+                            found[name] = expression
+        if found:
+            self.designs = found
+            self._design_findings = self._judged(found)
+
+    def _judged(self, found: Designs) -> dict[str, Finding]:
+        try:
+            return judge_designs(self._base, self.question, found)
+        except (UnknownSymbol, NotUnderstood) as error:
+            return {name: Finding(kind="not understood", reason=str(error)) for name in found}
+
+    def _open_symbol(self, side: Sequence[Token]) -> str | None:
+        design = self.question.design
+        if design is None:
+            return None
+        expression = self._readable(side)
+        if not isinstance(expression, Symbol):
+            return None
+        if describe(expression) in design.symbols:
+            return describe(expression)
+        try:
+            meaning = self._base.find(expression).meaning
+        except UnknownSymbol:
+            return None
+        return meaning.name if meaning.name in design.symbols else None
+
+    def _is_equation_to_solve(self, expression: Expression) -> bool:
+        return isinstance(expression, Infinity)
+
+    def _readable(self, side: Sequence[Token]) -> Expression | None:
+        try:
+            return parse(side, Reading(functions=frozenset(self.question.setting.functions))) if side else None
+        except NotUnderstood:
+            return None
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+    def judge(self, formula: Formula) -> list[JudgedStep]:
+        """Every step of a formula with its finding."""
+        steps: list[JudgedStep] = []
+        for chain in formula.chains:
+            conditions = (*formula.conditions, *index_conditions(formula.chains, self.question))
+            words = Surroundings(before=formula.surroundings.before + " " + chain.before, after=formula.surroundings.after)
+            steps += self._judge_chain(chain, replace(formula, surroundings=words, conditions=conditions))
+        return steps
+
+    def _judge_chain(self, chain: Chain, formula: Formula) -> list[JudgedStep]:
+        steps = []
+        last = _Last(chain.sides[0], chain.sides[0])
+        if not chain.sides[0] and self.last is not None:
+            last = self.last
+        for sign, right in zip(chain.signs, chain.sides[1:], strict=True):
+            kind, finding, supposed = self._step(last, sign.text, right, formula)
+            start = last.side[0].start if last.side and steps == [] and chain.sides[0] else sign.start
+            end = right[-1].end if right else sign.end
+            steps.append(JudgedStep(kind=kind, finding=finding, start=start, end=end, sign=sign.text, sign_start=sign.start,
+                                    is_supposed=supposed))  # fmt: skip
+            last = _Last(right, last.anchor, is_wrong=True) if finding.is_false else _Last(right, right)
+        if not chain.is_nested and right:
+            self.last = last
+        return steps
+
+    def _step(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> tuple[Kind, Finding, bool]:
+        if not last.side or not right:
+            return "step", Finding(kind="not understood", reason="one side of the relation is missing"), False
+        try:
+            return self._recognised(last, sign, right, formula)
+        except NotUnderstood as error:
+            return "step", Finding(kind="not understood", reason=str(error)), False
+
+    def _recognised(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> tuple[Kind, Finding, bool]:
+        special = self._condition(last.side, sign, right) or self._given(last.side, sign, right)
+        if special is not None:
+            return (*special, False)
+        left = self._readable(last.side)
+        if isinstance(left, Symbol) and sign in ("=", "≈", "∼", "∝", "∈"):
+            bound = self._binding(left, sign, right)
+            if bound is not None:
+                return (*bound, False)
+        supposed = is_supposed(formula.surroundings)
+        premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
+        sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
+        finding = self._decide(sides, last)
+        if supposed:
+            return "supposition", _never_false(finding), True
+        return "step", finding, False
+
+    def _decide(self, sides: Sides, last: _Last) -> Finding:
+        finding = decide(sides, self.scope)
+        if not finding.is_false:
+            return finding
+        if last.is_wrong and last.anchor:
+            mended = decide(replace(sides, left=last.anchor), self.scope)
+            if mended.is_true:
+                return mended.with_notes(("it follows from the last right term of the chain",))
+        if any(found.is_false for found in self._design_findings.values()):
+            intended = decide(sides, replace(self.intended, own={**self.scope.own, **self.intended.own}))
+            if intended.is_true:
+                return intended.with_notes(("it is so for the design that was asked for",))
+        return finding
+
+    # -- what is not judged ------------------------------------------------------------------------------------------
+    def _condition(self, left: Sequence[Token], sign: str, right: Sequence[Token]) -> tuple[Kind, Finding] | None:
+        """Conditions on indices, and words about the regime: i ≠ a, β → ∞, λ > 0."""
+        expression = self._readable(left)
+        if not isinstance(expression, Symbol):
+            return None
+        setting = self.question.setting
+        if not expression.subscripts and expression.name in setting.free and sign in ("≠", "∉", "∈", "=", "<", ">", "≤", "≥"):
+            if not setting.is_complex:
+                return "supposition", Finding(kind="true", reason="a condition on an index")
+        target = self._readable(right)
+        tends = self._tends(expression)
+        if tends and sign in ("→", ">", "≫", "≪", "≥") and isinstance(target, Infinity | Number):
+            return "supposition", Finding(kind="true", reason="the regime")
+        if isinstance(target, Infinity) and sign == "→" and not self.scope.knows(expression):
+            return "supposition", Finding(kind="true", reason="the regime")
+        return None
+
+    def _tends(self, symbol: Symbol) -> bool:
+        try:
+            return self.scope.find(symbol).meaning.tends is not None
+        except UnknownSymbol:
+            return False
+
+    def _given(self, left: Sequence[Token], sign: str, right: Sequence[Token]) -> tuple[Kind, Finding] | None:
+        pair = self._readable(left), sign, self._readable(right)
+        for source in (*self.question.given, *self.question.show):
+            chain = read_chains(source)[0]
+            given = self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])
+            if pair[0] is not None and pair == given:
+                reason = "the problem gives it" if source in self.question.given else "what was to be shown"
+                if source in self.question.given:
+                    return "given", Finding(kind="true", reason=reason)
+        return None
+
+    def _binding(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding] | None:
+        """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
+        if sign == "∼":
+            return self._distribution(left, right)
+        name = self._open_symbol_of(left)
+        if name is not None and name in self._design_findings and sign != "∈":
+            expression = read_side(right, self.scope)
+            is_same = expression == self.designs[name]
+            finding = self._design_findings[name] if is_same else self._judged({**self.designs, name: expression})[name]
+            if is_same or not finding.is_false:
+                self.scope = bind(self.scope, name, expression)
+            return "design", finding
+        if self._is_asked_elsewhere(left) and not self.scope.own.get(describe(left)) and sign == "=":
+            expression = read_side(right, self.scope)
+            if not all(self.scope.knows(symbol) for symbol in _bare(expression)):
+                self.scope = bind(self.scope, describe(left), expression)
+                return "definition", Finding(kind="true", reason="the query that the question goes on with")
+            return None
+        if self.scope.knows(left) or self._is_constant(left):
+            if self._is_as_written(left) and sign == "=":
+                return "given", Finding(kind="true", reason="the problem names it")
+            return None
+        return self._definition(left, sign, right)
+
+    def _is_as_written(self, left: Symbol) -> bool:
+        return self.scope.knows(left) and "as written" in self.scope.find(left).meaning.assume
+
+    def _open_symbol_of(self, left: Symbol) -> str | None:
+        if self.question.design is None:
+            return None
+        if describe(left) in self.question.design.symbols:
+            return describe(left)
+        try:
+            name = self._base.find(left).meaning.name
+        except UnknownSymbol:
+            return None
+        return name if name in self.question.design.symbols else None
+
+    def _is_asked_elsewhere(self, left: Symbol) -> bool:
+        names = {name for question in self.problem.questions if question.design for name in question.design.symbols}
+        return self.question.design is None and describe(left) in names
+
+    def _is_constant(self, left: Symbol) -> bool:
+        setting = self.question.setting
+        names = {*setting.sizes, *setting.fixed, *setting.free, "e", "pi"}
+        return not left.subscripts and left.name in names
+
+    def _distribution(self, left: Symbol, right: Sequence[Token]) -> tuple[Kind, Finding]:
+        if self.scope.knows(left):
+            return "given", Finding(kind="true", reason="a random symbol is introduced")
+        return "definition", Finding(kind="true", reason="a random symbol is introduced")
+
+    def _definition(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding]:
+        if sign == "∈":
+            return "definition", Finding(kind="true", reason="a new symbol is introduced")
+        expression = read_side(right, self.scope)
+        finding = decide(Sides(left=right, sign="=", right=right), self.scope)
+        if finding.is_true:
+            index = left.subscripts[0].name if len(left.subscripts) == 1 and isinstance(left.subscripts[0], Symbol) else None
+            is_family = index in self.question.setting.free
+            self.scope = self.scope.with_meaning(SymbolMeaning(
+                name=left.name if is_family else describe(left), index=index if is_family else None,
+                over=self.question.setting.free[index] if is_family and index else None, formula=expression, swaps=finding.swaps))  # fmt: skip
+            return "definition", replace(finding, kind="true", reason="a new symbol is defined")
+        return "definition" if not finding.is_false else "step", finding
+
+
+def _bare(expression: Expression) -> list[Symbol]:
+    inside = {script for symbol in symbols(expression) for script in symbol.subscripts}
+    return [symbol for symbol in symbols(expression) if symbol not in inside]
+
+
+def _never_false(finding: Finding) -> Finding:
+    if not finding.is_false:
+        return finding
+    return Finding(kind="unknown", reason="it stands under a written condition, and is not judged", notes=finding.notes)
+
+
+def index_conditions(chains: Sequence[Chain], question: Question) -> tuple[Condition, ...]:
+    """The relations of a formula that are conditions on free indices."""
+    found = []
+    for chain in (chain for chain in chains if not chain.is_case):
+        for left, sign, right in zip(chain.sides, chain.signs, chain.sides[1:], strict=False):
+            if sign.text not in ("≠", "∉", "∈", "=", "<", ">") or len(left) != 1 or left[0].text not in question.setting.free:
+                continue
+            try:
+                parts = _members(right)
+            except NotUnderstood:
+                continue
+            found.append(Condition(parse(left), sign.text, parts))
+    return tuple(found)
+
+
+def _members(tokens: Sequence[Token]) -> tuple[Expression, ...]:
+    pieces: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token.kind == "open") - (token.kind == "close")
+        if token.kind == "separator" and depth == 0:
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return tuple(parse(piece) for piece in pieces if piece)

@@ -1,0 +1,34 @@
+"""Answers by sampling logits: any law, bounded memory, an interval at a stated confidence."""
+
+from collections.abc import Sequence
+
+from regard.engines.estimate import Estimate
+from regard.engines.logit_sampler import noiseless, numbers_per_draw, sample
+from regard.engines.questions import Question
+from regard.engines.sampling import Run, estimates
+from regard.scenarios import LogitLaw
+
+__all__ = ["answer", "answers"]
+
+
+def answer(
+    law: LogitLaw, question: Question, *, draws: int = 100_000, seed: int = 0, confidence: float = 0.999
+) -> Estimate:
+    """The answer up to sampling error, with an interval that is right with probability `confidence`.
+
+    >>> from regard.engines import Mean, weight
+    >>> from regard.scenarios import course_keys, one_head
+    >>> answer(course_keys(n=10).logits(one_head(5.0)), Mean(of=weight("a")), seed=1).contains(0.494699341579)
+    True
+    """
+    return answers(law, [question], draws=draws, seed=seed, confidence=confidence)[0]
+
+
+def answers(
+    law: LogitLaw, questions: Sequence[Question], *, draws: int = 100_000, seed: int = 0, confidence: float = 0.999
+) -> tuple[Estimate, ...]:
+    """Several answers from the same draws; each interval on its own has the stated confidence."""
+    run = Run(
+        method="monte_carlo", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers_per_draw(law)
+    )
+    return estimates(law, questions, lambda *block: sample(law, *block), noiseless(law), run)
