@@ -17,7 +17,7 @@ _CONDITION_WORDS = re.compile(
 _REGIME_ONLY = re.compile(
     r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?"
     r"[\ufffc\w\\{}βλαγ$\s]{0,40}?(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
-    r"(?:very|sufficiently|large enough|large|big|huge|vanishingly|tiny|small|grows|大|小|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
     re.IGNORECASE,
 )
 _PROSE_PREMISE = re.compile(

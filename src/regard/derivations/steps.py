@@ -243,7 +243,7 @@ class QuestionJudge:
                 self.scope = bind(self.scope, describe(left), expression)
                 return "definition", Finding(kind="true", reason="the query that the question goes on with")
             return None
-        if self.scope.knows(left) or self._is_constant(left):
+        if self.scope.knows(left) or self._is_constant(left) or left.name in self.question.setting.functions:
             if self._is_as_written(left) and sign == "=":
                 return "given", Finding(kind="true", reason="the problem names it")
             return None

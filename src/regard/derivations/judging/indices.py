@@ -108,10 +108,12 @@ def index_range(
 
 
 def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, int]) -> str:
-    """A sum that names no index runs over the free letter of its body, one that is not in use outside if there is a choice."""
-    letters = free_letters(node.body, setting)
-    unused = [letter for letter in letters if letter not in indices]
-    return (unused or list(letters) or ["·"])[0]
+    """A sum that names no index runs over a letter of its body: a free one that is not in use outside, if there is a choice."""
+    letters = letters_in(node.body)
+    free = [letter for letter in letters if letter in setting.free]
+    unused = [letter for letter in free if letter not in indices]
+    fixed = [letter for letter in letters if letter in setting.fixed]
+    return (unused or free or fixed or ["·"])[0]
 
 
 def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:

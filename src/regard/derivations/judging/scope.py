@@ -62,7 +62,7 @@ class Scope:
         for other, note in self._spellings(symbol):
             found = self._exact(other)
             if found is not None:
-                return self._swapped(Found(found.meaning, found.member, note), other)
+                return self._swapped(Found(found.meaning, found.member, note), symbol)
         stray = self._stray(symbol)
         if stray is not None:
             return stray
@@ -80,7 +80,8 @@ class Scope:
         other = self.swaps.get(found.meaning.name)
         if other is None:
             return found
-        return Found(self.meanings[other], None, f"'{describe(symbol)}' is read as the matrix {other}")
+        note = f"'{describe(symbol)}' is read as {other} here, though it also stands for {found.meaning.name}"
+        return Found(self.meanings[other], None, note)
 
     def _exact(self, symbol: Symbol) -> Found | None:
         for table in (self.own, self.setting.symbols):

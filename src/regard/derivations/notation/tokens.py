@@ -232,6 +232,8 @@ class _Lexer:
         tokens = [replace(token, font=token.font or font) for token in inner.tokens]
         if len(tokens) > 1:
             tokens = [Token("open", "}", start, begin), *tokens, Token("close", "}", outer - 1, outer)]
+        elif tokens:
+            tokens = [replace(tokens[0], start=start, end=outer)]
         self.tokens[mark:] = tokens
         self.offset = outer
         return None

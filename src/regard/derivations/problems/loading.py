@@ -13,7 +13,7 @@ from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.model import Choice, Design, Function, Problem, Question, Setting, Size, SymbolMeaning
 from regard.errors import InputError
 
-__all__ = ["load_problem", "problem_source", "shipped_problems"]
+__all__ = ["load_problem", "parse_problem", "problem_source", "shipped_problems"]
 
 _LIBRARY = resources.files("regard.derivations.problems") / "library"
 _ASSUMPTIONS = {"orthonormal", "orthonormal columns", "permutation", "positive", "integer", "complex", "unit vectors", "one-hot",
@@ -40,17 +40,22 @@ def problem_source(name_or_path: str) -> str:
 @cache
 def load_problem(name_or_path: str) -> Problem:
     """The problem of that name, or in the TOML file at that path."""
-    source = problem_source(name_or_path)
+    return parse_problem(problem_source(name_or_path), name_or_path)
+
+
+@cache
+def parse_problem(source: str, name: str = "problem.toml") -> Problem:
+    """The problem in a TOML text; `name` is only what complaints call it."""
     try:
         table = tomllib.loads(source)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"The problem '{name_or_path}' is not valid TOML: {error}.") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"The problem '{name}' is not valid TOML: {error}.") from None
     try:
         return _problem(table)
     except NotUnderstood as error:
-        raise InputError(f"The problem '{name_or_path}' has a formula that cannot be read: {error}") from None
+        raise InputError(f"The problem '{name}' has a formula that cannot be read: {error}") from None
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"The problem '{name_or_path}' lacks or misuses the field {error}. See docs/problems.md.") from None
+        raise InputError(f"The problem '{name}' lacks or misuses the field {error}. See docs/problems.md.") from None
 
 
 def _problem(table: Mapping[str, Any]) -> Problem:

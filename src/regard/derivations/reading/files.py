@@ -10,7 +10,7 @@ from regard.derivations.reading.ranges import line_starts
 from regard.derivations.reading.scan import scan
 from regard.errors import InputError
 
-__all__ = ["KINDS", "MAX_BYTES", "documents_in", "read", "read_text"]
+__all__ = ["KINDS", "MAX_BYTES", "decoded", "documents_in", "read", "read_text", "stored_bytes"]
 
 KINDS: dict[str, Kind] = {
     ".md": "markdown",
@@ -28,7 +28,7 @@ _MARKS = ("$", "`", "\\(", "\\[", "\\begin", "![", "<img", "<!--", "<code", "<pr
 def read(path: str | Path) -> Document:
     """The document in a file, of the kind that its suffix says."""
     kind = _kind(Path(path))
-    return read_text(_decoded(_stored(Path(path)), str(path)), kind=kind, path=str(path))
+    return read_text(decoded(stored_bytes(Path(path)), str(path)), kind=kind, path=str(path))
 
 
 def read_text(text: str, *, kind: Kind = "markdown", path: str = "<text>") -> Document:
@@ -63,7 +63,8 @@ def _kind(path: Path) -> Kind:
     return KINDS[path.suffix.lower()]
 
 
-def _stored(path: Path) -> bytes:
+def stored_bytes(path: Path) -> bytes:
+    """What a regular file of bearable size holds."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -78,7 +79,8 @@ def _stored(path: Path) -> bytes:
         raise InputError(f"{path} can't be opened: {error}.") from None
 
 
-def _decoded(stored: bytes, path: str) -> str:
+def decoded(stored: bytes, path: str) -> str:
+    """The text that UTF-8 bytes spell, without a byte-order mark."""
     if b"\0" in stored:
         raise InputError(f"{path} holds NUL bytes, so it is not text in UTF-8. Save it as UTF-8 text.")
     try:

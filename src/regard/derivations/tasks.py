@@ -1,0 +1,107 @@
+"""One file to be judged, packed so that it can be judged anywhere: its bytes, and the problem's text."""
+
+import hashlib
+import shlex
+import time
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from regard.derivations.detect import guess_problem
+from regard.derivations.problems.loading import parse_problem, problem_source
+from regard.derivations.problems.model import Problem
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.files import KINDS, decoded, read_text
+from regard.derivations.reports import DocumentReport
+from regard.derivations.sheet import Sheet, judge_document
+from regard.derivations.structured.answers import read_answers
+from regard.errors import InputError
+from regard.verdict import StepVerdict
+
+__all__ = ["ANSWERS", "Assignment", "Task", "examine", "task_key"]
+
+ANSWERS = ".toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """How files are to be judged; `problem_text` is the TOML of the problem, None to guess it from each document."""
+
+    problem_name: str | None = None
+    problem_text: str | None = None
+    is_strict: bool = False
+
+    @classmethod
+    def for_problem(cls, name_or_path: str | None, *, is_strict: bool = False) -> "Assignment":
+        """The assignment with the problem's text read in, and checked."""
+        if name_or_path is None:
+            return cls(is_strict=is_strict)
+        text = problem_source(name_or_path)
+        parse_problem(text, name_or_path)
+        return cls(problem_name=name_or_path, problem_text=text, is_strict=is_strict)
+
+    @property
+    def problem(self) -> Problem | None:
+        """The problem, unless it is to be guessed."""
+        return None if self.problem_text is None else parse_problem(self.problem_text, self.problem_name or "problem.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """The bytes of one file, the name that its places shall carry, and how it is to be judged."""
+
+    file: str
+    content: bytes
+    assignment: Assignment
+
+
+def task_key(task: Task, version: str) -> str:
+    """The same for two tasks exactly if their reports are the same."""
+    assignment = task.assignment
+    parts = (version, task.file, assignment.problem_name or "", assignment.problem_text or "", str(assignment.is_strict))
+    digest = hashlib.sha256()
+    for part in (*(part.encode("utf-8", "surrogatepass") for part in parts), task.content):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def examine(task: Task) -> tuple[DocumentReport, Sheet]:
+    """The report on a file, and the sheet that it comes from; raises an InputError if the file cannot be read."""
+    start = time.perf_counter()
+    document, named = _read(task)
+    problem = named or guess_problem(document)
+    sheet = judge_document(document, problem, is_strict=task.assignment.is_strict)
+    steps = tuple(replace(step, verdict=replace(step.verdict, reproduce=_command(task, step.verdict))) for step in sheet.steps)
+    sheet = replace(sheet, steps=steps)
+    return (
+        DocumentReport(
+            file=task.file,
+            problem=problem.name,
+            is_guessed=named is None,
+            verdicts=sheet.verdicts,
+            questions=sheet.questions,
+            seconds=time.perf_counter() - start,
+        ),
+        sheet,
+    )
+
+
+def _read(task: Task) -> tuple[Document, Problem | None]:
+    """The document, and the problem if it was given or the file names it."""
+    suffix = PurePath(task.file).suffix.lower()
+    text = decoded(task.content, task.file)
+    if suffix == ANSWERS:
+        answers = read_answers(text, path=task.file, problem=task.assignment.problem)
+        return answers.document, answers.problem
+    if suffix not in KINDS:
+        known = ", ".join((*KINDS, ANSWERS))
+        raise InputError(f"{task.file} is of a kind that can't be read. The kinds that can: {known}.")
+    return read_text(text, kind=KINDS[suffix], path=task.file), task.assignment.problem
+
+
+def _command(task: Task, verdict: StepVerdict) -> str:
+    """A command line that gives this verdict again."""
+    words = ["regard", "verify", f"./{task.file}" if task.file.startswith("-") else task.file]
+    if task.assignment.problem_name:
+        words += ["--problem", task.assignment.problem_name]
+    words += ["--strict"] if task.assignment.is_strict else []
+    return shlex.join([*words, *(["--line", str(verdict.where.line)] if verdict.where else [])])
