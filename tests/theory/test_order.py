@@ -7,7 +7,16 @@ import pytest
 from flint import arb
 
 from regard.attention import Block, Linear, attention_block, causal_mask
-from regard.theory.order import LayerWeights, causal_softmax, layer, output_row, relu, running_means, softmax, swapped_code
+from regard.theory.order import (
+    LayerWeights,
+    causal_softmax,
+    layer,
+    output_row,
+    relu,
+    running_means,
+    softmax,
+    swapped_code,
+)
 
 TOKENS, WIDTH, INNER = 5, 3, 7
 
@@ -29,8 +38,9 @@ def rng() -> np.random.Generator:
 
 
 def as_block(w: LayerWeights) -> Block:
+    hidden, output = (w.inner, w.inner_bias), (w.outer, w.outer_bias)
     return Block(query=Linear(weight=w.query), key=Linear(weight=w.key), value=Linear(weight=w.value),
-                 hidden=Linear(weight=w.inner, bias=w.inner_bias[0]), output=Linear(weight=w.outer, bias=w.outer_bias[0]))
+                 hidden=Linear(weight=hidden[0], bias=hidden[1][0]), output=Linear(weight=output[0], bias=output[1][0]))
 
 
 def test_the_formula_is_the_reference_layer(weights, rng):
@@ -89,9 +99,9 @@ def test_swapped_codes_leak_as_the_formula_says(tokens, width, rng):
     """The layer Z = H of the proof: identities, and ReLU(h) − ReLU(−h) = h."""
     codes = rng.normal(size=(tokens, width))
     eye = np.eye(width)
-    weights = LayerWeights(query=eye, key=eye, value=eye, inner=np.hstack([eye, -eye]), inner_bias=np.zeros((1, 2 * width)),
-                           outer=np.vstack([eye, -eye]), outer_bias=np.zeros((1, width)), scale=width**-0.5,
-                           ones=np.ones((tokens, 1)))
+    weights = LayerWeights(query=eye, key=eye, value=eye, inner=np.hstack([eye, -eye]),
+                           inner_bias=np.zeros((1, 2 * width)), outer=np.vstack([eye, -eye]),
+                           outer_bias=np.zeros((1, width)), scale=width**-0.5, ones=np.ones((tokens, 1)))
     swap = np.array([1, 0, *range(2, tokens)])
     found = layer((-codes)[swap] + codes, weights)
     difference = codes[0] - codes[1]

@@ -88,3 +88,8 @@ def test_no_query_weighs_all_alike():
 
 def test_balls_enclose_floats():
     assert copy_weight(arb(5), arb(10)).overlaps(arb(float(copy_weight(5.0, 10)), 1e-15))
+
+
+def test_two_keys_average_even_at_scales_that_vanish():
+    assert average_weight(-25.0, 2) == pytest.approx(0.5, rel=1e-15)
+    assert other_weight(-25.0, 2) == pytest.approx(np.exp(25.0) / 2)

@@ -31,12 +31,13 @@ def all_parts(route: str, parts: Iterable[Evidence]) -> Evidence:
     'holds'
     """
     parts = tuple(parts)
-    weakest = min(parts, key=lambda part: _WEAKEST_FIRST.index(part.status))
-    deciding = [part for part in parts if part.status == weakest.status]
-    first = deciding[0] if weakest.status == "refuted" else next((p for p in parts if p.value is not None), parts[0])
+    status = min((part.status for part in parts), key=_WEAKEST_FIRST.index)
+    deciding = parts if status in ("holds", "proved") else [part for part in parts if part.status == status]
+    first = next((part for part in deciding if part.value is not None), deciding[0])
     detail = "; ".join(dict.fromkeys(part.detail for part in deciding))
-    return Evidence(route=route, status=weakest.status, detail=detail, value=first.value, bound=first.bound,
-                    counterexample=first.counterexample)
+    counterexample = next((part.counterexample for part in deciding if part.counterexample), None)
+    return Evidence(route=route, status=status, detail=detail, value=first.value, bound=first.bound,
+                    counterexample=counterexample)
 
 
 def agreement(what: str, *, claimed: float, measured: Measured, at: str, route: str) -> Evidence:

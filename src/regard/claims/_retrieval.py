@@ -1,6 +1,7 @@
 """Attention over fixed keys, key by key: what the brute-force routes of the retrieval claims share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,10 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
             return found
         n = trial.at.n
         truth = in_balls(lambda scale, count: hot_weight(scale, count, num_hot), beta, n)
-        measured = Measured(value=truth, tolerance=APPROXIMATELY)
-        return agreement(name, claimed=in_balls(trial.form, beta, n), measured=measured,
-                         at=f"n = {n:.12g} orthonormal keys, {query}", route="algebra")
+        found = agreement(name, claimed=in_balls(trial.form, beta, n), route="algebra",
+                          measured=Measured(value=truth, tolerance=APPROXIMATELY),
+                          at=f"n = {n:.12g} orthonormal keys, {query}")
+        return replace(found, bound=rounding(1, 0.0))
 
     def by_brute_force(trial: Trial) -> Evidence:
         n = thinned(trial.at.n)
@@ -108,10 +110,11 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
         found = weights(beta * keys[:num_hot].sum(axis=0), keys)[:num_hot]
         claimed = in_balls(trial.form, beta, n)
         at = f"{counted(trial.at.n)} random orthonormal keys, {query}"
-        return all_parts("brute force", [
+        parts = [
             agreement(name, claimed=claimed, measured=Measured(value=float(weight), tolerance=APPROXIMATELY), at=at,
                       route="brute force")
             for weight in found
-        ])
+        ]
+        return replace(all_parts("brute force", parts), bound=rounding(n, beta))
 
     return by_algebra, by_brute_force

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from regard.derivations.context import Surroundings, is_supposed, premises_in_prose
@@ -215,15 +216,14 @@ class QuestionJudge:
             return False
 
     def _given(self, left: Sequence[Token], sign: str, right: Sequence[Token]) -> tuple[Kind, Finding] | None:
-        pair = self._readable(left), sign, self._readable(right)
-        for source in (*self.question.given, *self.question.show):
-            chain = read_chains(source)[0]
-            given = self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])
-            if pair[0] is not None and pair == given:
-                reason = "the problem gives it" if source in self.question.given else "what was to be shown"
-                if source in self.question.given:
-                    return "given", Finding(kind="true", reason=reason)
+        if (self._readable(left), sign, self._readable(right)) in self._givens:
+            return "given", Finding(kind="true", reason="the problem gives it")
         return None
+
+    @cached_property
+    def _givens(self) -> list[tuple[Expression | None, str, Expression | None]]:
+        chains = [read_chains(source)[0] for source in self.question.given]
+        return [(self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])) for chain in chains]
 
     def _binding(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding] | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""

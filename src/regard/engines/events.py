@@ -15,6 +15,7 @@ Bounds = tuple[float, float]
 
 _MOST_PIECES = 4096
 _MOST_ROUNDS = 300
+_FINEST_STEP = 4e-16
 # How much of a mass counts: all, none, or anything in between.
 _SHARE_INSIDE = {True: lambda: arb(1), False: lambda: arb(0), None: lambda: arb(0.5, 0.5)}
 
@@ -76,9 +77,7 @@ def quantile(line: Line, quantity: Affine, level: float, reach: float) -> arb:
             return _at_level(line, quantity, line.spread, arb(level))
         if all(product <= 0 for product in rising):
             return _at_level(line, quantity, line.spread, 1 - arb(level))
-    surely_below = _last(lambda x: probability(line, quantity, -math.inf, x) < level, reach, is_lower=True)
-    surely_reached = _last(lambda x: probability(line, quantity, -math.inf, x) >= level, reach, is_lower=False)
-    return arb(surely_below).union(arb(surely_reached))
+    return _by_halving(lambda x: probability(line, quantity, -math.inf, x), level, reach)
 
 
 def _at_level(line: Line, quantity: Affine, stretch: NormalStretch, level: arb) -> arb:
@@ -91,15 +90,19 @@ def _at_level(line: Line, quantity: Affine, stretch: NormalStretch, level: arb) 
     return quantity([curve(place) for curve in line.sigmoids])
 
 
-def _last(holds: Callable[[float], bool], reach: float, *, is_lower: bool) -> float:
-    """The end of the x at which a monotone statement is known to hold, to the last double or so."""
+def _by_halving(distribution: Callable[[float], arb], level: float, reach: float) -> arb:
+    """The stretch from the last x that is surely below the quantile to one that is surely not."""
     low, high = -reach - 1.0, reach + 1.0
-    while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-17 * (1 + abs(middle)):
-        if holds(middle) == is_lower:
+    while high - low > _FINEST_STEP * (1 + abs(low)):
+        middle = low + (high - low) / 2
+        if distribution(middle) < level:
             low = middle
         else:
             high = middle
-    return low if is_lower else high
+    step = high - low
+    while not distribution(high) >= level:
+        high, step = high + step, 2 * step
+    return arb(low).union(arb(high))
 
 
 def _subdivide(line: Line, stretch: NormalStretch, event: _Event) -> tuple[list[Bounds], list[Bounds]]:

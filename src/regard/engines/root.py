@@ -1,5 +1,6 @@
 """Where two answers cross: a root between two points at which the sign is certain."""
 
+import math
 from collections.abc import Callable
 
 from regard.engines.estimate import Estimate
@@ -30,8 +31,9 @@ def certified_root(
             f"The function is {values[0]} at {low} and {values[1]} at {high}: no certain change of sign. "
             "Give ends with opposite signs."
         )
-    point, must_halve = _guess(low, values[0].value, high, values[1].value), False
-    while high - low > tolerance and low < point < high:
+    must_halve = False
+    while high - low > max(tolerance, 4 * math.ulp(max(abs(low), abs(high)))):
+        point = low + (high - low) / 2 if must_halve else _guess(low, values[0].value, high, values[1].value)
         width, value = high - low, function(point)
         if _sign(value) == 0:
             low = _approach(function, low, point, left_sign, tolerance)
@@ -42,7 +44,6 @@ def certified_root(
         else:
             high, values[1] = point, value
         must_halve = not must_halve and high - low > width / 2
-        point = low + (high - low) / 2 if must_halve else _guess(low, values[0].value, high, values[1].value)
     return Estimate(value=low + (high - low) / 2, lower=low, upper=high, method="certified")
 
 
@@ -50,7 +51,8 @@ def _guess(low: float, at_low: float, high: float, at_high: float) -> float:
     """Where the chord is zero, a tenth further from the nearer end, so that the root is likely caught between them."""
     share = at_low / (at_low - at_high)
     share = min(1.1 * share, 0.5) if share < 0.5 else max(1.1 * share - 0.1, 0.5)
-    return low + share * (high - low)
+    point = low + share * (high - low)
+    return point if low < point < high else low + (high - low) / 2
 
 
 def _approach(function: Callable[[float], Estimate], end: float, doubtful: float, sign: int, tolerance: float) -> float:

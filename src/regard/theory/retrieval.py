@@ -59,7 +59,7 @@ def average_weight(beta: Any, n: Any) -> Any:
     >>> round(float(average_weight(1.0, 10)), 4)
     0.2023
     """
-    return exp(beta) / (2 * exp(beta) + n - 2)
+    return exp(beta) / (2 * exp(beta) + (n - 2))
 
 
 def other_weight(beta: Any, n: Any) -> Any:
@@ -68,7 +68,7 @@ def other_weight(beta: Any, n: Any) -> Any:
     >>> round(float(2 * average_weight(1.0, 10) + 8 * other_weight(1.0, 10)), 12)
     1.0
     """
-    return 1 / (2 * exp(beta) + n - 2)
+    return 1 / (2 * exp(beta) + (n - 2))
 
 
 def average_scale(epsilon: Any, n: Any) -> Any:

@@ -17,7 +17,7 @@ def _by_algebra(trial: Trial) -> Evidence:
 
     That e^β is a multiple of n−2 says how the scale must grow: β = log(n−2) + a number that depends on ε only.
     """
-    field = Field("1/(2 epsilon)-1", "s", counts=("n-2",))
+    field = Field("1/(2 epsilon)-1", "e^beta/claimed-1", counts=("n-2",))
     p, s, m = (field[name] for name in field.symbols)
     epsilon, half, rng = 1 / (2 + 2 * p), field.constant(1) / 2, trial.rng("algebra")
     claimed = trial.form(epsilon, 2 + m).exp()

@@ -45,7 +45,8 @@ def _by_algebra(trial: Trial) -> Evidence:
     return all_parts("algebra", [
         settled(_first_row_differs(rng), claimed=form.is_equivariant, is_so=False, shown=_worked_case(1)),
         swap_lemmas(rng),
-        settled(_last_row_forgets(), claimed=form.last_row_forgets, is_so=True, shown=_worked_case(1)),
+        settled(_last_row_forgets(), claimed=form.last_row_forgets, is_so=True,
+                shown=f"{_worked_case(1)}: the last row stays, as for every X"),
         settled(_depth_tells(rng), claimed=form.deep_last_row_forgets, is_so=False, shown=_worked_case(2)),
     ])
 
@@ -89,7 +90,7 @@ def _worked_case(layers: int) -> str:
         for _ in range(layers):
             found = running_means(found)
         rows.append(f"({', '.join(map(str, found))})")
-    return (f"{layers} causal layer(s), d = 1, W_Q = 0, other weights 1, biases 0: "
+    return (f"causal layers: {layers}, d = 1, W_Q = 0, other weights 1, biases 0: "
             f"X = (1, 2, 3) gives {rows[0]}, X = (2, 1, 3) gives {rows[1]}")
 
 
@@ -105,7 +106,7 @@ def _by_balls(trial: Trial) -> Evidence:
             deep, deep_swapped = (layer(z, plain_weights(tokens, query=0), share=causal_softmax)
                                   for z in (deep, deep_swapped))
         return all_parts("balls", [
-            _instance("Z(PX) and PZ(X)", form.is_equivariant, once_swapped, swap @ once),
+            _instance(f"T = {tokens}, Z(PX) and PZ(X)", form.is_equivariant, once_swapped, swap @ once),
             _instance("one layer's last rows", form.last_row_forgets, once[-1:], once_swapped[-1:]),
             _instance(f"{layers} layers' last rows (with W_Q = 0)", form.deep_last_row_forgets, deep[-1:],
                       deep_swapped[-1:]),
@@ -115,7 +116,7 @@ def _by_balls(trial: Trial) -> Evidence:
 def _instance(what: str, claimed: bool, one: np.ndarray, other: np.ndarray) -> Evidence:
     differs = not all(here.overlaps(there) for here, there in zip(one.ravel(), other.ravel(), strict=True))
     sides = [", ".join(f"{float(entry):.9g}" for entry in side.ravel()) for side in (one, other)]
-    shown = (f"d = 1, all weights 1, biases 0, X = (1, 2, 3, …), the first two swapped: "
+    shown = (f"d = 1, all weights 1, biases 0, X = (1, 2, …, T), the first two swapped: "
              f"{what} are ({sides[0]}) and ({sides[1]})")
     return universality(shown, claimed=claimed, differs=differs, route="balls", certain="proved")
 
@@ -138,7 +139,7 @@ def _by_reference_layer(trial: Trial) -> Evidence:
                (f"{layers} layers' last rows", form.deep_last_row_forgets))
     return all_parts("reference layer", [
         universality(f"T = {tokens}, d = {width}, seed {trial.seed}, random X, the first two tokens swapped: "
-                     f"{what} differ by {gap:.3g} times what rounding explains",
+                     f"{what} are {gap:.3g} roundings apart",
                      claimed=claimed, differs=not gap <= 1, route="reference layer", certain="holds")
         for (what, claimed), gap in zip(answers, gaps, strict=True)
     ])

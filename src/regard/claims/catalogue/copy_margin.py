@@ -19,7 +19,7 @@ def _by_algebra(trial: Trial) -> Evidence:
 
     Enough: Σ_{i≠j} e^{z_i−z_j} = m·e^{−Δ}/(1+t) for some t ≥ 0. Too little: the other logits may be equal (t = 0).
     """
-    field = Field("(1-epsilon)/epsilon", "s", "t", counts=("n-1",))
+    field = Field("(1-epsilon)/epsilon", "e^Delta/claimed-1", "slack", counts=("n-1",))
     p, s, t, m = (field[name] for name in field.symbols)
     epsilon, rng = 1 / (1 + p), trial.rng("algebra")
     claimed = trial.form(epsilon, 1 + m).exp()

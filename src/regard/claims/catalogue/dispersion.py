@@ -42,7 +42,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
                         counterexample=f"n = {n}, one logit {spread:g} and the others "
                                        f"{'0' if heaviest.argmax() == 0 else f'random in [0, {spread:g}]'}: "
                                        f"a_i = {worst:.12g} exceeds the claimed bound {bound:.12g}")
-    kept = Evidence(route="brute force", status="holds", value=float(np.max(heaviest)), bound=bound,
+    kept = Evidence(route="brute force", status="holds", value=float(np.max(heaviest)), bound=rounding(n, spread),
                     detail=f"50 draws of logits with spread ≤ {spread:g}, {counted(trial.at.n)}, stay under the bound")
     return all_parts("brute force", [kept, vanishing])
 

@@ -94,7 +94,7 @@ def _by_reference_layer(trial: Trial) -> Evidence:
                                  ("equal codes", trial.form.with_equal_rows, np.tile(varied[:1], (tokens, 1)))):
         gap = max(_gap(codes, rng) for _ in range(NUM_DRAWS))
         shown = (f"T = {tokens}, d = {width}, seed {trial.seed}, {what}, random weights and X, tokens shifted round: "
-                 f"Z(PX+Φ) and PZ(X+Φ) differ by {gap:.3g} times what rounding explains")
+                 f"Z(PX+Φ) and PZ(X+Φ) are {gap:.3g} roundings apart")
         parts.append(universality(shown, claimed=claimed, differs=not gap <= 1, route="reference layer",
                                   certain="holds"))
     return all_parts("reference layer", parts)

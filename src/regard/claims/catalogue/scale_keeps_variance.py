@@ -18,7 +18,7 @@ from regard.verdict import Evidence
 # In units of its standard error the sample variance is close to normal, so ten of them make a false alarm rarer than
 # one run in a billion; half or double the variance is still told apart.
 STANDARD_ERRORS = 10.0
-NUM_DRAWS, MOST_WIDTH = 4000, 256
+MOST_NUMBERS, MOST_WIDTH = 1_000_000, 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,14 +53,15 @@ def _by_algebra(trial: Trial) -> Evidence:
 def _by_sampling(trial: Trial) -> Evidence:
     """Sample variances for Gaussian entries, for signs, and for lopsided coins, each with its standard error."""
     form, d, parts = trial.form, min(trial.at.d, MOST_WIDTH), []
+    num_draws = min(MOST_NUMBERS // d, 20_000)
     for law in ("Gaussian", "signs", "coins"):
         rng = trial.rng(law)
-        keys = _entries(law, (NUM_DRAWS, d), rng) + form.mean
-        queries = keys if form.is_query_the_key else _entries(law, (NUM_DRAWS, d), rng) + form.mean
+        keys = _entries(law, (num_draws, d), rng) + form.mean
+        queries = keys if form.is_query_the_key else _entries(law, (num_draws, d), rng) + form.mean
         if form.is_query_the_key and law != "Gaussian":
             continue
         measured, error = _sample_variance((keys * queries).sum(axis=1))
-        divisor, at = float(form.divisor_squared(d)), f"d = {d}, {NUM_DRAWS} draws, entries: {law}"
+        divisor, at = float(form.divisor_squared(d)), f"d = {d}, {num_draws} draws, entries: {law}"
         parts += [
             agreement("Var(kᵀq)", claimed=float(form.variance(d)), at=at, route="sampling",
                       measured=Measured(value=measured, tolerance=STANDARD_ERRORS * error)),

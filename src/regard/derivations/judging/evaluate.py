@@ -34,8 +34,8 @@ class Evaluator:
     excluded: tuple[str, ...] = ()
     indices: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
     _memo: dict[Any, Value] = field(default_factory=dict)
+    _arguments: Mapping[int, Value] = field(default_factory=dict)
     _kept: list[Expression] = field(default_factory=list)
     _depth: int = 0
 
@@ -116,20 +116,27 @@ class Evaluator:
 
     def _meaning(self, found: Found) -> Value:
         meaning, member = found.meaning, found.member
-        self.seen.add(meaning.name)
         place = None if member is None else index_value(member, self.indices, self.instance)
         if place is not None:
             override = self._override(meaning.name, place)
             if override is not None:
                 return self._formula(override, {}, {})
-        key = (meaning.name, meaning.index, id(meaning), place)
-        if key not in self._memo:
-            if meaning.formula is not None:
-                indices = {} if place is None or meaning.index is None else {meaning.index: place}
-                self._memo[key] = self._formula(meaning.formula, indices, dict(meaning.swaps))
-            else:
-                self._memo[key] = self._drawn(found, place)
-        return self._memo[key]
+        known = self._arguments.get(id(meaning))
+        if known is not None:
+            return known
+        key = (self.instance.key, self.arithmetic.is_certified, id(meaning), place)
+        if self._arguments:
+            return self._valued(found, place)
+        if key not in self.scope.values:
+            self.scope.values[key] = self._valued(found, place)
+        return self.scope.values[key]
+
+    def _valued(self, found: Found, place: int | None) -> Value:
+        meaning = found.meaning
+        if meaning.formula is None:
+            return self._drawn(found, place)
+        indices = {} if place is None or meaning.index is None else {meaning.index: place}
+        return self._formula(meaning.formula, indices, dict(meaning.swaps))
 
     def _override(self, name: str, place: int) -> Expression | None:
         """The formula of k_a where the family k has its own formula for the member a."""
@@ -140,11 +147,7 @@ class Evaluator:
         return None
 
     def _drawn(self, found: Found, place: int | None) -> Value:
-        name = ("draw", found.meaning.name, found.meaning.index)
-        if name not in self._memo:
-            drawn = self.instance.draw(found.meaning, self.arithmetic)
-            self._memo[name] = Value(drawn)
-        array = self._memo[name].array
+        array = self.instance.draw(found.meaning, self.arithmetic)
         if place is None:
             return Value(array)
         if not 0 <= place < array.shape[1]:
@@ -154,7 +157,7 @@ class Evaluator:
     def _formula(self, formula: Expression, indices: Mapping[str, int], swaps: Mapping[str, str]) -> Value:
         if self._depth > MAX_DEFINITIONS:
             raise NotUnderstood("The definitions go round in a circle.")
-        scope = replace(self.scope, swaps=swaps)
+        scope = replace(self.scope, swaps=swaps) if swaps or self.scope.swaps else self.scope
         inside = replace(self, scope=scope, indices=dict(indices), is_one_a_vector=False, excluded=(), _depth=self._depth + 1)
         return inside(formula)
 
@@ -249,11 +252,8 @@ class Evaluator:
         if len(function.arguments) != len(node.arguments):
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = dict(zip(function.arguments, (self(argument) for argument in node.arguments), strict=True))
-        inside = replace(self, _memo=dict(self._memo), _depth=self._depth + 1, indices={})
-        for name, value in values.items():
-            meaning = self.scope.find(Symbol(name)).meaning
-            inside._memo[meaning.name, meaning.index, id(meaning), None] = value
-        return inside._dispatch(function.formula)
+        arguments = {id(self.scope.find(Symbol(name)).meaning): value for name, value in values.items()}
+        return replace(self, _memo={}, _arguments=arguments, _depth=self._depth + 1, indices={})(function.formula)
 
     def _softmax(self, x: Value) -> Value:
         axis = 1 if x.shape[1] == 1 else 2

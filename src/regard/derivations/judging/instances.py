@@ -4,7 +4,7 @@ import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Instance:
     """One setting made concrete: sizes, the fixed indices, and a seed from which every symbol is drawn.
 
     `driven` overrides scalars with a whole drive of values (β = 8, 32, 128); every draw is then seen at every stage of the drive.
+    `drawn` sets a scalar's value draw by draw.
     `is_plain` rounds draws to halves, so that a counterexample can be read.
     """
 
@@ -44,7 +45,13 @@ class Instance:
     seed: int = 0
     num_draws: int = 3
     driven: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    drawn: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     is_plain: bool = False
+
+    @cached_property
+    def key(self) -> tuple:
+        """All that tells one instance from another."""
+        return (id(self.setting), *self.sizes.items(), self.seed, self.num_draws, *self.driven.items(), *self.drawn.items(), self.is_plain)
 
     @property
     def num_stages(self) -> int:
@@ -64,6 +71,8 @@ class Instance:
         if meaning.name in self.driven and meaning.index is None:
             stages = np.repeat(np.array(self.driven[meaning.name]), self.num_draws)
             return arithmetic.array(stages[:, None, None])
+        if meaning.name in self.drawn:
+            return arithmetic.array(np.tile(np.array(self.drawn[meaning.name]), self.num_stages)[:, None, None])
         plan = _Plan(setting=self.setting, sizes=tuple(self.sizes.items()), seed=self.seed, num_draws=self.num_draws,
                      is_plain=self.is_plain)  # fmt: skip
         draws = _drawn(plan, meaning, arithmetic)

@@ -117,14 +117,13 @@ def _growth(instances: Instances) -> Finding:
 
 
 def _approximate(instances: Instances) -> Finding:
-    exact = decide_exact(replace(instances, relation=replace(instances.relation, sign="=")))
-    if exact.is_true:
-        return exact
-    if exact.kind == "ill-shaped":
+    equality = replace(instances, relation=replace(instances.relation, sign="="))
+    exact = decide_exact(equality, is_confirmed=False)
+    if not exact.kind == "false":
         return exact
     if regime_of(instances):
         return decide_limit(instances).with_notes(exact.notes)
-    return _nearly(instances, exact)
+    return _nearly(instances, decide_exact(equality))
 
 
 def _nearly(instances: Instances, exact: Finding) -> Finding:

@@ -4,17 +4,17 @@ Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from flint import arb
 
 from regard.derivations.judging.arithmetic import BALLS
-from regard.derivations.judging.instances import QUANTILES
+from regard.derivations.judging.instances import QUANTILES, Instance
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.relations import Instances, show, spell
 from regard.derivations.judging.values import IllShaped, Value, same_shape
+from regard.derivations.problems.model import SymbolMeaning
 from regard.theory.arithmetic import normal_cdf
 
 __all__ = ["decide_growth", "decide_limit", "regime_of"]
@@ -25,16 +25,13 @@ SCALES = (8.0, 32.0, 128.0, 512.0, 2048.0)
 def regime_of(instances: Instances) -> tuple[str, ...]:
     """The symbols in the relation that tend somewhere."""
     meanings = instances.scope.meanings
-    seen: set[str] = set()
-    instance = instances.base(num_draws=1)
-    for _, _, _, evaluator in instances.pairs(instance, BALLS):
-        seen |= evaluator.seen
-    return tuple(sorted(name for name in seen if name in meanings and meanings[name].tends))
+    reached = instances.scope.reach(instances.relation.left, instances.relation.right)
+    return tuple(sorted(name for name in reached if name in meanings and meanings[name].tends))
 
 
-def _driven(instances: Instances, scales: tuple[float, ...], more: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+def _driven(instances: Instances, scales: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
     """Each symbol that tends somewhere, stage by stage; several scales grow side by side at different speeds."""
-    driven = {name: (value,) * len(scales) for name, value in more.items()}
+    driven: dict[str, tuple[float, ...]] = {}
     meanings = instances.scope.meanings
     growing = sorted(name for name, meaning in meanings.items() if meaning.tends == "infinity")
     for place, name in enumerate(growing):
@@ -51,17 +48,19 @@ def _num_draws(instances: Instances) -> int:
     return len(QUANTILES) if is_random else 2
 
 
-def _errors(instances: Instances, more: Mapping[str, float]) -> np.ndarray:
+def _drive(instances: Instances) -> Instance:
+    """The instance in which the regime is driven."""
+    return instances.base(seed=3, num_draws=_num_draws(instances), driven=_driven(instances, SCALES))
+
+
+def _errors(instances: Instances, instance: Instance) -> np.ndarray:
     """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none."""
-    num_draws = _num_draws(instances) if not more else 1
-    scales = SCALES if not more else tuple(1000 * scale for scale in SCALES)
-    instance = instances.base(seed=3, num_draws=num_draws, driven=_driven(instances, scales, more))
-    worst = np.zeros(len(SCALES) * num_draws)
+    worst = np.zeros(instance.num_stages * instance.num_draws)
     for _, left, right, _ in instances.pairs(instance, BALLS):
         errors = _error(*same_shape(left, right), is_relative=instances.relation.sign != "=")
         worst = np.maximum(worst, errors)
     worst[~instances.premises_hold(instance)] = 0.0
-    return worst.reshape(len(SCALES), num_draws)
+    return worst.reshape(instance.num_stages, instance.num_draws)
 
 
 def _error(left: Value, right: Value, *, is_relative: bool) -> np.ndarray:
@@ -98,17 +97,13 @@ def _vanishes(errors: list[float]) -> bool:
     return last <= 1e-12 or (last <= 0.05 and last <= 0.15 * first and errors[-1] <= errors[-2] <= errors[-3])
 
 
-def _success(instances: Instances, more: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    table = _errors(instances, more)
-    return np.array([_vanishes(list(column)) for column in table.T]), table
-
-
 def decide_limit(instances: Instances) -> Finding:
     """Whether the two sides agree in the limit of the regime, and with which probability where a symbol is random."""
     try:
-        success, table = _success(instances, {})
+        table = _errors(instances, _drive(instances))
     except IllShaped as error:
         return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error))
+    success = np.array([_vanishes(list(column)) for column in table.T])
     worst = table.max(axis=1)
     if success.all():
         return Finding(kind="approximate", reason=f"the error vanishes in the limit: {_falls(worst)}", method="limit",
@@ -128,11 +123,11 @@ def _falls(errors: np.ndarray) -> str:
 def _not_so(instances: Instances, errors: np.ndarray) -> Finding:
     """The failure shown at a large but ordinary scale."""
     scale = SCALES[1]
-    instance = instances.base(seed=3, num_draws=1, driven=_driven(instances, (scale,), {}), is_plain=True)
-    indices, left, right, evaluator = next(iter(instances.pairs(instance, BALLS)))
+    instance = instances.base(seed=3, num_draws=1, driven=_driven(instances, (scale,)), is_plain=True)
+    _, left, right, _ = next(iter(instances.pairs(instance, BALLS)))
     left, right = same_shape(left, right)
     gap, x, y, entry = max(_gaps(left, right), key=lambda row: row[0])
-    regime = ", ".join(f"{spell(name)} = {value[0]:.3g}" for name, value in instance.driven.items() if name in evaluator.seen)
+    regime = ", ".join(f"{spell(name)} = {instance.driven[name][0]:.3g}" for name in regime_of(instances))
     sizes = ", ".join(f"{name} = {size}" for name, size in instance.sizes.items())
     where = "; ".join(part for part in (sizes, regime) if part)
     return Finding(
@@ -158,15 +153,10 @@ def _probability(instances: Instances) -> float | None:
     if len(random) != 1:
         return None
     symbol = random[0]
-    spread = math.sqrt(symbol.variance or 1.0)
-
-    def holds(z: float) -> bool:
-        return bool(_success(instances, {symbol.name: symbol.mean + spread * z})[0].all())
-
-    grid = [-4.0 + 0.73 * k + 0.01 for k in range(12)]
-    states = [holds(z) for z in grid]
-    edges = [_edge(holds, grid[k], grid[k + 1]) for k in range(len(grid) - 1) if states[k] != states[k + 1]]
-    total, is_inside, start = 0.0, states[0], -math.inf
+    grid = np.linspace(-4.01, 4.03, 12)
+    states = _hold_at(instances, symbol, grid)
+    edges = [_edge(instances, symbol, grid[k], grid[k + 1], states[k]) for k in range(len(grid) - 1) if states[k] != states[k + 1]]
+    total, is_inside, start = 0.0, bool(states[0]), -math.inf
     for edge in [*edges, math.inf]:
         if is_inside:
             total += float(normal_cdf(min(edge, 40.0))) - (0.0 if math.isinf(start) else float(normal_cdf(start)))
@@ -174,25 +164,35 @@ def _probability(instances: Instances) -> float | None:
     return total
 
 
-def _edge(holds: Any, low: float, high: float) -> float:
-    before = holds(low)
-    for _ in range(18):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) == before else (low, middle)
+def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+    """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
+    values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
+    scales = tuple(1000 * scale for scale in SCALES)
+    instance = instances.base(seed=3, num_draws=len(points), driven=_driven(instances, scales), drawn={symbol.name: tuple(values)})
+    return [_vanishes(list(column)) for column in _errors(instances, instance).T]
+
+
+def _edge(instances: Instances, symbol: SymbolMeaning, low: float, high: float, before: bool) -> float:
+    """Where the relation stops or begins to hold, between two points, to about 1e-6."""
+    for _ in range(5):
+        points = np.linspace(low, high, 13)
+        states = _hold_at(instances, symbol, points[1:-1])
+        changes = [k for k, state in enumerate(states) if state != before]
+        place = changes[0] if changes else len(states)
+        low, high = float(points[place]), float(points[place + 1])
     return (low + high) / 2
 
 
 def decide_growth(instances: Instances) -> Finding:
     """Whether the left side outgrows the right without bound (≫; ≪ is the same with sides swapped)."""
-    num_draws = _num_draws(instances)
-    instance = instances.base(seed=3, num_draws=num_draws, driven=_driven(instances, SCALES, {}))
+    instance = _drive(instances)
     differences, ratios = [math.inf] * len(SCALES), [math.inf] * len(SCALES)
     is_meant = instances.premises_hold(instance)
     for _, left, right, _ in instances.pairs(instance, BALLS):
         left, right = same_shape(left, right)
         for k in range(max(left.array.shape[0], right.array.shape[0])):
             x, y = left.array[k % left.array.shape[0], 0, 0], right.array[k % right.array.shape[0], 0, 0]
-            stage = k // num_draws
+            stage = k // instance.num_draws
             if not is_meant[k]:
                 continue
             differences[stage] = min(differences[stage], _lower(x - y))

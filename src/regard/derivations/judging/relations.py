@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 __all__ = ["Instances", "Relation", "decide_exact"]
 
 TOLERANCE = 1e-9
+_FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
 _FAILURES = {"=": "the two sides differ", "≠": "the two sides are equal", "⊥": "they are not perpendicular", "<": "it is not less",
              ">": "it is not greater", "≤": "it is greater", "≥": "it is less"}  # fmt: skip
 _SIGNS = {"<": np.less, ">": np.greater, "≤": np.less_equal, "≥": np.greater_equal}
@@ -84,8 +85,11 @@ class Instances:
         return Instance(setting=setting, sizes=changes.pop("sizes", None) or choose_sizes(setting), **changes)
 
 
-def decide_exact(instances: Instances) -> Finding:
-    """Whether the relation is so on every instance: equalities and inequalities, floats first, balls to confirm a failure."""
+def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
+    """Whether the relation is so on every instance: equalities and inequalities, floats first, balls to confirm a failure.
+
+    Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
+    """
     notes: dict[str, None] = {}
     try:
         for larger, seed in ((0, 1), (1, 2)):
@@ -93,7 +97,8 @@ def decide_exact(instances: Instances) -> Finding:
             for _, left, right, evaluator in instances.pairs(instance, FLOATS):
                 notes.update(evaluator.notes)
                 if not _float_holds(instances.relation.sign, *same_shape(left, right)):
-                    return _confirmed(instances).with_notes(tuple(notes))
+                    failure = _confirmed(instances) if is_confirmed else Finding(kind="false", reason="the two sides differ")
+                    return failure.with_notes(tuple(notes))
     except IllShaped as error:
         return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes",
                        counterexample=f"{_sizes_in_words(instances.base())}: {error}", notes=tuple(notes))  # fmt: skip
@@ -102,7 +107,7 @@ def decide_exact(instances: Instances) -> Finding:
 
 def _float_holds(sign: str, left: Value, right: Value) -> bool:
     difference = np.abs(left.array - right.array)
-    scale = np.maximum(np.abs(left.array), np.abs(right.array)).max(initial=0.0)
+    scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
     if sign == "=":
         return bool(np.all(difference <= TOLERANCE * scale))
     if sign == "≠":
@@ -119,15 +124,16 @@ def _confirmed(instances: Instances) -> Finding:
     """The failure shown again with certified balls, on numbers that can be read; or the relation, if rounding was to blame."""
     is_defined = False
     for instance in _small_instances(instances):
-        for indices, left, right, evaluator in instances.pairs(instance, BALLS):
+        for indices, left, right, _ in instances.pairs(instance, BALLS):
             left, right = same_shape(left, right)
             if not _is_finite(left, right):
                 continue
             is_defined = True
             place = _certainly_fails(instances.relation.sign, left, right)
             if place is not None:
-                refuted = _refuted(instance, indices, left, right, place, evaluator)
-                return replace(refuted, reason=_FAILURES[instances.relation.sign])
+                reached = instances.scope.reach(instances.relation.left, instances.relation.right)
+                at = _instance_in_words(instance, indices, instances.scope, reached)
+                return _refuted(at, left, right, place, instances.relation.sign)
     if not is_defined:
         raise NotUnderstood("a side is undefined on every instance: it divides by zero.")
     return Finding(kind="true", reason="it is so to 50 digits on every instance", method="certified balls")
@@ -176,14 +182,11 @@ def _is_zero(x: Any) -> bool:
     return bool(abs(x) < 1e-30) or not bool(abs(x) > 1e-30)
 
 
-def _refuted(
-    instance: Instance, indices: dict[str, int], left: Value, right: Value, place: tuple[int, int], evaluator: Evaluator
-) -> Finding:
+def _refuted(at: str, left: Value, right: Value, place: tuple[int, int], sign: str) -> Finding:
     x, y = (np.broadcast_to(side.array[0], max(left.shape, right.shape))[place] for side in (left, right))
-    at = _instance_in_words(instance, indices, evaluator)
     entry = "" if max(left.shape, right.shape) == (1, 1) else f" (entry {place[0] + 1},{place[1] + 1})"
     return Finding(
-        kind="false", reason="the two sides differ", method="random instances, confirmed with certified balls",
+        kind="false", reason=_FAILURES[sign], method="random instances, confirmed with certified balls",
         counterexample=f"{at}: the left side is {show(x)}, the right side {show(y)}{entry}",
         value=_number(x), bound=_number(y),
     )  # fmt: skip
@@ -208,12 +211,12 @@ def _sizes_in_words(instance: Instance) -> str:
     return ", ".join(f"{name} = {size}" for name, size in instance.sizes.items()) or "any numbers"
 
 
-def _instance_in_words(instance: Instance, indices: dict[str, int], evaluator: Evaluator) -> str:
+def _instance_in_words(instance: Instance, indices: dict[str, int], scope: Scope, reached: frozenset[str]) -> str:
     """The sizes, indices and scalars of an instance."""
     parts = [f"{name} = {size}" for name, size in instance.sizes.items()]
     parts += [f"{letter} = {place + 1}" for letter, place in indices.items()]
-    for name in sorted(evaluator.seen):
-        meaning = evaluator.scope.meanings.get(name)
+    for name in sorted(reached):
+        meaning = scope.meanings.get(name)
         if meaning is not None and meaning.formula is None and meaning.shape == ("1", "1") and meaning.index is None:
             value = instance.draw(meaning, BALLS)
             parts.append(f"{spell(name)} = {show(value[0, 0, 0])}")

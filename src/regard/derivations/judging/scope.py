@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
-from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, describe
+from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
 from regard.derivations.problems.model import Setting, SymbolMeaning
 from regard.errors import RegardError
 
@@ -36,26 +38,33 @@ class Scope:
     """The symbols in force: definitions and designs of the document lie over those of the setting.
 
     `swaps` reads one declared name as another: an X_p that is meant as the permutation. `neighbours` are symbols of other questions:
-    one that turns up here does not belong, but means what it means there.
+    one that turns up here does not belong, but means what it means there. `values` keeps what evaluators have computed.
     """
 
     setting: Setting
     own: Mapping[str, SymbolMeaning] = field(default_factory=dict)
     neighbours: Mapping[str, SymbolMeaning] = field(default_factory=dict)
     swaps: Mapping[str, str] = field(default_factory=dict)
+    values: dict[Any, Any] = field(init=False, default_factory=dict, repr=False)
+    _found: dict[Symbol, Found] = field(init=False, default_factory=dict, repr=False)
 
     def with_meaning(self, meaning: SymbolMeaning) -> "Scope":
         """The scope with one more symbol of the student's own."""
         key = f"{meaning.name}_{meaning.index}" if meaning.index else meaning.name
         return replace(self, own={**self.own, key: meaning})
 
-    @property
+    @cached_property
     def meanings(self) -> dict[str, SymbolMeaning]:
         """Every symbol by its key."""
         return {**self.setting.symbols, **self.own}
 
     def find(self, symbol: Symbol) -> Found:
         """The meaning of a symbol as written, under an alias, or in the other case."""
+        if symbol not in self._found:
+            self._found[symbol] = self._search(symbol)
+        return self._found[symbol]
+
+    def _search(self, symbol: Symbol) -> Found:
         exact = self._exact(symbol)
         if exact is not None:
             return self._swapped(exact, symbol)
@@ -67,6 +76,30 @@ class Scope:
         if stray is not None:
             return stray
         raise UnknownSymbol(symbol)
+
+    def reach(self, *nodes: Expression) -> frozenset[str]:
+        """The names of all symbols that expressions depend on, through definitions and functions."""
+        names: set[str] = set()
+        pending = list(nodes)
+        while pending:
+            node = pending.pop()
+            pending += children(node)
+            function = getattr(node, "function", None) or (node.name if isinstance(node, Symbol) else None)
+            if function in self.setting.functions and f"{function}()" not in names:
+                names.add(f"{function}()")
+                pending.append(self.setting.functions[function].formula)
+            if isinstance(node, Symbol) and self.knows(node):
+                meaning = self.find(node).meaning
+                key = f"{meaning.name}_{meaning.index}" if meaning.index else meaning.name
+                if key not in names:
+                    names.add(key)
+                    pending += self._formulas(meaning)
+        return frozenset(names)
+
+    def _formulas(self, meaning: SymbolMeaning) -> list[Expression]:
+        """The formula of a symbol, and those of members of its family that have their own."""
+        members = [self.meanings.get(f"{meaning.name}_{letter}") for letter in self.setting.fixed] if meaning.index else []
+        return [each.formula for each in (meaning, *members) if each is not None and each.formula is not None]
 
     def knows(self, symbol: Symbol) -> bool:
         """True if the symbol has a meaning here."""

@@ -12,6 +12,7 @@ Where a formula can be read in several ways, `Reading` says which way is taken; 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from regard.derivations.notation.syntax import (
     Accent, Apply, BigOperator, Cases, Condition, Derivative, Dots, Expression, Identity, Infinity, Inner, Label, Matrix, Negative, Norm,
@@ -47,6 +48,11 @@ PLAIN = Reading()
 
 def parse(tokens: Sequence[Token], reading: Reading = PLAIN) -> Expression:
     """The expression that the tokens spell, or NotUnderstood with the place of the first token that doesn't fit."""
+    return _parse(tuple(tokens), reading)
+
+
+@lru_cache(maxsize=8192)
+def _parse(tokens: tuple[Token, ...], reading: Reading) -> Expression:
     parser = _Parser(tokens, reading)
     expression = parser.sum()
     if parser.peek() is not None:

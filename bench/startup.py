@@ -1,0 +1,33 @@
+"""How long one waits for `regard --help`, for `import regard`, and for the whole catalogue: the best of several runs."""
+
+import subprocess
+import sys
+import time
+
+from regard.claims import all_claims
+
+
+def best_seconds(*command: str, runs: int) -> float:
+    """The shortest time that the command took, in seconds."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Prints one line a figure, with the target beside it."""
+    bare = best_seconds("-c", "pass", runs=10)
+    print(f"python alone              {bare * 1000:6.0f} ms")
+    print(f"import regard             {best_seconds('-c', 'import regard', runs=10) * 1000:6.0f} ms")
+    print(f"regard --help             {best_seconds('-m', 'regard', '--help', runs=10) * 1000:6.0f} ms   (target 150 ms)")
+    print(f"regard claims --list      {best_seconds('-m', 'regard', 'claims', '--list', runs=5) * 1000:6.0f} ms")
+    for jobs in ("1", "2"):
+        seconds = best_seconds("-m", "regard", "claims", "--jobs", jobs, runs=3)
+        print(f"{len(all_claims())} claims, {jobs} at a time    {seconds:6.1f} s    (target 15 s on 2 cores)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Shapes in signatures are executed, random tests are repeatable in CI, and skipped tests are counted."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+# Must come before anything of the package is imported.
+install_import_hook("regard", "executed_signatures.checked")
+
+settings.register_profile("anywhere", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "anywhere")
+
+SOURCE = Path(__file__).parents[1] / "src"
+
+
+@pytest.fixture
+def python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs Python on the package as it stands, in a process of its own: `python("-m", "regard", …)`."""
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        known = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **environment}
+        command = [sys.executable, *arguments]
+        reading = {"encoding": known["PYTHONIOENCODING"].partition(":")[0]}
+        return subprocess.run(command, env=known, capture_output=True, text=True, timeout=120, check=False, **reading)
+
+    return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"skipped tests: {len(terminalreporter.stats.get('skipped', []))}")

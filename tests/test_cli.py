@@ -1,0 +1,263 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import regard
+from regard.cli import main
+from regard.report.json import schema
+from regard.verbs import claims as verb
+from regard.verdict import ClaimVerdict
+
+ON_THIS_SOURCE = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1])}
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs a command line in this process and gives its exit code, its output and its complaints."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def rigged(monkeypatch):
+    """Makes `regard claims` come to the given statuses where the catalogue expects `proved`."""
+
+    def rig(*statuses: str) -> None:
+        verdicts = [ClaimVerdict(id="copy", statement="s", status=status, expected="proved") for status in statuses]
+        monkeypatch.setattr(verb, "decide_claims", lambda *_, **__: tuple(verdicts))
+
+    return rig
+
+
+def test_help_shows_examples_everywhere(run):
+    for arguments in (["--help"], ["-h"], [], ["claims", "--help"]):
+        code, out, err = run(*arguments)
+        assert (code, err) == (0, "")
+        assert "Examples:" in out
+        assert "regard claims" in out
+
+
+def test_version(run):
+    assert run("--version") == (0, f"regard {regard.__version__}\n", "")
+
+
+def test_a_claim_is_decided_and_counted(run):
+    code, out, err = run("claims", "average-of-two")
+    assert (code, err) == (0, "")
+    assert "✓ average-of-two  proved" in out
+    assert "1 claim: 1 proved" in out
+
+
+def test_an_id_selects_only_itself_and_a_part_all_that_contain_it(run):
+    assert "copy-margin" not in run("claims", "copy", "--list")[1]
+    assert "copy-margin" in run("claims", "cop", "--list")[1]
+    assert "copy-margin" in run("claims", "COPY-M", "--list")[1]
+
+
+def test_a_glob_matches_whole_ids(run):
+    out = run("claims", "copy*", "--list")[1]
+    assert "copy-margin" in out
+    assert "query-equals-key-copies" not in out
+
+
+def test_myths_can_be_selected_together(run):
+    entries = [entry for group in verb.list_claims("myth").values() for entry in group]
+    assert entries
+    assert all(entry.is_myth for entry in entries)
+    assert "unscaled-sum-averages  myth" in run("claims", "myth", "--list")[1]
+
+
+def test_the_list_names_every_claim_with_what_can_be_set(run):
+    code, out, _ = run("claims", "--list")
+    assert code == 0
+    assert all(name in out for name in regard.all_claims())
+    assert "n = 10" in out
+
+
+def test_settings_are_taken_and_named_in_the_command_that_reproduces(run):
+    code, out, _ = run("claims", "average-of-two", "--set", "n=1000", "--set", "beta=20", "--seed", "3", "--json", "-")
+    [row] = json.loads(out)["verdicts"]
+    assert code == 0
+    assert row["reproduce"] == "regard claims average-of-two --set n=1000 --set beta=20 --seed 3"
+    assert row["seed"] == 3
+
+
+def test_the_command_that_reproduces_does(run):
+    first = json.loads(run("claims", "average-of-two", "--set", "n=20", "--seed", "5", "--json", "-")[1])
+    again = first["verdicts"][0]["reproduce"].split()[1:]
+    assert json.loads(run(*again, "--json", "-")[1]) == first
+
+
+def test_settings_go_only_to_the_claims_that_know_them(run):
+    code, out, _ = run("claims", "--set", "beta=4", "--json", "-")
+    commands = [row["reproduce"] for row in json.loads(out)["verdicts"]]
+    assert code in (0, 1)
+    assert any("--set beta=4" in command for command in commands)
+    assert any("--set" not in command for command in commands)
+
+
+def test_an_explanation_lays_the_claim_open(run):
+    code, out, err = run("claims", "--explain", "unscaled-sum-averages")
+    assert (code, err) == (0, "")
+    for part in ("as a myth should be", "Why", "Evidence", "Rivals", "source", "regard claims unscaled-sum-averages"):
+        assert part in out
+
+
+@pytest.mark.parametrize("arguments", [["--jobs", "1"], ["--jobs", "2"]])
+def test_the_json_of_the_real_command_meets_the_schema(python, arguments):
+    done = python("-m", "regard", "claims", "*average*", "--json", "-", *arguments)
+    found = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(schema()).validate(found)
+    assert found["command"] == "claims"
+    assert sum(found["counts"].values()) == len(found["verdicts"]) >= 3
+
+
+def test_jobs_change_nothing_but_the_time():
+    assert regard.decide_claims("copy*", jobs=2) == regard.decide_claims("copy*")
+
+
+def test_progress_is_told():
+    told = []
+    regard.decide_claims("copy*", report=lambda done, total: told.append((done, total)))
+    assert told[0] == (0, 2)
+
+
+def test_json_goes_to_a_file_and_the_table_to_the_terminal(run, tmp_path):
+    code, out, _ = run("claims", "copy", "--json", str(tmp_path / "out.json"))
+    assert code == 0
+    assert "copy" in out
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["counts"]["proved"] == 1
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "plain", "strict"),
+    [
+        (["proved"], 0, 0),
+        (["proved", "refuted"], 1, 1),
+        (["proved", "holds"], 1, 1),
+        (["undecided"], 1, 3),
+        (["undecided", "refuted"], 1, 1),
+    ],
+)
+def test_exit_codes(run, rigged, statuses, plain, strict):
+    rigged(*statuses)
+    assert run("claims")[0] == plain
+    assert run("claims", "--strict")[0] == strict
+
+
+BAD_INPUT = {
+    "unmatched pattern": (["claims", "two-head-steady"], "Near it: two-heads-steady"),
+    "unmatched glob": (["claims", "zzz*"], "No claim matches 'zzz*'"),
+    "empty pattern": (["claims", ""], "No claim matches ''"),
+    "unknown id": (["claims", "--explain", "copy-margins"], "Near it: copy-margin"),
+    "n too small": (["claims", "average-of-two", "--set", "n=2"], "average-of-two is refused: n = 2 lies outside"),
+    "n not whole": (["claims", "average-of-two", "--set", "n=3.5"], "n = 3.5 is not a whole number"),
+    "n absurd": (["claims", "average-of-two", "--set", "n=1e18"], "n = 1e+18"),
+    "beta negative": (["claims", "average-of-two", "--set", "beta=-1"], "beta = -1 lies outside the claim's domain"),
+    "beta infinite": (["claims", "average-of-two", "--set", "beta=inf"], "beta = inf lies outside"),
+    "beta nan": (["claims", "average-of-two", "--set", "beta=nan"], "beta = nan lies outside"),
+    "variance negative": (["claims", "reliability-ceiling", "--set", "sigma2=-1"], "sigma2 = -1 lies outside"),
+    "no number": (["claims", "--set", "n=abc"], "--set n=abc cannot be read"),
+    "no name": (["claims", "--set", "=3"], "--set =3 cannot be read"),
+    "no sign of equality": (["claims", "--set", "n"], "--set n cannot be read"),
+    "set twice": (["claims", "--set", "n=3", "--set", "n=4"], "Give each once"),
+    "unknown parameter": (["claims", "average-of-two", "--set", "gamma=1"], "'gamma'. Their parameters are: beta, n."),
+    "seed negative": (["claims", "--seed", "-1"], "Seed -1 is negative"),
+    "seed no number": (["claims", "--seed", "x"], "'x' is not a valid integer"),
+    "no jobs": (["claims", "--jobs", "0"], "0 jobs"),
+    "unknown option": (["claims", "--fast"], "--fast"),
+    "unknown command": (["clams"], "clams"),
+    "pattern and explanation": (["claims", "copy", "--explain", "copy"], "do not go together"),
+    "list and explanation": (["claims", "--list", "--explain", "copy"], "do not go together"),
+    "no such folder": (["claims", "--json", "/no/such/folder/out.json"], "there is no folder"),
+    "a folder": (["claims", "--json", "/"], "it is a folder"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_INPUT.values(), ids=BAD_INPUT.keys())
+def test_bad_input_is_one_clear_line(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("regard: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_nothing_is_decided_if_the_result_could_not_be_written(run, monkeypatch):
+    monkeypatch.setattr(verb, "decide_claims", lambda *_, **__: pytest.fail("decided in vain"))
+    assert run("claims", "--json", "/no/such/folder/out.json")[0] == 2
+
+
+def test_an_interruption_is_quiet(run, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verb, "decide_claims", interrupt)
+    code, out, err = run("claims")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of this kind are sent on POSIX only")
+def test_an_interruption_ends_the_workers_too():
+    code = "from regard.cli import main; print('ready', flush=True); raise SystemExit(main(['claims', '--jobs', '2']))"
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = subprocess.Popen([sys.executable, "-c", code], env=ON_THIS_SOURCE, start_new_session=True, **pipes)
+    assert child.stdout.readline() == b"ready\n"
+    time.sleep(0.7)
+    os.killpg(child.pid, signal.SIGINT)
+    _, complaints = child.communicate(timeout=20)
+    assert (child.returncode, complaints.strip()) == (130, b"")
+    assert _ends_within(5.0, child.pid)
+
+
+def _ends_within(seconds: float, group: int) -> bool:
+    """Whether every process of the group is gone in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX pipe")
+@pytest.mark.parametrize("arguments", [["claims", "--list"], ["claims", "copy", "--json", "-"]])
+def test_a_reader_who_has_gone_away_ends_it_quietly(arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "regard", *arguments]
+    done = subprocess.run(command, env=ON_THIS_SOURCE, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "cp1252", "ascii", "utf-8"])
+@pytest.mark.parametrize("arguments", [["copy*"], ["--list"], ["--explain", "copy"], ["copy", "--json", "-"], ["zzz"]])
+def test_every_code_page_can_show_it(python, encoding, arguments):
+    done = python("-m", "regard", "claims", *arguments, PYTHONIOENCODING=f"{encoding}:strict", PYTHONUTF8="0")
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+
+
+def test_the_module_runs_like_the_script(python):
+    assert python("-m", "regard", "--version").stdout == f"regard {regard.__version__}\n"
