@@ -1,9 +1,9 @@
 """What can go wrong, drawn once.
 
-    RegardError            anything Regard raises on purpose
-    ├── InputError         the caller gave something that cannot work (exit code 2)
-    │   └── DomainError    a parameter lies outside the domain of a claim or scenario
-    └── NotCertifiable     the certified engine does not apply; another engine may
+RegardError            anything Regard raises on purpose
+├── InputError         the caller gave something that cannot work (exit code 2)
+│   └── DomainError    a parameter lies outside the domain of a claim or scenario
+└── NotCertifiable     the certified engine does not apply; another engine may
 """
 
 __all__ = ["DomainError", "InputError", "NotCertifiable", "RegardError"]

@@ -184,7 +184,9 @@ def test_moments_of_a_constant_and_their_order():
     law = course_keys(n=10).logits(two_heads(5.0))
     half = weight("a") * 0 + 0.5
     assert certified.answer(law, RawMoment(of=half, order=3)).contains(0.125)
-    squares = certified.answers(law, [RawMoment(of=weight("a"), order=2), Mean(of=weight("a")), Variance(of=weight("a"))])
+    squares = certified.answers(
+        law, [RawMoment(of=weight("a"), order=2), Mean(of=weight("a")), Variance(of=weight("a"))]
+    )
     assert (squares[0] - squares[1] * squares[1]).agrees_with(squares[2])
 
 

@@ -180,15 +180,11 @@ def test_normalised_noisy_keys_approach_their_limit_in_key_space():
     assert direct.answer(noisy, Mean(of=weight("a")), draws=20_000, seed=2, confidence=1 - 1e-4).agrees_with(truth)
 
 
-def test_keys_too_large_to_draw_are_refused():
-    wide = GaussianKeys(
-        means=np.broadcast_to(0.0, (20_000, 20_000)),
-        noise=np.zeros(20_000),
-        factors=np.broadcast_to(0.0, (20_000, 20_000, 0)),
-    )
-    lookup = Lookup(keys=wide, queries=np.zeros((1, 20_000)))
-    with pytest.raises(InputError, match=r"9\.6 GB.*monte_carlo"):
-        direct.answer(lookup, Mean(of=weight("key 1")))
+def test_keys_too_large_to_draw_are_refused(monkeypatch):
+    monkeypatch.setattr("regard.scenarios.limits.LARGEST_REQUEST_BYTES", 10_000)
+    wide = GaussianKeys(means=np.eye(30), noise=np.zeros(30), factors=np.zeros((30, 30, 0)))
+    with pytest.raises(InputError, match=r"21\.6 kB.*stops at 10\.0 kB.*monte_carlo"):
+        direct.answer(Lookup(keys=wide, queries=np.eye(30)[:1]), Mean(of=weight("key 1")))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")

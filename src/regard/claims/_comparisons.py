@@ -31,7 +31,7 @@ def all_parts(route: str, parts: Iterable[Evidence]) -> Evidence:
     'holds'
     """
     parts = tuple(parts)
-    status = min((part.status for part in parts), key=_WEAKEST_FIRST.index)
+    status = min(parts, key=lambda part: _WEAKEST_FIRST.index(part.status)).status
     deciding = parts if status in ("holds", "proved") else [part for part in parts if part.status == status]
     first = next((part for part in deciding if part.value is not None), deciding[0])
     detail = "; ".join(dict.fromkeys(part.detail for part in deciding))

@@ -78,7 +78,9 @@ def _ready_workers(client: Any, address: str) -> dict[str, int]:
     except ImportError:
         versions = {"none"}
     if versions != {__version__}:
-        raise InputError(f"The workers at {address} have Regard {', '.join(sorted(versions))}, not {__version__}. Install it there.")
+        raise InputError(
+            f"The workers at {address} have Regard {', '.join(sorted(versions))}, not {__version__}. Install it there."
+        )
     return workers
 
 
@@ -98,7 +100,9 @@ def _work_off(payload: bytes, seconds: float) -> bytes:
     """Runs on a worker: hands the payload to a child and returns the pickled results."""
     command = [sys.executable, "-c", _CHILD]
     patience = 60.0 + 2 * _FILES_A_TASK * seconds
-    done = subprocess.run(command, input=pickle.dumps(sys.path) + payload, capture_output=True, timeout=patience, check=False)
+    done = subprocess.run(
+        command, input=pickle.dumps(sys.path) + payload, capture_output=True, timeout=patience, check=False
+    )
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace")[-500:])
     return done.stdout

@@ -99,8 +99,11 @@ def _explained(finding: Finding, scope: Scope, question: Question, own: Designs,
     shown = _shown(solved(scope, question, own), design)
     remedy = _remedy(scope, question, own, name)
     reason = f"it does not reach the goal {_plain(design.goal)}: {finding.reason}"
-    return replace(finding, reason="; ".join(part for part in (reason, remedy) if part),
-                   counterexample=shown or finding.counterexample)  # fmt: skip
+    return replace(
+        finding,
+        reason="; ".join(part for part in (reason, remedy) if part),
+        counterexample=shown or finding.counterexample,
+    )
 
 
 def _plain(source: str) -> str:
@@ -122,8 +125,11 @@ def _remedy(scope: Scope, question: Question, own: Designs, name: str) -> str | 
 
 def _shown(scope: Scope, design: Design, driven: Mapping[str, tuple[float, ...]] | None = None) -> str | None:
     """The quantity that the problem shows for a design that fails, at its own sizes."""
-    value = _measured(scope, design, driven or {name: (32.0 if m.tends == "infinity" else 1e-12,)
-                                                for name, m in scope.meanings.items() if m.tends})  # fmt: skip
+    value = _measured(
+        scope,
+        design,
+        driven or {name: (32.0 if m.tends == "infinity" else 1e-12,) for name, m in scope.meanings.items() if m.tends},
+    )
     if value is None or design.show is None:
         return None
     sizes = ", ".join(f"{name} = {size}" for name, size in design.show_at.items() if name == "n") or "here"
@@ -149,7 +155,9 @@ def _needed_scale(scope: Scope, design: Design) -> float | None:
     zeros = {name: (1e-40,) for name, m in scope.meanings.items() if m.tends == "zero"}
 
     def gap(beta: float) -> float:
-        value = _measured(scope, design, {**zeros, **{name: (beta,) for name, m in scope.meanings.items() if m.tends == "infinity"}})
+        value = _measured(
+            scope, design, {**zeros, **{name: (beta,) for name, m in scope.meanings.items() if m.tends == "infinity"}}
+        )
         return float("inf") if value is None else abs(value - design.target)
 
     low, high = 0.0, 1.0
@@ -161,5 +169,3 @@ def _needed_scale(scope: Scope, design: Design) -> float | None:
         middle = (low + high) / 2
         low, high = (middle, high) if gap(middle) > _SHOWN_GAP else (low, middle)
     return round(high + 0.05, 1)
-
-

@@ -85,17 +85,33 @@ def _problem(document: Document, declared: dict[str, SymbolMeaning], used: dict[
     meanings = dict(declared)
     families = {symbol.name for symbol in used.values() if _is_family(symbol)}
     for key, symbol in used.items():
-        if key in meanings or key in sizes or symbol.name in ("e", "pi") or symbol.name in families and symbol.subscripts:
+        if (
+            key in meanings
+            or key in sizes
+            or symbol.name in ("e", "pi")
+            or symbol.name in families
+            and symbol.subscripts
+        ):
             continue
         if not (symbol.name in _INDEX_LETTERS and families and not symbol.subscripts):
             meanings[key] = SymbolMeaning(name=key)
-    free = {letter: "n" for letter in _INDEX_LETTERS} if families else {}
+    free = dict.fromkeys(_INDEX_LETTERS, "n") if families else {}
     meanings.update({f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in families})
-    setting = Setting(name="inferred", sizes={**sizes, **({"n": Size(minimum=3)} if families else {})}, fixed={}, free=free,
-                      symbols=meanings, undeclared=frozenset(meanings) - frozenset(declared))  # fmt: skip
+    setting = Setting(
+        name="inferred",
+        sizes={**sizes, **({"n": Size(minimum=3)} if families else {})},
+        fixed={},
+        free=free,
+        symbols=meanings,
+        undeclared=frozenset(meanings) - frozenset(declared),
+    )
     question = Question(id="document", title="The document", setting=setting, path=())
     return Problem(name="inferred", title=f"symbols inferred from {document.path}", questions=(question,))
 
 
 def _is_family(symbol: Symbol) -> bool:
-    return len(symbol.subscripts) == 1 and isinstance(symbol.subscripts[0], Symbol) and symbol.subscripts[0].name in _INDEX_LETTERS
+    return (
+        len(symbol.subscripts) == 1
+        and isinstance(symbol.subscripts[0], Symbol)
+        and symbol.subscripts[0].name in _INDEX_LETTERS
+    )

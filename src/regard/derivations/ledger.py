@@ -23,7 +23,9 @@ class Ledger:
         try:
             self._file = path.open("a+b" if keeps_old else "w+b")
         except OSError as error:
-            raise InputError(f"Cannot write {path}: {(error.strerror or str(error)).lower()}. Name another folder.") from error
+            raise InputError(
+                f"Cannot write {path}: {(error.strerror or str(error)).lower()}. Name another folder."
+            ) from error
         self._index()
 
     def __enter__(self) -> "Ledger":

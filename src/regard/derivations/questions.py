@@ -16,7 +16,9 @@ _MAY_BE_A_SCALE = 0.5
 def question_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem) -> Question | None:
     """The question that a section with this path and these titles (its own, then its parents') opens."""
     by_title = _by_title(titles, problem)
-    candidates = by_title or [question for question in problem.questions if path and question.path[: len(path[:2])] == path[:2]]
+    candidates = by_title or [
+        question for question in problem.questions if path and question.path[: len(path[:2])] == path[:2]
+    ]
     candidates = [question for question in candidates if by_title or len(path) >= min(2, len(question.path))]
     if not candidates:
         return None
@@ -29,12 +31,21 @@ def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:
     """The questions of the group whose title is written, longest title first."""
     for title in titles:
         plain = re.sub(r"[^\w\s]", " ", title.lower())
-        matches = [(len(name), question) for question in problem.questions for name in question.titles if _contains(plain, name)]
+        matches = [
+            (len(name), question)
+            for question in problem.questions
+            for name in question.titles
+            if _contains(plain, name)
+        ]
         if matches:
             best = max(matches, key=lambda match: match[0])[1]
             if best.path[2:] and best.path[2] not in _ROMAN:
                 return [best]
-            return [question for question in problem.questions if question.path[:2] == best.path[:2] and _is_numbered(question)]
+            return [
+                question
+                for question in problem.questions
+                if question.path[:2] == best.path[:2] and _is_numbered(question)
+            ]
     return []
 
 
@@ -47,7 +58,9 @@ def _contains(title: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", title) is not None
 
 
-def fit(expressions: Iterable[Expression], problem: Problem, own: Collection[Symbol] = ()) -> list[tuple[float, Question]]:
+def fit(
+    expressions: Iterable[Expression], problem: Problem, own: Collection[Symbol] = ()
+) -> list[tuple[float, Question]]:
     """How well each question's symbols explain those of a passage: the share known as written, best first.
 
     `own` are symbols that the document has defined itself: they fit everywhere.
@@ -63,7 +76,12 @@ def fit(expressions: Iterable[Expression], problem: Problem, own: Collection[Sym
 
 def _is_known(symbol: Symbol, scope: Scope) -> float:
     setting = scope.setting
-    if symbol.name in setting.sizes or symbol.name in setting.fixed or symbol.name in setting.free or symbol.name in ("e", "pi"):
+    if (
+        symbol.name in setting.sizes
+        or symbol.name in setting.fixed
+        or symbol.name in setting.free
+        or symbol.name in ("e", "pi")
+    ):
         return 1.0
     function = setting.functions.get(symbol.name)
     if function is not None and function.is_subscripted and symbol.subscripts:

@@ -94,7 +94,12 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
     steps += _choices(document, problem, sections)
     steps.sort(key=lambda step: step.start)
     steps = _numbered(steps)
-    return Sheet(document=document, problem=problem, steps=tuple(steps), questions=_rows(document, problem, sections, items, steps))
+    return Sheet(
+        document=document,
+        problem=problem,
+        steps=tuple(steps),
+        questions=_rows(document, problem, sections, items, steps),
+    )
 
 
 # -- which question ----------------------------------------------------------------------------------------------------
@@ -110,8 +115,12 @@ class _Region:
 def _sections(document: Document, problem: Problem) -> list[_Region]:
     """The document cut into regions: each belongs to a question (or none), and is an answer or the question restated."""
     found = structure(document)
-    cuts = {0, len(document.text), *(edge for section in found.sections for edge in (section.start, section.end)),
-            *(edge for restated in found.questions for edge in (restated.start, restated.end))}  # fmt: skip
+    cuts = {
+        0,
+        len(document.text),
+        *(edge for section in found.sections for edge in (section.start, section.end)),
+        *(edge for restated in found.questions for edge in (restated.start, restated.end)),
+    }
     regions = []
     for start, end in pairwise(sorted(cuts)):
         section = section_at(found.sections, start)
@@ -148,13 +157,22 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         passage = sentence_before(document, span.start)
         siblings = [chain for group in in_sentence[passage.start] for chain in group]
         formula = Formula(
-            source=span.source, chains=chains,
+            source=span.source,
+            chains=chains,
             surroundings=Surroundings(before=passage.text, after=sentence_after(document, span.start).text),
             conditions=index_conditions(siblings, question) if question else (),
             premises=_premises(siblings),
-        )  # fmt: skip
-        items.append(_Item(span=span, formula=formula, question=question, is_answer=is_answer, error=error,
-                           alternatives=alternatives))  # fmt: skip
+        )
+        items.append(
+            _Item(
+                span=span,
+                formula=formula,
+                question=question,
+                is_answer=is_answer,
+                error=error,
+                alternatives=alternatives,
+            )
+        )
     return items
 
 
@@ -219,13 +237,21 @@ def _judges(items: Sequence[_Item], problem: Problem) -> dict[str, QuestionJudge
         for question in (item.question, *item.alternatives):
             if question is not None and item.is_answer and question.id not in judges:
                 judge = QuestionJudge(problem=problem, question=question)
-                judge.prepare([other.formula for other in items if question in (other.question, *other.alternatives) and other.is_answer])
+                judge.prepare(
+                    [
+                        other.formula
+                        for other in items
+                        if question in (other.question, *other.alternatives) and other.is_answer
+                    ]
+                )
                 judges[question.id] = judge
     return judges
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
-def _judged(document: Document, problem: Problem, item: _Item, judges: Mapping[str, QuestionJudge], is_strict: bool) -> list[SheetStep]:
+def _judged(
+    document: Document, problem: Problem, item: _Item, judges: Mapping[str, QuestionJudge], is_strict: bool
+) -> list[SheetStep]:
     if item.error is not None:
         return _unread(document, item)
     if not item.is_answer:
@@ -233,7 +259,9 @@ def _judged(document: Document, problem: Problem, item: _Item, judges: Mapping[s
         steps = [_recognised(chain, k, given) for chain in item.formula.chains for k in range(len(chain.signs))]
     elif item.question is None:
         unknown = Finding(kind="not understood", reason="no question of the problem fits this formula")
-        steps = [_recognised(chain, k, unknown, "step") for chain in item.formula.chains for k in range(len(chain.signs))]
+        steps = [
+            _recognised(chain, k, unknown, "step") for chain in item.formula.chains for k in range(len(chain.signs))
+        ]
     else:
         _inherit(judges, item.question)
         steps = judges[item.question.id].judge(item.formula)
@@ -246,8 +274,12 @@ def _rescued(steps: list[JudgedStep], item: _Item, judges: Mapping[str, Question
     """Without a heading, a step is refuted only if it fails under every question that fits it."""
     for other in item.alternatives:
         others = judges[other.id].judge(item.formula)
-        steps = [second if first.finding.is_false and second.finding.is_true and second.finding.probability is None else first
-                 for first, second in zip(steps, others, strict=True)]  # fmt: skip
+        steps = [
+            second
+            if first.finding.is_false and second.finding.is_true and second.finding.probability is None
+            else first
+            for first, second in zip(steps, others, strict=True)
+        ]
     return steps
 
 
@@ -266,8 +298,14 @@ def _recognised(chain: Chain, place: int, finding: Finding, kind: str = "given")
     sign = chain.signs[place]
     start = chain.start if place == 0 else sign.start
     right = chain.sides[place + 1]
-    return JudgedStep(kind=kind, finding=finding, start=start, end=right[-1].end if right else sign.end,  # type: ignore[arg-type]
-                      sign=sign.text, sign_start=sign.start)  # fmt: skip
+    return JudgedStep(
+        kind=kind,
+        finding=finding,
+        start=start,
+        end=right[-1].end if right else sign.end,  # type: ignore[arg-type]
+        sign=sign.text,
+        sign_start=sign.start,
+    )
 
 
 def _unread(document: Document, item: _Item) -> list[SheetStep]:
@@ -275,14 +313,24 @@ def _unread(document: Document, item: _Item) -> list[SheetStep]:
     assert item.error is not None
     finding = Finding(kind="not understood", reason=str(item.error))
     return [
-        _sheet_step(document, item, JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign,
-                                               sign_start=offset), False)
+        _sheet_step(
+            document,
+            item,
+            JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign, sign_start=offset),
+            False,
+        )
         for offset, sign in relation_signs(item.span.source)
-    ]  # fmt: skip
+    ]
 
 
-_STATUS: dict[str, Status] = {"true": "holds", "approximate": "holds", "false": "refuted", "ill-shaped": "refuted",
-                              "unknown": "undecided", "not understood": "undecided"}  # fmt: skip
+_STATUS: dict[str, Status] = {
+    "true": "holds",
+    "approximate": "holds",
+    "false": "refuted",
+    "ill-shaped": "refuted",
+    "unknown": "undecided",
+    "not understood": "undecided",
+}
 
 
 def _sheet_step(document: Document, item: _Item, step: JudgedStep, is_strict: bool) -> SheetStep:
@@ -297,14 +345,23 @@ def _sheet_step(document: Document, item: _Item, step: JudgedStep, is_strict: bo
     sign_offset = item.span.raw_offset(min(step.sign_start, last)) if source else item.span.start
     written = " ".join(source[step.start : step.end].split())
     verdict = StepVerdict(
-        id="", statement=written, status=status, outcome=_outcome(step, status), method=finding.method or "recognised",
+        id="",
+        statement=written,
+        status=status,
+        outcome=_outcome(step, status),
+        method=finding.method or "recognised",
         reason="; ".join(part for part in (finding.reason, *finding.notes) if part),
-        value=finding.value, bound=finding.bound, probability=finding.probability, seed=0,
+        value=finding.value,
+        bound=finding.bound,
+        probability=finding.probability,
+        seed=0,
         counterexample=finding.counterexample if status == "refuted" else None,
-        where=document.place(sign_offset), kind=step.kind, source=source[step.start : step.end],
+        where=document.place(sign_offset),
+        kind=step.kind,
+        source=source[step.start : step.end],
         question=item.question.id if item.question else None,
         reproduce=f"regard verify {document.path} --line {document.place(sign_offset).line}",
-    )  # fmt: skip
+    )
     return SheetStep(verdict=verdict, start=start, end=end)
 
 
@@ -345,13 +402,31 @@ def _choices(document: Document, problem: Problem, regions: Sequence[_Region]) -
     steps = []
     for question, start, chosen in _chosen(document, problem, regions):
         is_right = chosen.answer == question.choice.answer
-        steps.append(SheetStep(start=start, end=start + len(chosen.words), verdict=StepVerdict(
-            id="", statement=f"{question.title} — {chosen.words}", status="holds" if is_right else "refuted",
-            outcome="right choice" if is_right else "wrong choice", method="the problem's answer, backed by its claim",
-            reason=f"the answer is {question.choice.answer}; see the claim {question.claims[0]}" if question.claims else None,
-            counterexample=None if is_right else question.choice.why or f"regard claims --explain {question.claims[0]}",
-            where=document.place(start), kind="choice", source=chosen.words, question=question.id, seed=0,
-            reproduce=f"regard verify {document.path} --line {document.place(start).line}")))  # fmt: skip
+        steps.append(
+            SheetStep(
+                start=start,
+                end=start + len(chosen.words),
+                verdict=StepVerdict(
+                    id="",
+                    statement=f"{question.title} — {chosen.words}",
+                    status="holds" if is_right else "refuted",
+                    outcome="right choice" if is_right else "wrong choice",
+                    method="the problem's answer, backed by its claim",
+                    reason=f"the answer is {question.choice.answer}; see the claim {question.claims[0]}"
+                    if question.claims
+                    else None,
+                    counterexample=None
+                    if is_right
+                    else question.choice.why or f"regard claims --explain {question.claims[0]}",
+                    where=document.place(start),
+                    kind="choice",
+                    source=chosen.words,
+                    question=question.id,
+                    seed=0,
+                    reproduce=f"regard verify {document.path} --line {document.place(start).line}",
+                ),
+            )
+        )
     return steps
 
 
@@ -364,7 +439,9 @@ def _numbered(steps: Sequence[SheetStep]) -> list[SheetStep]:
     return numbered
 
 
-def _rows(document: Document, problem: Problem, regions: Sequence[_Region], items: Sequence[_Item], steps: Sequence[SheetStep]) -> tuple:
+def _rows(
+    document: Document, problem: Problem, regions: Sequence[_Region], items: Sequence[_Item], steps: Sequence[SheetStep]
+) -> tuple:
     rows = []
     for question in problem.questions:
         verdicts = [step.verdict for step in steps if step.verdict.question == question.id]
@@ -382,8 +459,14 @@ def _rows(document: Document, problem: Problem, regions: Sequence[_Region], item
         else:
             state = "unanswered"
         counts = Counter(verdict.status for verdict in verdicts)
-        rows.append(QuestionRow(id=question.id, title=question.title, state=state, points=question.points, counts=dict(counts),
-                                claims=question.claims))  # fmt: skip
+        rows.append(
+            QuestionRow(
+                id=question.id,
+                title=question.title,
+                state=state,
+                points=question.points,
+                counts=dict(counts),
+                claims=question.claims,
+            )
+        )
     return tuple(rows)
-
-

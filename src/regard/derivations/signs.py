@@ -2,16 +2,18 @@
 
 import re
 
-from regard.derivations.notation.tokens import RELATIONS
+from regard.derivations.notation.vocabulary import RELATIONS
 
 __all__ = ["relation_signs"]
 
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _SIGN = re.compile(
-    r"\\not\s*(?:=|\\in(?![a-zA-Z]))|(?:" + "|".join(re.escape(sign) for sign in _COMMANDS) + r")(?![a-zA-Z])|:=|[=<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
+    r"\\not\s*(?:=|\\in(?![a-zA-Z]))|(?:"
+    + "|".join(re.escape(sign) for sign in _COMMANDS)
+    + r")(?![a-zA-Z])|:=|[=<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
 )
 _SKIPPED = re.compile(
-    r"\\(?:text|textrm|textbf|textit|mbox|hbox|operatorname\*?|tag\*?|label|ref|eqref|begin|end|hspace\*?|color|textnormal)\s*\{"
+    r"\\(?:text|textrm|textbf|textit|mbox|hbox|operatorname\*?|tag\*?|label|ref|eqref|begin|end|hspace\*?|color|textnormal|overset|underset|stackrel)\s*\{"
     r"|(?<!\\)[_^]\s*\{|(?<!\\)%[^\n]*|\\[_^{}$%&#]|\\\\\[[^\]\n]{0,12}\]"
 )
 
@@ -26,15 +28,25 @@ def relation_signs(source: str) -> list[tuple[int, str]]:
     while place < len(source):
         skipped = _SKIPPED.match(source, place)
         if skipped:
-            place = _group_end(source, skipped.end() - 1) if source[skipped.end() - 1] == "{" and skipped.group()[0:2] not in (
-                "\\{",) else skipped.end()  # fmt: skip
+            place = (
+                _group_end(source, skipped.end() - 1)
+                if source[skipped.end() - 1] == "{" and skipped.group()[0:2] not in ("\\{",)
+                else skipped.end()
+            )
             continue
         sign = _SIGN.match(source, place)
         if sign:
             text = sign.group()
             opposite = "≠" if text.endswith("=") else "∉"
-            found.append((place, opposite if text.startswith("\\not") and text not in RELATIONS else RELATIONS.get(text, opposite)))
+            found.append(
+                (
+                    place,
+                    opposite if text.startswith("\\not") and text not in RELATIONS else RELATIONS.get(text, opposite),
+                )
+            )
             place = sign.end()
+            if text == "\\xrightarrow":
+                place = _group_end(source, source.find("{", place)) if "{" in source[place:] else place
             continue
         place += 1
     return found

@@ -70,9 +70,11 @@ class QuestionJudge:
 
     def __post_init__(self) -> None:
         neighbours = {
-            key: meaning for question in self.problem.questions for key, meaning in question.setting.symbols.items()
+            key: meaning
+            for question in self.problem.questions
+            for key, meaning in question.setting.symbols.items()
             if meaning.variance is not None and key not in self.question.setting.symbols
-        }  # fmt: skip
+        }
         base = Scope(setting=self.question.setting, own=dict(self.own), neighbours=neighbours)
         self.intended = solved(base, self.question)
         self.scope = self.intended
@@ -132,7 +134,9 @@ class QuestionJudge:
         steps: list[JudgedStep] = []
         for chain in formula.chains:
             conditions = (*formula.conditions, *index_conditions(formula.chains, self.question))
-            words = Surroundings(before=formula.surroundings.before + " " + chain.before, after=formula.surroundings.after)
+            words = Surroundings(
+                before=formula.surroundings.before + " " + chain.before, after=formula.surroundings.after
+            )
             steps += self._judge_chain(chain, replace(formula, surroundings=words, conditions=conditions))
         return steps
 
@@ -145,8 +149,17 @@ class QuestionJudge:
             kind, finding, supposed = self._step(last, sign.text, right, formula)
             start = last.side[0].start if last.side and steps == [] and chain.sides[0] else sign.start
             end = right[-1].end if right else sign.end
-            steps.append(JudgedStep(kind=kind, finding=finding, start=start, end=end, sign=sign.text, sign_start=sign.start,
-                                    is_supposed=supposed))  # fmt: skip
+            steps.append(
+                JudgedStep(
+                    kind=kind,
+                    finding=finding,
+                    start=start,
+                    end=end,
+                    sign=sign.text,
+                    sign_start=sign.start,
+                    is_supposed=supposed,
+                )
+            )
             last = _Last(right, last.anchor, is_wrong=True) if finding.is_false else _Last(right, right)
         if not chain.is_nested and right:
             self.last = last
@@ -160,7 +173,9 @@ class QuestionJudge:
         except NotUnderstood as error:
             return "step", Finding(kind="not understood", reason=str(error)), False
 
-    def _recognised(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> tuple[Kind, Finding, bool]:
+    def _recognised(
+        self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula
+    ) -> tuple[Kind, Finding, bool]:
         special = self._condition(last.side, sign, right) or self._given(last.side, sign, right)
         if special is not None:
             return (*special, False)
@@ -198,7 +213,11 @@ class QuestionJudge:
         if not isinstance(expression, Symbol):
             return None
         setting = self.question.setting
-        if not expression.subscripts and expression.name in setting.free and sign in ("≠", "∉", "∈", "=", "<", ">", "≤", "≥"):
+        if (
+            not expression.subscripts
+            and expression.name in setting.free
+            and sign in ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
+        ):
             if not setting.is_complex:
                 return "supposition", Finding(kind="true", reason="a condition on an index")
         target = self._readable(right)
@@ -223,7 +242,9 @@ class QuestionJudge:
     @cached_property
     def _givens(self) -> list[tuple[Expression | None, str, Expression | None]]:
         chains = [read_chains(source)[0] for source in self.question.given]
-        return [(self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])) for chain in chains]
+        return [
+            (self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])) for chain in chains
+        ]
 
     def _binding(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding] | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
@@ -283,11 +304,21 @@ class QuestionJudge:
         expression = read_side(right, self.scope)
         finding = decide(Sides(left=right, sign="=", right=right), self.scope)
         if finding.is_true:
-            index = left.subscripts[0].name if len(left.subscripts) == 1 and isinstance(left.subscripts[0], Symbol) else None
+            index = (
+                left.subscripts[0].name
+                if len(left.subscripts) == 1 and isinstance(left.subscripts[0], Symbol)
+                else None
+            )
             is_family = index in self.question.setting.free
-            self.scope = self.scope.with_meaning(SymbolMeaning(
-                name=left.name if is_family else describe(left), index=index if is_family else None,
-                over=self.question.setting.free[index] if is_family and index else None, formula=expression, swaps=finding.swaps))  # fmt: skip
+            self.scope = self.scope.with_meaning(
+                SymbolMeaning(
+                    name=left.name if is_family else describe(left),
+                    index=index if is_family else None,
+                    over=self.question.setting.free[index] if is_family and index else None,
+                    formula=expression,
+                    swaps=finding.swaps,
+                )
+            )
             return "definition", replace(finding, kind="true", reason="a new symbol is defined")
         return "definition" if not finding.is_false else "step", finding
 
@@ -308,7 +339,11 @@ def index_conditions(chains: Sequence[Chain], question: Question) -> tuple[Condi
     found = []
     for chain in (chain for chain in chains if not chain.is_case):
         for left, sign, right in zip(chain.sides, chain.signs, chain.sides[1:], strict=False):
-            if sign.text not in ("≠", "∉", "∈", "=", "<", ">") or len(left) != 1 or left[0].text not in question.setting.free:
+            if (
+                sign.text not in ("≠", "∉", "∈", "=", "<", ">")
+                or len(left) != 1
+                or left[0].text not in question.setting.free
+            ):
                 continue
             try:
                 parts = _members(right)

@@ -12,7 +12,7 @@ from regard.derivations.problems.model import Problem
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, decoded, read_text
 from regard.derivations.reports import DocumentReport
-from regard.derivations.sheet import Sheet, judge_document
+from regard.derivations.sheet import Sheet, SheetStep, judge_document
 from regard.derivations.structured.answers import read_answers
 from regard.errors import InputError
 from regard.verdict import StepVerdict
@@ -29,20 +29,27 @@ class Assignment:
     problem_name: str | None = None
     problem_text: str | None = None
     is_strict: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"Seed {self.seed} is negative. Choose a seed of 0 or more.")
 
     @classmethod
-    def for_problem(cls, name_or_path: str | None, *, is_strict: bool = False) -> "Assignment":
+    def for_problem(cls, name_or_path: str | None, *, is_strict: bool = False, seed: int = 0) -> "Assignment":
         """The assignment with the problem's text read in, and checked."""
         if name_or_path is None:
-            return cls(is_strict=is_strict)
+            return cls(is_strict=is_strict, seed=seed)
         text = problem_source(name_or_path)
         parse_problem(text, name_or_path)
-        return cls(problem_name=name_or_path, problem_text=text, is_strict=is_strict)
+        return cls(problem_name=name_or_path, problem_text=text, is_strict=is_strict, seed=seed)
 
     @property
     def problem(self) -> Problem | None:
         """The problem, unless it is to be guessed."""
-        return None if self.problem_text is None else parse_problem(self.problem_text, self.problem_name or "problem.toml")
+        return (
+            None if self.problem_text is None else parse_problem(self.problem_text, self.problem_name or "problem.toml")
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +64,13 @@ class Task:
 def task_key(task: Task, version: str) -> str:
     """The same for two tasks exactly if their reports are the same."""
     assignment = task.assignment
-    parts = (version, task.file, assignment.problem_name or "", assignment.problem_text or "", str(assignment.is_strict))
+    parts = (
+        version,
+        task.file,
+        assignment.problem_name or "",
+        assignment.problem_text or "",
+        str(assignment.is_strict),
+    )
     digest = hashlib.sha256()
     for part in (*(part.encode("utf-8", "surrogatepass") for part in parts), task.content):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -70,7 +83,9 @@ def examine(task: Task) -> tuple[DocumentReport, Sheet]:
     document, named = _read(task)
     problem = named or guess_problem(document)
     sheet = judge_document(document, problem, is_strict=task.assignment.is_strict)
-    steps = tuple(replace(step, verdict=replace(step.verdict, reproduce=_command(task, step.verdict))) for step in sheet.steps)
+    steps = tuple(
+        replace(step, verdict=replace(step.verdict, reproduce=_command(task, step.verdict))) for step in sheet.steps
+    )
     sheet = replace(sheet, steps=steps)
     return (
         DocumentReport(
@@ -98,10 +113,27 @@ def _read(task: Task) -> tuple[Document, Problem | None]:
     return read_text(text, kind=KINDS[suffix], path=task.file), task.assignment.problem
 
 
+def _seeded(problem: Problem, seed: int) -> Problem:
+    """The problem with every symbol drawn from another seed; seed 0 leaves it as it is."""
+    if seed == 0:
+        return problem
+    settings = {id(question.setting): replace(question.setting, seed=seed) for question in problem.questions}
+    questions = tuple(replace(question, setting=settings[id(question.setting)]) for question in problem.questions)
+    return replace(problem, questions=questions)
+
+
+def _signed(step: SheetStep, task: Task) -> SheetStep:
+    """The step with the seed it was judged from and the command that judges it again."""
+    return replace(
+        step, verdict=replace(step.verdict, seed=task.assignment.seed, reproduce=_command(task, step.verdict))
+    )
+
+
 def _command(task: Task, verdict: StepVerdict) -> str:
     """A command line that gives this verdict again."""
     words = ["regard", "verify", f"./{task.file}" if task.file.startswith("-") else task.file]
     if task.assignment.problem_name:
         words += ["--problem", task.assignment.problem_name]
     words += ["--strict"] if task.assignment.is_strict else []
+    words += ["--seed", str(task.assignment.seed)] if task.assignment.seed else []
     return shlex.join([*words, *(["--line", str(verdict.where.line)] if verdict.where else [])])

@@ -163,7 +163,6 @@ class _Moments:
         wanted = [(j,) for j in range(size)] + [(j, k) for j in range(size) for k in range(j, size)]
         found: dict[tuple[int, ...], arb] = {}
         for first, second in zip(wanted[::2], [*wanted[1::2], ()][: len(wanted[::2])], strict=True):
-
             value = line.spread.expectation(_pair(first, second), line.sigmoids, tolerance)
             found[first], found[second] = value.real, value.imag
         self.means = [found[(j,)] for j in range(size)]

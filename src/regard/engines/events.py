@@ -1,12 +1,12 @@
 """Probabilities and quantiles by subdivision: each stretch of δ is certainly in, certainly out, or split."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from flint import arb, ctx
 
-from regard.engines.lines import Affine, Line
+from regard.engines.lines import Affine, Line, Sigmoid
 from regard.engines.spreads import Atoms, NormalStretch
 
 __all__ = ["probability", "quantile"]
@@ -37,30 +37,40 @@ class _Event(NamedTuple):
     """at_least ≤ Q ≤ at_most."""
 
     quantity: Affine
+    sigmoids: tuple[Sigmoid, ...]
     at_least: float
     at_most: float
 
-    def happens(self, shares: Sequence[arb]) -> bool | None:
-        """True or False if that holds for every number of the balls, None otherwise."""
-        ball, low, high = self.quantity(shares), self.at_least, self.at_most
+    def values(self, piece: _Piece) -> arb:
+        """All values of Q on a piece: those between its ends where Q is monotone, else what the hull of sigmoids gives."""
+        hull = piece.hull()
+        terms = zip(self.quantity.slopes, self.sigmoids, hull, strict=True)
+        derivative = sum((slope * curve.slope * share * (1 - share) for slope, curve, share in terms), arb(0))
+        if derivative > 0 or derivative < 0:
+            return self.quantity(piece.low_shares).union(self.quantity(piece.high_shares))
+        return self.quantity(hull)
+
+    def happens(self, ball: arb) -> bool | None:
+        """True or False if every number of the ball agrees, None otherwise."""
+        low, high = self.at_least, self.at_most
         if (low == -math.inf or ball >= low) and (high == math.inf or ball <= high):
             return True
         if (low != -math.inf and ball < low) or (high != math.inf and ball > high):
             return False
         return None
 
-    def is_blurred(self, piece: _Piece) -> bool:
+    def is_blurred(self, piece: _Piece, values: arb) -> bool:
         """True if the working precision, not the length of the piece, makes Q uncertain."""
         ends = self.quantity(piece.low_shares).rad() + self.quantity(piece.high_shares).rad()
-        return bool(self.quantity(piece.hull()).rad() <= 2 * ends)
+        return bool(values.rad() <= 2 * ends)
 
 
 def probability(line: Line, quantity: Affine, at_least: float, at_most: float) -> arb:
     """P(at_least ≤ Q ≤ at_most), enclosed by what is certainly inside and what is not certainly outside."""
-    event = _Event(quantity, at_least, at_most)
+    event = _Event(quantity, line.sigmoids, at_least, at_most)
     if isinstance(line.spread, Atoms):
         places = line.spread.points
-        judged = [(mass, event.happens([curve(place) for curve in line.sigmoids])) for mass, place in places]
+        judged = [(mass, event.happens(quantity([curve(place) for curve in line.sigmoids]))) for mass, place in places]
         return sum((mass * _SHARE_INSIDE[verdict]() for mass, verdict in judged), arb(0))
     stretch = line.spread
     inside, doubtful = _subdivide(line, stretch, event)
@@ -115,11 +125,12 @@ def _subdivide(line: Line, stretch: NormalStretch, event: _Event) -> tuple[list[
     for _ in range(_MOST_ROUNDS):
         undecided: list[_Piece] = []
         for piece in pieces:
-            verdict = event.happens(piece.hull())
+            values = event.values(piece)
+            verdict = event.happens(values)
             if verdict:
                 inside.append((piece.low, piece.high))
             elif verdict is None:
-                halves = [] if event.is_blurred(piece) else _halves(line, piece, stretch)
+                halves = [] if event.is_blurred(piece, values) else _halves(line, piece, stretch)
                 undecided += halves
                 doubtful += [] if halves else [(piece.low, piece.high)]
         pieces = undecided

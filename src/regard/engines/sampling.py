@@ -115,8 +115,11 @@ def _answers(plans: Sequence[Plan], sampler: Sampler, given: Deviation | None, r
     def one_task(blocks: range) -> list[Part]:
         return reduce(_merged, map(one_block, blocks))
 
-    with ThreadPoolExecutor(max_workers=run.threads) as pool:
-        parts = reduce(_merged, pool.map(one_task, run.tasks))
+    if run.threads == 1 or len(run.tasks) == 1:
+        parts = reduce(_merged, map(one_task, run.tasks))
+    else:
+        with ThreadPoolExecutor(max_workers=run.threads) as pool:
+            parts = reduce(_merged, pool.map(one_task, run.tasks))
     return [_estimate(plan, part, run) for plan, part in zip(plans, parts, strict=True)]
 
 

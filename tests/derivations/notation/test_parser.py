@@ -8,9 +8,26 @@ from hypothesis import strategies as st
 
 from regard.derivations.notation.parser import MAX_DEPTH, Reading, parse
 from regard.derivations.notation.syntax import (
-    Accent, Apply, BigOperator, Cases, Condition, Identity, Inner, Label, Matrix, Negative, Norm, Number, Ones, Power, Product, Quotient,
-    Sum, Symbol, Transpose,
-)  # fmt: skip
+    Accent,
+    Apply,
+    BigOperator,
+    Cases,
+    Condition,
+    Identity,
+    Inner,
+    Label,
+    Matrix,
+    Negative,
+    Norm,
+    Number,
+    Ones,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    Transpose,
+)
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 
 A, B = Symbol("a"), Symbol("b")
@@ -83,7 +100,9 @@ def test_the_place_of_what_does_not_fit_is_told(source, start):
     assert caught.value.start == start
 
 
-@pytest.mark.parametrize("source", ["(" * 5000 + "x" + ")" * 5000, "{" * 5000, "x" + "^{x" * 3000, r"\sqrt{" * 2000, "-" * 5000])
+@pytest.mark.parametrize(
+    "source", ["(" * 5000 + "x" + ")" * 5000, "{" * 5000, "x" + "^{x" * 3000, r"\sqrt{" * 2000, "-" * 5000]
+)
 def test_depth_is_bounded(source):
     with pytest.raises(NotUnderstood):
         read(source)

@@ -21,5 +21,5 @@ CLAIM = Claim(
     routes=(by_random_subspaces, by_words),
     derivation="v_a = Ax and v_b = By for some x and y, so AAᵀ(v_a+v_b) = A(AᵀA)x + A(AᵀB)y = Ax = v_a. "
     "AAᵀ projects onto col A; one matrix serves every pair of vectors, without knowing either.",
-    source="CS224N assignment 4, question 1(c)",
+    source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
 )

@@ -21,5 +21,5 @@ CLAIM = Claim(
     routes=(by_random_subspaces, by_words),
     derivation="Aᵀ(Ax+By) = x: the m coordinates of v_a in A, a vector of m entries, while v_a = Ax has d. "
     "They agree for all v_a only if m = d and Ax = x for all x, that is A = I. Multiplying by A again, AAᵀs = v_a.",
-    source="CS224N assignment 4, question 1(c)",
+    source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
 )

@@ -13,9 +13,30 @@ from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import SLIP_NOTE, Found, Scope, UnknownSymbol
 from regard.derivations.judging.values import IllShaped, Value, add, inner, multiply
 from regard.derivations.notation.syntax import (
-    Accent, Apply, BigOperator, Cases, Dots, Expression, Identity, Infinity, Inner, Matrix, Negative, Norm, Number, Ones, Power, Product,
-    Quotient, Scripted, Sum, Symbol, Transpose, describe, symbols,
-)  # fmt: skip
+    Accent,
+    Apply,
+    BigOperator,
+    Cases,
+    Dots,
+    Expression,
+    Identity,
+    Infinity,
+    Inner,
+    Matrix,
+    Negative,
+    Norm,
+    Number,
+    Ones,
+    Power,
+    Product,
+    Quotient,
+    Scripted,
+    Sum,
+    Symbol,
+    Transpose,
+    describe,
+    symbols,
+)
 from regard.derivations.notation.tokens import NotUnderstood
 
 __all__ = ["Evaluator"]
@@ -158,7 +179,9 @@ class Evaluator:
         if self._depth > MAX_DEFINITIONS:
             raise NotUnderstood("The definitions go round in a circle.")
         scope = replace(self.scope, swaps=swaps) if swaps or self.scope.swaps else self.scope
-        inside = replace(self, scope=scope, indices=dict(indices), is_one_a_vector=False, excluded=(), _depth=self._depth + 1)
+        inside = replace(
+            self, scope=scope, indices=dict(indices), is_one_a_vector=False, excluded=(), _depth=self._depth + 1
+        )
         return inside(formula)
 
     # -- arithmetic --------------------------------------------------------------------------------------------------
@@ -233,8 +256,17 @@ class Evaluator:
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         x = arguments[0]
-        elementwise = {"exp": "exp", "log": "log", "sqrt": "sqrt", "sin": "sin", "cos": "cos", "tanh": "tanh", "relu": "relu",
-                       "re": "real", "im": "imag"}  # fmt: skip
+        elementwise = {
+            "exp": "exp",
+            "log": "log",
+            "sqrt": "sqrt",
+            "sin": "sin",
+            "cos": "cos",
+            "tanh": "tanh",
+            "relu": "relu",
+            "re": "real",
+            "im": "imag",
+        }
         if node.function in elementwise:
             if x.is_identity:
                 raise IllShaped(f"{node.function} of a square matrix of unknown size")
@@ -314,7 +346,12 @@ def _spelt_out(node: Sum) -> Expression:
     if place == 0 or place != len(node.terms) - 2:
         raise NotUnderstood("An ellipsis must stand before the last term.")
     last = node.terms[-1]
-    uppers = {describe(script): script for symbol in symbols(last) for script in symbol.subscripts if isinstance(script, Symbol)}
+    uppers = {
+        describe(script): script
+        for symbol in symbols(last)
+        for script in symbol.subscripts
+        if isinstance(script, Symbol)
+    }
     if len(uppers) != 1:
         raise NotUnderstood("It is not clear which index the ellipsis runs over.")
     name, upper = next(iter(uppers.items()))

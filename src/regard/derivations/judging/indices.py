@@ -7,8 +7,18 @@ from functools import lru_cache
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import (
-    BigOperator, Condition, Expression, Label, Negative, Number, SetOf, Sum, Symbol, children, symbols,
-)  # fmt: skip
+    BigOperator,
+    Condition,
+    Expression,
+    Label,
+    Negative,
+    Number,
+    SetOf,
+    Sum,
+    Symbol,
+    children,
+    symbols,
+)
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import Setting
 
@@ -83,7 +93,9 @@ def satisfies(condition: Expression, indices: Mapping[str, int], instance: Insta
         return left not in places
     if condition.sign in ("=", "∈"):
         return not places or left in places or len(places) != len(items)
-    compare = {"<": left < places[0], ">": left > places[0], "≤": left <= places[0], "≥": left >= places[0]} if places else {}
+    compare = (
+        {"<": left < places[0], ">": left > places[0], "≤": left <= places[0], "≥": left >= places[0]} if places else {}
+    )
     return compare.get(condition.sign, True)
 
 
@@ -118,7 +130,9 @@ def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, in
 
 def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:
     for symbol in symbols(node.body):
-        if any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts) and scope.knows(symbol):
+        if any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts) and scope.knows(
+            symbol
+        ):
             over = scope.find(symbol).meaning.over
             if over is not None:
                 return instance.size(over)
@@ -139,7 +153,12 @@ def ranges(nodes: Iterable[Expression], scope: Scope) -> dict[str, str]:
 
 
 def assignments(
-    letters: Mapping[str, str], conditions: Sequence[Condition], instance: Instance, *, avoid_fixed: bool, is_distinct: bool
+    letters: Mapping[str, str],
+    conditions: Sequence[Condition],
+    instance: Instance,
+    *,
+    avoid_fixed: bool,
+    is_distinct: bool,
 ) -> list[dict[str, int]]:
     """A few telling assignments of free letters (with the sizes they run over): fixed places, and two others."""
     setting = instance.setting
@@ -161,4 +180,9 @@ def assignments(
 
 
 def _about(condition: Condition) -> set[str]:
-    return {symbol.name for symbol in symbols(condition) if not symbol.subscripts and len(symbol.name) == 1} - {"n", "T", "d", "m"}
+    return {symbol.name for symbol in symbols(condition) if not symbol.subscripts and len(symbol.name) == 1} - {
+        "n",
+        "T",
+        "d",
+        "m",
+    }

@@ -21,7 +21,9 @@ QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 def choose_sizes(setting: Setting, *, larger: int = 0) -> dict[str, int]:
     """A different prime (twice a prime where it must be even) for each size; `larger` skips that many primes."""
     sizes: dict[str, int] = {}
-    for name, size in sorted(setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)):
+    for name, size in sorted(
+        setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
+    ):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]
             continue
@@ -51,7 +53,15 @@ class Instance:
     @cached_property
     def key(self) -> tuple:
         """All that tells one instance from another."""
-        return (id(self.setting), *self.sizes.items(), self.seed, self.num_draws, *self.driven.items(), *self.drawn.items(), self.is_plain)
+        return (
+            id(self.setting),
+            *self.sizes.items(),
+            self.seed,
+            self.num_draws,
+            *self.driven.items(),
+            *self.drawn.items(),
+            self.is_plain,
+        )
 
     @property
     def num_stages(self) -> int:
@@ -73,8 +83,13 @@ class Instance:
             return arithmetic.array(stages[:, None, None])
         if meaning.name in self.drawn:
             return arithmetic.array(np.tile(np.array(self.drawn[meaning.name]), self.num_stages)[:, None, None])
-        plan = _Plan(setting=self.setting, sizes=tuple(self.sizes.items()), seed=self.seed, num_draws=self.num_draws,
-                     is_plain=self.is_plain)  # fmt: skip
+        plan = _Plan(
+            setting=self.setting,
+            sizes=tuple(self.sizes.items()),
+            seed=self.seed,
+            num_draws=self.num_draws,
+            is_plain=self.is_plain,
+        )
         draws = _drawn(plan, meaning, arithmetic)
         return draws if self.num_stages == 1 else np.concatenate([draws] * self.num_stages)
 
@@ -98,11 +113,16 @@ class _Plan:
         family = () if meaning.over is None else (self.size(meaning.over),)
         full = (self.num_draws, *family, *shape)
         name = f"{meaning.name}_{meaning.index}" if meaning.index else meaning.name
-        rng = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+        seeds = (self.setting.seed, self.seed) if self.setting.seed else (self.seed,)
+        rng = np.random.default_rng([*seeds, zlib.crc32(name.encode())])
         if "integer" in meaning.assume:
             return self.integer(meaning.name, full)
-        special = {"permutation": _permutations, "unit vectors": _unit_vectors, "one-hot": _one_hot,
-                   "distribution": _distributions}  # fmt: skip
+        special = {
+            "permutation": _permutations,
+            "unit vectors": _unit_vectors,
+            "one-hot": _one_hot,
+            "distribution": _distributions,
+        }
         for assumption in meaning.assume:
             if assumption in special:
                 return special[assumption](rng, full)

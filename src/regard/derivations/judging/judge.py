@@ -17,8 +17,19 @@ from regard.derivations.judging.scope import SLIP_NOTE, Scope, UnknownSymbol
 from regard.derivations.judging.values import IllShaped
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
-    BigOperator, Condition, Expression, Infinity, Label, Number, Ones, SetOf, Symbol, children, describe, symbols,
-)  # fmt: skip
+    BigOperator,
+    Condition,
+    Expression,
+    Infinity,
+    Label,
+    Number,
+    Ones,
+    SetOf,
+    Symbol,
+    children,
+    describe,
+    symbols,
+)
 from regard.derivations.notation.tokens import NotUnderstood, Token
 
 __all__ = ["PRECISION", "Sides", "decide", "read_side"]
@@ -86,7 +97,9 @@ def _decide_reading(instances: Instances) -> Finding:
     except NotUnderstood as error:
         return Finding(kind="not understood", reason=str(error))
     except IllShaped as error:
-        return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error))
+        return Finding(
+            kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error)
+        )
 
 
 def _decide(instances: Instances) -> Finding:
@@ -134,7 +147,9 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
         x, y = left.array[0, 0, 0], right.array[0, 0, 0]
         if not bool(abs(x - y) <= 0.02 * abs(y)):
             return exact
-    return Finding(kind="approximate", reason="it is so to within 2 %, the rounding of a decimal", method="certified balls")
+    return Finding(
+        kind="approximate", reason="it is so to within 2 %, the rounding of a decimal", method="certified balls"
+    )
 
 
 def _is_decimal(node: Expression) -> bool:
@@ -147,12 +162,15 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
         limit = decide_limit(instances)
         if limit.is_true:
             return replace(limit, reason=f"≈ is meant: {limit.reason}", counterexample=exact.counterexample).with_notes(
-                ("≈ is meant: the equality is not exact", *exact.notes))  # fmt: skip
+                ("≈ is meant: the equality is not exact", *exact.notes)
+            )
         return exact
     if instances.relation.sign in ("<", ">", "≤", "≥"):
         eventually = _eventually(instances)
         if eventually:
-            return Finding(kind="approximate", reason="it is so once the scale is large", method="limit", notes=exact.notes)
+            return Finding(
+                kind="approximate", reason="it is so once the scale is large", method="limit", notes=exact.notes
+            )
     return exact
 
 
@@ -179,8 +197,12 @@ def _membership(instances: Instances) -> Finding:
     value = next(iter(left.pairs(instance, BALLS)))[1]
     if value.shape == wanted or (len(sizes) == 1 and value.shape == wanted[::-1]):
         return Finding(kind="true", reason="the shapes agree", method="shapes")
-    return Finding(kind="ill-shaped", reason=f"the left side is {value.describe_shape()}, not {wanted[0]}×{wanted[1]}", method="shapes",
-                   counterexample=f"shapes {value.describe_shape()} and {wanted[0]}×{wanted[1]}")  # fmt: skip
+    return Finding(
+        kind="ill-shaped",
+        reason=f"the left side is {value.describe_shape()}, not {wanted[0]}×{wanted[1]}",
+        method="shapes",
+        counterexample=f"shapes {value.describe_shape()} and {wanted[0]}×{wanted[1]}",
+    )
 
 
 # -- readings --------------------------------------------------------------------------------------------------------
@@ -207,7 +229,9 @@ def _parse_readings(sides: Sides, scope: Scope) -> Iterator[Reading]:
     functions = frozenset(scope.setting.functions)
     tokens = (*sides.left, *sides.right)
     wide_slash = (False, True) if any(token.text == "/" for token in tokens) else (False,)
-    has_bare = any(a.text[1:] in ("sin", "cos", "log", "exp") and b.kind != "open" for a, b in itertools.pairwise(tokens))
+    has_bare = any(
+        a.text[1:] in ("sin", "cos", "log", "exp") and b.kind != "open" for a, b in itertools.pairwise(tokens)
+    )
     wide_argument = (True, False) if has_bare else (True,)
     for is_slash_wide, is_argument_wide in itertools.product(wide_slash, wide_argument):
         yield Reading(is_slash_wide=is_slash_wide, is_argument_wide=is_argument_wide, functions=functions)
@@ -232,7 +256,11 @@ def _other_readings(plain: Relation, scope: Scope) -> Iterator[tuple[Relation, S
 
 def _index_note(avoids_fixed: bool, scope: Scope) -> tuple[str, ...]:
     names = ", ".join(sorted(scope.setting.fixed))
-    return (f"the index is read as any but {names}",) if avoids_fixed and names else ("different indices are read as different",)
+    return (
+        (f"the index is read as any but {names}",)
+        if avoids_fixed and names
+        else ("different indices are read as different",)
+    )
 
 
 def _holds_one(node: Expression) -> bool:

@@ -102,17 +102,27 @@ def decide_limit(instances: Instances) -> Finding:
     try:
         table = _errors(instances, _drive(instances))
     except IllShaped as error:
-        return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error))
+        return Finding(
+            kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=str(error)
+        )
     success = np.array([_vanishes(list(column)) for column in table.T])
     worst = table.max(axis=1)
     if success.all():
-        return Finding(kind="approximate", reason=f"the error vanishes in the limit: {_falls(worst)}", method="limit",
-                       value=float(worst[-1]))  # fmt: skip
+        return Finding(
+            kind="approximate",
+            reason=f"the error vanishes in the limit: {_falls(worst)}",
+            method="limit",
+            value=float(worst[-1]),
+        )
     if success.any():
         probability = _probability(instances)
         if probability is not None and probability > 0:
-            return Finding(kind="approximate", reason=f"it is so with probability {probability:.6g}", method="limit",
-                           probability=probability)  # fmt: skip
+            return Finding(
+                kind="approximate",
+                reason=f"it is so with probability {probability:.6g}",
+                method="limit",
+                probability=probability,
+            )
     return _not_so(instances, table[:, ~success][:, 0])
 
 
@@ -131,10 +141,12 @@ def _not_so(instances: Instances, errors: np.ndarray) -> Finding:
     sizes = ", ".join(f"{name} = {size}" for name, size in instance.sizes.items())
     where = "; ".join(part for part in (sizes, regime) if part)
     return Finding(
-        kind="false", reason=f"the error does not vanish: {_falls(errors)}", method="limit",
+        kind="false",
+        reason=f"the error does not vanish: {_falls(errors)}",
+        method="limit",
         counterexample=f"{where}: the left side is {show(x)}, the right side {show(y)}{entry}",
         value=gap if math.isfinite(gap) else None,
-    )  # fmt: skip
+    )
 
 
 def _gaps(left: Value, right: Value) -> list[tuple[float, Any, Any, str]]:
@@ -155,7 +167,11 @@ def _probability(instances: Instances) -> float | None:
     symbol = random[0]
     grid = np.linspace(-4.01, 4.03, 12)
     states = _hold_at(instances, symbol, grid)
-    edges = [_edge(instances, symbol, grid[k], grid[k + 1], states[k]) for k in range(len(grid) - 1) if states[k] != states[k + 1]]
+    edges = [
+        _edge(instances, symbol, grid[k], grid[k + 1], states[k])
+        for k in range(len(grid) - 1)
+        if states[k] != states[k + 1]
+    ]
     total, is_inside, start = 0.0, bool(states[0]), -math.inf
     for edge in [*edges, math.inf]:
         if is_inside:
@@ -168,7 +184,9 @@ def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) ->
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
     values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
     scales = tuple(1000 * scale for scale in SCALES)
-    instance = instances.base(seed=3, num_draws=len(points), driven=_driven(instances, scales), drawn={symbol.name: tuple(values)})
+    instance = instances.base(
+        seed=3, num_draws=len(points), driven=_driven(instances, scales), drawn={symbol.name: tuple(values)}
+    )
     return [_vanishes(list(column)) for column in _errors(instances, instance).T]
 
 
@@ -198,9 +216,15 @@ def decide_growth(instances: Instances) -> Finding:
             differences[stage] = min(differences[stage], _lower(x - y))
             ratios[stage] = min(ratios[stage], _log_ratio(x, y))
     if _grows(differences) or _grows(ratios):
-        return Finding(kind="true", reason="it grows without bound in the regime", method="limit", value=differences[-1])
-    return Finding(kind="false", reason="it does not grow without bound in the regime", method="limit",
-                   counterexample=f"the difference is {differences[0]:.4g} at {SCALES[0]:g} and {differences[-1]:.4g} at {SCALES[-1]:g}")  # fmt: skip
+        return Finding(
+            kind="true", reason="it grows without bound in the regime", method="limit", value=differences[-1]
+        )
+    return Finding(
+        kind="false",
+        reason="it does not grow without bound in the regime",
+        method="limit",
+        counterexample=f"the difference is {differences[0]:.4g} at {SCALES[0]:g} and {differences[-1]:.4g} at {SCALES[-1]:g}",
+    )
 
 
 def _lower(ball: Any) -> float:

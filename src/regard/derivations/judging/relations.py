@@ -21,8 +21,15 @@ __all__ = ["Instances", "Relation", "decide_exact"]
 
 TOLERANCE = 1e-9
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
-_FAILURES = {"=": "the two sides differ", "≠": "the two sides are equal", "⊥": "they are not perpendicular", "<": "it is not less",
-             ">": "it is not greater", "≤": "it is greater", "≥": "it is less"}  # fmt: skip
+_FAILURES = {
+    "=": "the two sides differ",
+    "≠": "the two sides are equal",
+    "⊥": "they are not perpendicular",
+    "<": "it is not less",
+    ">": "it is not greater",
+    "≤": "it is greater",
+    "≥": "it is less",
+}
 _SIGNS = {"<": np.less, ">": np.greater, "≤": np.less_equal, "≥": np.greater_equal}
 
 
@@ -48,18 +55,27 @@ class Instances:
     scope: Scope
     relation: Relation
 
-    def pairs(self, instance: Instance, arithmetic: Arithmetic) -> "Iterator[tuple[dict[str, int], Value, Value, Evaluator]]":
+    def pairs(
+        self, instance: Instance, arithmetic: Arithmetic
+    ) -> "Iterator[tuple[dict[str, int], Value, Value, Evaluator]]":
         """(indices, left, right, evaluator) for each assignment of the free indices."""
         relation = self.relation
         evaluator = Evaluator(
-            scope=self.scope, instance=instance, arithmetic=arithmetic,
-            is_one_a_vector=relation.is_one_a_vector, excluded=relation.excluded,
-        )  # fmt: skip
+            scope=self.scope,
+            instance=instance,
+            arithmetic=arithmetic,
+            is_one_a_vector=relation.is_one_a_vector,
+            excluded=relation.excluded,
+        )
         setting = self.scope.setting
         letters = sorted({*free_letters(relation.left, setting), *free_letters(relation.right, setting)})
         over = ranges((relation.left, relation.right), self.scope)
         chosen = assignments(
-            {letter: over[letter] for letter in letters}, relation.conditions, instance, avoid_fixed=relation.avoids_fixed, is_distinct=relation.is_distinct
+            {letter: over[letter] for letter in letters},
+            relation.conditions,
+            instance,
+            avoid_fixed=relation.avoids_fixed,
+            is_distinct=relation.is_distinct,
         )
         if not chosen:
             raise NotUnderstood("no index meets the conditions that are written.")
@@ -76,7 +92,9 @@ class Instances:
             left, right = evaluator(premise.left), evaluator(premise.right)
             for k in range(total):
                 x, y = (side.array[k % side.array.shape[0], 0, 0] for side in (left, right))
-                holds[k] &= {">": bool(x > y), "<": bool(x < y), "≥": bool(x >= y), "≤": bool(x <= y)}.get(premise.sign, True)
+                holds[k] &= {">": bool(x > y), "<": bool(x < y), "≥": bool(x >= y), "≤": bool(x <= y)}.get(
+                    premise.sign, True
+                )
         return holds
 
     def base(self, **changes: Any) -> Instance:
@@ -97,12 +115,21 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
             for _, left, right, evaluator in instances.pairs(instance, FLOATS):
                 notes.update(evaluator.notes)
                 if not _float_holds(instances.relation.sign, *same_shape(left, right)):
-                    failure = _confirmed(instances) if is_confirmed else Finding(kind="false", reason="the two sides differ")
+                    failure = (
+                        _confirmed(instances) if is_confirmed else Finding(kind="false", reason="the two sides differ")
+                    )
                     return failure.with_notes(tuple(notes))
     except IllShaped as error:
-        return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes",
-                       counterexample=f"{_sizes_in_words(instances.base())}: {error}", notes=tuple(notes))  # fmt: skip
-    return Finding(kind="true", reason="it is so on every instance", method="random instances", bound=TOLERANCE, notes=tuple(notes))
+        return Finding(
+            kind="ill-shaped",
+            reason=f"the shapes do not fit: {error}",
+            method="shapes",
+            counterexample=f"{_sizes_in_words(instances.base())}: {error}",
+            notes=tuple(notes),
+        )
+    return Finding(
+        kind="true", reason="it is so on every instance", method="random instances", bound=TOLERANCE, notes=tuple(notes)
+    )
 
 
 def _float_holds(sign: str, left: Value, right: Value) -> bool:
@@ -186,10 +213,13 @@ def _refuted(at: str, left: Value, right: Value, place: tuple[int, int], sign: s
     x, y = (np.broadcast_to(side.array[0], max(left.shape, right.shape))[place] for side in (left, right))
     entry = "" if max(left.shape, right.shape) == (1, 1) else f" (entry {place[0] + 1},{place[1] + 1})"
     return Finding(
-        kind="false", reason=_FAILURES[sign], method="random instances, confirmed with certified balls",
+        kind="false",
+        reason=_FAILURES[sign],
+        method="random instances, confirmed with certified balls",
         counterexample=f"{at}: the left side is {show(x)}, the right side {show(y)}{entry}",
-        value=_number(x), bound=_number(y),
-    )  # fmt: skip
+        value=_number(x),
+        bound=_number(y),
+    )
 
 
 def show(ball: Any) -> str:
@@ -223,14 +253,16 @@ def _instance_in_words(instance: Instance, indices: dict[str, int], scope: Scope
     return ", ".join(parts)
 
 
-_GREEK = dict(zip(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega".split(),
-    "αβγδεζηθικλμνξπρστυφχψω", strict=True))  # fmt: skip
+_GREEK = dict(
+    zip(
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega".split(),
+        "αβγδεζηθικλμνξπρστυφχψω",
+        strict=True,
+    )
+)
 
 
 def spell(name: str) -> str:
     """A symbol's name with Greek letters as such."""
     base, _, script = name.partition("_")
     return _GREEK.get(base, base) + (f"_{script}" if script else "")
-
-

@@ -98,7 +98,9 @@ class Scope:
 
     def _formulas(self, meaning: SymbolMeaning) -> list[Expression]:
         """The formula of a symbol, and those of members of its family that have their own."""
-        members = [self.meanings.get(f"{meaning.name}_{letter}") for letter in self.setting.fixed] if meaning.index else []
+        members = (
+            [self.meanings.get(f"{meaning.name}_{letter}") for letter in self.setting.fixed] if meaning.index else []
+        )
         return [each.formula for each in (meaning, *members) if each is not None and each.formula is not None]
 
     def knows(self, symbol: Symbol) -> bool:

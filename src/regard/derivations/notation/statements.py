@@ -4,15 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.notation.tokens import Token, tokenize
+from regard.derivations.notation.vocabulary import PROSE_WORDS, WRAPPERS
 
 __all__ = ["Chain", "read_chains"]
-
-_WRAPPERS = {"aligned", "align", "align*", "split", "gather", "gather*", "gathered", "equation", "equation*", "multline", "multline*",
-             "eqnarray", "eqnarray*", "alignat", "alignat*", "alignedat", "displaymath", "math", "flalign", "flalign*"}  # fmt: skip
-_PROSE_WORDS = frozenset(
-    "for and if when where so otherwise as or with all any since because then thus hence let that by given therefore large small is are "
-    "the set else we have get i.e similarly also to of each every on in at from which this be other".split()
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +54,9 @@ def read_chains(source: str) -> list[Chain]:
         elif outer:
             chains = _with_tail(chains, outer)
         chains.extend(found for inside in nested for found in _nested_chains(inside))
-        chains.extend(replace(found, is_case=True) for inside in _case_conditions(outer) for found in _nested_chains(inside))
+        chains.extend(
+            replace(found, is_case=True) for inside in _case_conditions(outer) for found in _nested_chains(inside)
+        )
     return chains
 
 
@@ -86,8 +82,12 @@ def _unwrapped(tokens: list[Token]) -> list[Token]:
     for place, token in enumerate(tokens):
         if place < skip_until:
             continue
-        if token.kind == "environment" and token.text.split("{")[1].rstrip("}") in _WRAPPERS:
-            if token.text.startswith("\\begin{alignat") and place + 3 < len(tokens) and tokens[place + 1].kind == "open":
+        if token.kind == "environment" and token.text.split("{")[1].rstrip("}") in WRAPPERS:
+            if (
+                token.text.startswith("\\begin{alignat")
+                and place + 3 < len(tokens)
+                and tokens[place + 1].kind == "open"
+            ):
                 skip_until = place + 4
             result.append(Token("separator", "\\\\", token.start, token.end))
         else:
@@ -103,7 +103,9 @@ def _pieces(tokens: list[Token]) -> list[list[Token] | str]:
         depth += (token.kind == "open") - (token.kind == "close")
         depth += token.text.startswith("\\begin{") - token.text.startswith("\\end{")
         columns = 0 if token.text == "\\\\" and depth == 0 else columns + (token.text == "&" and depth == 0)
-        is_prose = token.kind == "text" or token.kind == "word" and token.font == "text" and token.text.lower() in _PROSE_WORDS
+        is_prose = (
+            token.kind == "text" or token.kind == "word" and token.font == "text" and token.text.lower() in PROSE_WORDS
+        )
         if depth > 0:
             _last(pieces).append(token)
         elif is_prose:
@@ -204,5 +206,3 @@ def _with_tail(chains: list[Chain], tokens: list[Token]) -> list[Chain]:
     comma = Token("separator", ",", tokens[0].start, tokens[0].start)
     sides = (*last.sides[:-1], (*last.sides[-1], comma, *tokens))
     return [*chains[:-1], replace(last, sides=sides)]
-
-

@@ -5,10 +5,35 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 
 __all__ = [
-    "Accent", "Apply", "BigOperator", "Cases", "Condition", "Derivative", "Dots", "Expression", "Identity", "Infinity", "Inner", "Label",
-    "Matrix", "Negative", "Norm", "Number", "Ones", "Power", "Product", "Quotient", "Scripted", "SetOf", "Sum", "Symbol", "Transpose",
-    "children", "describe", "symbols",
-]  # fmt: skip
+    "Accent",
+    "Apply",
+    "BigOperator",
+    "Cases",
+    "Condition",
+    "Derivative",
+    "Dots",
+    "Expression",
+    "Identity",
+    "Infinity",
+    "Inner",
+    "Label",
+    "Matrix",
+    "Negative",
+    "Norm",
+    "Number",
+    "Ones",
+    "Power",
+    "Product",
+    "Quotient",
+    "Scripted",
+    "SetOf",
+    "Sum",
+    "Symbol",
+    "Transpose",
+    "children",
+    "describe",
+    "symbols",
+]
 
 
 @dataclass(frozen=True, slots=True)

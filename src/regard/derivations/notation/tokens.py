@@ -4,13 +4,32 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from regard.derivations.notation.vocabulary import (
+    BRACED,
+    CLOSING,
+    FONTS,
+    GREEK,
+    IGNORED,
+    OPENING,
+    RELATIONS,
+    SEPARATORS,
+    STACKED,
+    SWALLOWED,
+    TEXT,
+    UNICODE,
+    UNWRAPPED,
+    VARIANTS,
+    WORDS,
+)
 from regard.errors import InputError
 
-__all__ = ["MAX_SOURCE", "RELATIONS", "NotUnderstood", "Token", "tokenize"]
+__all__ = ["MAX_SOURCE", "NotUnderstood", "Token", "tokenize"]
 
 MAX_SOURCE = 20_000
 
-Kind = Literal["letter", "word", "number", "symbol", "relation", "separator", "open", "close", "text", "environment", "script"]
+Kind = Literal[
+    "letter", "word", "number", "symbol", "relation", "separator", "open", "close", "text", "environment", "script"
+]
 
 
 class NotUnderstood(InputError):
@@ -32,58 +51,12 @@ class Token:
     font: str = ""
 
 
-RELATIONS = {
-    "=": "=", "\\equiv": "=", "\\coloneqq": "=", "\\triangleq": "=", ":=": "=", "≡": "=",
-    "\\approx": "≈", "\\simeq": "≈", "\\cong": "≈", "\\doteq": "≈", "≈": "≈", "≃": "≈",
-    "\\to": "→", "\\rightarrow": "→", "\\longrightarrow": "→", "→": "→",
-    "\\gg": "≫", "≫": "≫", "\\ll": "≪", "≪": "≪",
-    ">": ">", "\\gt": ">", "<": "<", "\\lt": "<",
-    "\\geq": "≥", "\\ge": "≥", "\\geqslant": "≥", "≥": "≥", "\\leq": "≤", "\\le": "≤", "\\leqslant": "≤", "≤": "≤",
-    "\\neq": "≠", "\\ne": "≠", "≠": "≠", "\\not=": "≠",
-    "\\in": "∈", "∈": "∈", "\\notin": "∉", "∉": "∉",
-    "\\perp": "⊥", "\\bot": "⊥", "⊥": "⊥", "\\sim": "∼", "∼": "∼", "\\propto": "∝", "∝": "∝",
-}  # fmt: skip
-
-_SEPARATORS = {"\\\\", "\\quad", "\\qquad", ";", ",", "\\Rightarrow", "\\implies", "\\therefore", "\\because", "\\iff",
-               "\\Leftrightarrow", "\\Longrightarrow", "\\newline", "\\cr", "\\forall", "∀", "⇒", "⟹", "∴", "∵", "，", "；",
-               "。", "、", "：", ":", "\\mid", "\\land", "\\wedge"}  # fmt: skip
-_OPEN = {"(": ")", "[": "]", "\\{": "\\}", "\\lbrace": "\\}", "\\lbrack": "]", "\\langle": "\\rangle", "⟨": "\\rangle", "{": "}",
-         "\\lVert": "\\rVert", "\\lvert": "\\rvert", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil", "（": ")"}  # fmt: skip
-_CLOSE = {")": ")", "]": "]", "\\}": "\\}", "\\rbrace": "\\}", "\\rbrack": "]", "\\rangle": "\\rangle", "⟩": "\\rangle", "}": "}",
-          "\\rVert": "\\rVert", "\\rvert": "\\rvert", "\\rfloor": "\\rfloor", "\\rceil": "\\rceil", "）": ")"}  # fmt: skip
-_IGNORED = {"\\left", "\\right", "\\big", "\\Big", "\\bigg", "\\Bigg", "\\bigl", "\\bigr", "\\Bigl", "\\Bigr", "\\biggl", "\\biggr",
-            "\\middle", "\\,", "\\:", "\\!", "\\ ", "\\>", "\\displaystyle", "\\textstyle", "\\scriptstyle", "\\limits", "\\nolimits",
-            "\\notag", "\\nonumber", "&", "~", "\\hfill", "\\medspace", "\\thinspace", "\\thickspace", "\\allowbreak", "\\;",
-            "\\strut", "\\null", "\\relax", "\\par", "\\noindent", "\\centering", "\\hline"}  # fmt: skip
-_FONTS = {"\\mathbf": "bold", "\\boldsymbol": "bold", "\\bm": "bold", "\\mathrm": "roman", "\\mathit": "", "\\mathsf": "roman",
-          "\\mathtt": "roman", "\\mathcal": "script", "\\mathscr": "script", "\\mathbb": "blackboard", "\\mathds": "blackboard",
-          "\\mathfrak": "", "\\bf": "bold", "\\rm": "roman", "\\pmb": "bold"}  # fmt: skip
-_TEXT = {"\\text", "\\textrm", "\\textbf", "\\textit", "\\mbox", "\\hbox", "\\operatorname", "\\operatorname*", "\\textnormal",
-         "\\textsf", "\\texttt", "\\mathop", "\\emph", "\\textup"}  # fmt: skip
-_SWALLOWED = {"\\tag", "\\tag*", "\\label", "\\hspace", "\\hspace*", "\\vspace", "\\color", "\\phantom", "\\ref", "\\eqref", "\\cite"}
-_UNWRAPPED = {"\\boxed", "\\underline", "\\mathrlap", "\\mathclap", "\\ensuremath", "\\smash", "\\fbox", "\\cancel"}
-_WORDS = ("softmax", "Softmax", "SoftMax", "SOFTMAX", "ReLU", "relu", "Relu", "RELU", "exp", "log", "ln", "sin", "cos", "tan", "tanh",
-          "sqrt", "diag", "Var", "Cov", "RoPE", "rope", "sigmoid", "others", "other", "max", "min", "mean", "LN", "LayerNorm")  # fmt: skip
-_UNICODE = {"ᵀ": ("^", "\\top"), "⊤": ("\\top",), "½": ("\\tfrac", "1", "2"), "²": ("^", "2"), "³": ("^", "3"), "·": ("\\cdot",),
-            "×": ("\\times",), "∑": ("\\sum",), "∞": ("\\infty",), "√": ("\\sqrt",), "‖": ("\\|",), "−": ("-",), "⋅": ("\\cdot",),
-            "′": ("'",), "∥": ("\\|",), "…": ("\\dots",), "⋯": ("\\dots",), "ℝ": ("\\R",), "∈": ("\\in",), "÷": ("/",),
-            "＝": ("=",), "＋": ("+",), "－": ("-",), "∂": ("\\partial",), "∇": ("\\nabla",), "₁": ("_", "1"), "₂": ("_", "2")}  # fmt: skip
-_GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕ",
-                  ("\\" + name for name in (
-                      "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
-                      "omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega epsilon phi").split()), strict=True))  # fmt: skip
-_VARIANTS = {"\\varepsilon": "\\epsilon", "\\varphi": "\\phi", "\\vartheta": "\\theta", "\\varrho": "\\rho", "\\ell": "l",
-             "\\T": "\\top", "\\intercal": "\\top", "\\transpose": "\\top", "\\ldots": "\\dots", "\\cdots": "\\dots",
-             "\\dotsc": "\\dots", "\\dotsb": "\\dots", "\\vdots": "\\dots", "\\ddots": "\\dots", "\\Vert": "\\|", "\\vert": "|",
-             "\\lnorm": "\\|", "\\dfrac": "\\frac", "\\tfrac": "\\frac", "\\cfrac": "\\frac", "\\ast": "*", "\\star": "*",
-             "\\dagger": "\\dagger", "\\prime": "'", "\\bullet": "\\cdot", "\\ln": "\\log", "\\widehat": "\\hat", "\\colon": ":",
-             "\\widetilde": "\\tilde", "\\mathbbm": "\\mathbb"}  # fmt: skip
-
 _TOKEN = re.compile(
     r"(?P<space>[\s\u200b\ufeff]+)|(?P<comment>(?<!\\)%[^\n]*)|(?P<environment>\\(?:begin|end)\s*\{\s*[A-Za-z]+\*?\s*\})"
     r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)|(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<define>:=)|(?P<char>.)",
     re.DOTALL,
 )
+_SCRIPT = re.compile(r"\s*[_^]")
 _GROUP_LIMIT = 2_000
 
 
@@ -129,32 +102,43 @@ class _Lexer:
     def command(self, text: str, start: int, font: str) -> None:
         if text.startswith("\\\\"):
             return self.emit("separator", "\\\\", start)
-        text = _VARIANTS.get(text, text)
-        if text in _IGNORED:
+        text = VARIANTS.get(text, text)
+        if text in IGNORED:
             if text in ("\\left", "\\right", "\\middle") and self.source[self.offset : self.offset + 1] == ".":
                 self.offset += 1
             return None
-        if text in _TEXT:
+        if text in TEXT:
             return self.prose(start)
-        if text in _FONTS:
-            return self.styled(_FONTS[text], start)
-        if text in _SWALLOWED:
+        if text in FONTS:
+            return self.styled(FONTS[text], start)
+        if text in SWALLOWED:
             return self.swallow()
         if text == "\\not":
             return self.negated(start)
-        if text in _UNWRAPPED:
+        if text in STACKED:
+            self.group()
+            return self.styled("", start)
+        if text in BRACED:
+            self.styled("", start)
+            return self.skip_script()
+        if text.rstrip("*") == "\\lim":
+            return self.skip_script()
+        if text in UNWRAPPED:
             return None
         return self.classify(text, start, font)
 
     def classify(self, text: str, start: int, font: str) -> None:
         if text in RELATIONS:
             self.emit("relation", RELATIONS[text], start)
-        elif text in _SEPARATORS:
+            if text == "\\xrightarrow":
+                self.group()
+            self.skip_script()
+        elif text in SEPARATORS:
             self.emit("separator", text, start)
-        elif text in _OPEN:
-            self.emit("open", _OPEN[text], start)
-        elif text in _CLOSE:
-            self.emit("close", _CLOSE[text], start)
+        elif text in OPENING:
+            self.emit("open", OPENING[text], start)
+        elif text in CLOSING:
+            self.emit("close", CLOSING[text], start)
         elif text in ("^", "_"):
             self.emit("script", text, start)
         elif text[0] == "\\" and text[1:2].isalpha():
@@ -165,24 +149,26 @@ class _Lexer:
     def character(self, text: str, start: int, font: str) -> None:
         if text == "~":
             return None
-        if text in _UNICODE:
-            for piece in _UNICODE[text]:
+        if text in UNICODE:
+            for piece in UNICODE[text]:
                 if piece.isdigit():
                     self.emit("number", piece, start)
                 else:
-                    self.classify(_VARIANTS.get(piece, piece), start, font)
+                    self.classify(VARIANTS.get(piece, piece), start, font)
             return None
-        if text in _GREEK:
-            return self.emit("letter", _GREEK[text], start, font)
+        if text in GREEK:
+            return self.emit("letter", GREEK[text], start, font)
         if text.isascii() and text.isalpha():
             return self.letters(text, start, font)
-        if ord(text) > 0x2E80 and text not in _SEPARATORS | _OPEN.keys() | _CLOSE.keys():
+        if ord(text) > 0x2E80 and text not in SEPARATORS | OPENING.keys() | CLOSING.keys():
             return self.wide_prose(start)
         return self.classify(text, start, font)
 
     def letters(self, text: str, start: int, font: str) -> None:
-        for word in _WORDS:
-            if self.source.startswith(word, start) and not (start and self.source[start - 1].isalpha() and font != "roman"):
+        for word in WORDS:
+            if self.source.startswith(word, start) and not (
+                start and self.source[start - 1].isalpha() and font != "roman"
+            ):
                 self.offset = start + len(word)
                 return self.emit("word", word, start)
         if text == "R" and re.match(r"Re\s*(\\left\s*)?[\[({\\]", self.source[start : start + 12]):
@@ -240,6 +226,12 @@ class _Lexer:
 
     def swallow(self) -> None:
         self.group()
+
+    def skip_script(self) -> None:
+        """Pass over the script that follows: the β → ∞ below a limit or an arrow."""
+        while (script := _SCRIPT.match(self.source, self.offset)) is not None:
+            self.offset = script.end()
+            self.group()
 
     def negated(self, start: int) -> None:
         following = _TOKEN.match(self.source, self.offset)

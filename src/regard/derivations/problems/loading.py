@@ -16,13 +16,27 @@ from regard.errors import InputError
 __all__ = ["load_problem", "parse_problem", "problem_source", "shipped_problems"]
 
 _LIBRARY = resources.files("regard.derivations.problems") / "library"
-_ASSUMPTIONS = {"orthonormal", "orthonormal columns", "permutation", "positive", "integer", "complex", "unit vectors", "one-hot",
-                "distribution", "small", "unit", "as written"}  # fmt: skip
+_ASSUMPTIONS = {
+    "orthonormal",
+    "orthonormal columns",
+    "permutation",
+    "positive",
+    "integer",
+    "complex",
+    "unit vectors",
+    "one-hot",
+    "distribution",
+    "small",
+    "unit",
+    "as written",
+}
 
 
 def shipped_problems() -> tuple[str, ...]:
     """The names of the problems that come with Regard."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml")))
+    return tuple(
+        sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml"))
+    )
 
 
 def problem_source(name_or_path: str) -> str:
@@ -34,7 +48,9 @@ def problem_source(name_or_path: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(shipped_problems())
-        raise InputError(f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {error}.") from None
+        raise InputError(
+            f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {error}."
+        ) from None
 
 
 @cache
@@ -90,19 +106,30 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
     fixed, free = table.get("fixed", {}), table.get("free", {})
     return Setting(
         name=name,
-        sizes={key: Size(minimum=row.get("at_least", 2), above=tuple(row.get("above", ())), is_even=row.get("even", False),
-                         twice=row.get("twice"))
-               for key, row in table.get("sizes", {}).items()},
+        sizes={
+            key: Size(
+                minimum=row.get("at_least", 2),
+                above=tuple(row.get("above", ())),
+                is_even=row.get("even", False),
+                twice=row.get("twice"),
+            )
+            for key, row in table.get("sizes", {}).items()
+        },
         fixed=fixed,
         free={letter: size for letter, size in free.items() if letter not in fixed},
         symbols={key: _meaning(key, row, free, functions) for key, row in table.get("symbols", {}).items()},
-        functions={key: Function(arguments=tuple(row["arguments"]), formula=_formula(row["is"], functions),
-                                  is_subscripted=row.get("subscripted", False))
-                   for key, row in functions.items()},
+        functions={
+            key: Function(
+                arguments=tuple(row["arguments"]),
+                formula=_formula(row["is"], functions),
+                is_subscripted=row.get("subscripted", False),
+            )
+            for key, row in functions.items()
+        },
         aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
         ones=table.get("ones"),
         is_complex=table.get("complex", False),
-    )  # fmt: skip
+    )
 
 
 def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], functions: Mapping[str, Any]) -> SymbolMeaning:
@@ -132,7 +159,9 @@ def _shape(text: str) -> tuple[str, str]:
 
 def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Question:
     if row["setting"] not in settings:
-        raise InputError(f"The question '{row['id']}' uses the setting '{row['setting']}', which is not among {sorted(settings)}.")
+        raise InputError(
+            f"The question '{row['id']}' uses the setting '{row['setting']}', which is not among {sorted(settings)}."
+        )
     design, choice = row.get("design"), row.get("choice")
     return Question(
         id=row["id"],
@@ -144,14 +173,27 @@ def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Questi
         given=tuple(row.get("given", ())),
         show=tuple(row.get("show", ())),
         claims=tuple(row.get("claims", ())),
-        design=None if design is None else Design(
-            symbols=tuple(design["symbols"]), goal=design["goal"], solutions=tuple(design.get("solutions", ())),
-            show_at=design.get("show_at", {}), show=design.get("show"), show_as=design.get("show_as", design.get("show", "")),
-            target=design.get("target", 0.5)),
-        choice=None if choice is None else Choice(
-            answer=choice["answer"], yes=tuple(choice.get("yes", ())), no=tuple(choice.get("no", ())),
-            cues=tuple(choice.get("cues", ())), why=choice.get("why", "")),
-    )  # fmt: skip
+        design=None
+        if design is None
+        else Design(
+            symbols=tuple(design["symbols"]),
+            goal=design["goal"],
+            solutions=tuple(design.get("solutions", ())),
+            show_at=design.get("show_at", {}),
+            show=design.get("show"),
+            show_as=design.get("show_as", design.get("show", "")),
+            target=design.get("target", 0.5),
+        ),
+        choice=None
+        if choice is None
+        else Choice(
+            answer=choice["answer"],
+            yes=tuple(choice.get("yes", ())),
+            no=tuple(choice.get("no", ())),
+            cues=tuple(choice.get("cues", ())),
+            why=choice.get("why", ""),
+        ),
+    )
 
 
 def _path(id: str) -> tuple[str, ...]:

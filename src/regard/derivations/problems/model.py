@@ -61,6 +61,7 @@ class Setting:
     ones: str | None = None
     is_complex: bool = False
     undeclared: frozenset[str] = frozenset()
+    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,8 @@ _ALIGNMENTS = {"left": "align-left", "right": "align-right"}
 _LETTERLIKE = "∞∅∂∇ℓ⊤⊺…⋯⋮⋱%#&∀∃¬"
 _UPRIGHT = "⊤⊺∞"
 _BRACKETS = "⟨⟩⌈⌉⌊⌋"
-_FUNCTIONS = ("softmax", "LayerNorm", "ReLU", "relu", "exp", "log", "sin", "cos", "tanh", "max", "min")
+_FUNCTIONS = ("softmax", "Softmax", "LayerNorm", "ReLU", "relu", "exp", "log", "sin", "cos", "tanh", "max", "min")
+_NAMES = (*_FUNCTIONS, "Re", "Im", "Var", "Cov", "RoPE", "PE", "Attention", "FFN", "MLP", "LN", "diag", "tr", "argmax")
 _LIMITS = ("lim", "max", "min", "sup", "inf", "argmax", "argmin")
 _THIN = '<mspace width="0.167em"></mspace>'
 
@@ -65,7 +66,7 @@ def _spaced(elements: Sequence[Element]) -> Iterator[str]:
 def _is_sign(element: Element) -> bool:
     if element.tag == "mrow" and len(element):
         return _is_sign(element[0])
-    return element.tag in ("mspace", "mtext") or (element.tag == "mo" and not _is_function(element))
+    return element.tag in ("mspace", "mtext", "mo") and not _is_function(element)
 
 
 def _is_function(element: Element) -> bool:
@@ -75,7 +76,8 @@ def _is_function(element: Element) -> bool:
     if element.tag == "mrow":
         return len(element) == 1 and _is_function(element[0])
     text = _text(element)
-    return element.tag in ("mi", "mo") and len(text) > 1 and text.replace("\u2009", "").isalpha()
+    is_name = element.tag in ("mi", "mo") and text.replace("\u2009", "").isalpha()
+    return len(text) > 1 and (is_name or (element.tag == "mtext" and text in _NAMES))
 
 
 def _merged(elements: Sequence[Element]) -> list[Element]:
@@ -144,6 +146,8 @@ def _token(element: Element) -> str:
 def _token_tag(tag: str, text: str) -> str:
     """The element that fits the text: a sign is an operator, a name or a letter-like sign is not."""
     if tag == "mo" and (text in _LETTERLIKE or (len(text) > 1 and text.isalpha() and text not in _LIMITS)):
+        return "mi"
+    if tag == "mtext" and text in _NAMES:
         return "mi"
     if tag == "mi" and len(text) == 1 and text not in _LETTERLIKE:
         category = unicodedata.category(text)

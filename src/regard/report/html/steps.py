@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from regard.report.judged import STANDINGS, Mark, Standing, headline, notes, standing
 from regard.verdict import StepVerdict
 
-__all__ = ["SAID", "classes", "icon", "margin_notes", "step", "step_id", "worst"]
+__all__ = ["SAID", "classes", "closing", "icon", "margin_notes", "noted", "opening", "step", "step_id", "worst"]
 
 SAID: Mapping[Standing, str] = {
     "refuted": "refuted",
@@ -98,3 +98,18 @@ def margin_notes(marks: Iterable[Mark]) -> str:
 def _short(verdict: StepVerdict) -> str:
     said = headline(verdict)
     return said if said.endswith((".", "。")) else f"{said}."
+
+
+def noted(notes: str, inner: str) -> str:
+    """A block with its margin notes, if it has any."""
+    return f"{opening(notes)}{inner}{closing(notes)}"
+
+
+def opening(notes: str) -> str:
+    """What goes before a block with margin notes; they come first, so that they can float beside its top."""
+    return f'<div class="noted">{notes}' if notes else ""
+
+
+def closing(notes: str) -> str:
+    """What goes after a block with margin notes."""
+    return "</div>" if notes else ""

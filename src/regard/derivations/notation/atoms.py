@@ -1,0 +1,180 @@
+"""The smallest pieces: numbers, symbols, brackets, norms, matrices, cases."""
+
+from fractions import Fraction
+
+from regard.derivations.notation.cursor import split_outside
+from regard.derivations.notation.functions import Functions
+from regard.derivations.notation.syntax import (
+    Cases,
+    Condition,
+    Dots,
+    Expression,
+    Identity,
+    Infinity,
+    Inner,
+    Matrix,
+    Norm,
+    Number,
+    Ones,
+    SetOf,
+    Symbol,
+)
+from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.notation.vocabulary import ACCENTS, BIG_OPERATORS, FUNCTIONS, MATRICES, UNREAD
+
+__all__ = ["Atoms"]
+
+
+class Atoms(Functions):
+    """Reads one atom."""
+
+    def atom(self) -> Expression:
+        token = self.take()
+        if token.kind == "number":
+            if token.font in ("bold", "blackboard") and token.text == "1":
+                return Ones()
+            return Number(Fraction(token.text))
+        if token.kind == "open":
+            return self.bracketed(token)
+        if token.kind == "environment" and token.text.startswith("\\begin"):
+            return self.environment(token)
+        if token.kind == "word":
+            return self.word(token)
+        if token.kind == "letter":
+            return self.letter(token)
+        if token.text in ("\\|", "|"):
+            return self.norm(token)
+        self.place -= 1
+        raise self.stuck()
+
+    def bracketed(self, token: Token) -> Expression:
+        saved, self.bars = self.bars, ()
+        try:
+            if token.text == "\\rangle":
+                left = self.sum()
+                if self.text() not in (",", "|", "\\mid"):
+                    raise self.stuck()
+                self.take()
+                right = self.sum()
+                self.expect("close", "\\rangle")
+                return Inner(left, right)
+            if token.text == "\\}":
+                return self.members()
+            if token.text in ("\\rVert", "\\rvert"):
+                body = self.sum()
+                self.expect("close", token.text)
+                return Norm(body, 2 if token.text == "\\rVert" else 0)
+            if token.text not in (")", "]", "}"):
+                self.place -= 1
+                raise self.stuck()
+            body = self.sum()
+            self.expect("close", token.text)
+            return body
+        finally:
+            self.bars = saved
+
+    def members(self) -> Expression:
+        items: list[Expression] = []
+        while self.text() != "\\}":
+            if self.text() in ("\\dots",):
+                self.take()
+                items.append(Dots())
+            else:
+                items.append(self.sum())
+            if self.peek() is not None and self.peek().kind == "separator":  # type: ignore[union-attr]
+                self.take()
+        self.take()
+        return SetOf(tuple(items))
+
+    def norm(self, token: Token) -> Expression:
+        saved, self.bars = self.bars, (*self.bars, token.text)
+        body = self.sum()
+        self.bars = saved
+        closing = self.take()
+        if closing.text != token.text:
+            self.place -= 1
+            raise self.stuck()
+        if token.text == "\\|" and self.peek() is not None and self.text() == "_" and self.text(1) == "2":
+            self.place += 2
+        return Norm(body, 2 if token.text == "\\|" else 0)
+
+    def environment(self, token: Token) -> Expression:
+        name = token.text[len("\\begin{") : -1]
+        if name not in MATRICES | {"cases"}:
+            self.place -= 1
+            raise self.stuck()
+        source = self.all_tokens
+        begin = next(k for k, item in enumerate(source) if item is token) + 1
+        if name == "array" and begin < len(source) and source[begin].kind == "open":
+            while source[begin].kind != "close":
+                begin += 1
+            begin += 1
+        end = next((k for k in range(begin, len(source)) if source[k].text == f"\\end{{{name}}}"), None)
+        if end is None:
+            raise NotUnderstood(f"\\begin{{{name}}} is never closed.", token.start)
+        cells = [
+            split_outside(row, lambda item: item.text == "&")
+            for row in split_outside(source[begin:end], lambda item: item.text == "\\\\")
+            if row
+        ]
+        while self.take() is not source[end]:
+            pass
+        if name == "cases":
+            return self.cases(cells)
+        rows = [tuple(self.whole(cell) for cell in row) for row in cells]
+        if len({len(row) for row in rows}) != 1:
+            raise NotUnderstood("The rows of this matrix have different lengths.", token.start)
+        return Matrix(tuple(rows))
+
+    def cases(self, rows: list[list[list[Token]]]) -> Expression:
+        values = tuple(self.whole([token for token in row[0] if token.text != ","]) for row in rows)
+        conditions = []
+        for row in rows:
+            tokens = [
+                token
+                for cell in row[1:]
+                for token in cell
+                if token.kind != "text" and not (token.kind == "word" and token.font)
+            ]
+            parts = self.script_parts(tokens)
+            if any(not isinstance(part, Condition) for part in parts):
+                raise NotUnderstood("A condition of these cases is not understood.", tokens[0].start)
+            conditions.append(parts)
+        return Cases(values, tuple(conditions))
+
+    def word(self, token: Token) -> Expression:
+        lowered = token.text.lower()
+        if token.text in self.reading.functions:
+            return self.apply(token.text)
+        if lowered in FUNCTIONS:
+            return self.apply(FUNCTIONS[lowered])
+        if token.text in ("I", "R", "T"):
+            return self.letter(token)
+        if len(token.text) == 1 or self.text() not in ("(", ")"):
+            return Symbol(token.text)
+        raise NotUnderstood(f"'{token.text}' is not a function that is known here.", token.start)
+
+    def letter(self, token: Token) -> Expression:
+        text = token.text
+        if text == "\\frac":
+            return self.fraction()
+        if text == "\\sqrt":
+            return self.root()
+        if text in BIG_OPERATORS and not (text in ("\\max", "\\min") and self.text() != "_"):
+            return self.big(BIG_OPERATORS[text])
+        if text in ACCENTS:
+            return self.accent(ACCENTS[text])
+        if text[1:].lower() in FUNCTIONS and text[0] == "\\" or text in self.reading.functions and self.text() == ")":
+            return self.apply(FUNCTIONS.get(text[1:].lower(), text))
+        if text == "\\infty":
+            return Infinity()
+        if text == "\\dots":
+            return Dots()
+        if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
+            return self.domain(text[-1])
+        if text in UNREAD:
+            self.place -= 1
+            raise self.stuck()
+        if text == "I" and token.font != "script":
+            return Identity()
+        return Symbol(text.removeprefix("\\"))

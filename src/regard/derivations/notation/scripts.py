@@ -1,0 +1,124 @@
+"""Subscripts and superscripts: indices, labels and conditions below, transposes, powers and conjugates above."""
+
+from collections.abc import Sequence
+
+from regard.derivations.notation.cursor import Cursor, split_outside
+from regard.derivations.notation.syntax import (
+    Accent,
+    Apply,
+    BigOperator,
+    Condition,
+    Expression,
+    Identity,
+    Label,
+    Ones,
+    Power,
+    Scripted,
+    Symbol,
+    Transpose,
+)
+from regard.derivations.notation.tokens import Token
+
+__all__ = ["Scripts", "big_operator", "renamed", "with_subscripts"]
+
+_INDEX_LETTERS = frozenset("abijklmnpqrstuv")
+
+
+class Scripts(Cursor):
+    """Reads what stands below and above a symbol."""
+
+    def superscript(self, base: Expression) -> Expression:
+        tokens = self.script_tokens()
+        texts = [token.text for token in tokens]
+        if not tokens:
+            return base
+        if texts in (["\\top"], ["T"]):
+            return Transpose(base)
+        if texts == ["\\dagger"] or texts == ["H"]:
+            return Transpose(base, is_conjugate=True)
+        if texts == ["*"]:
+            return Accent("bar", base)
+        if all(text == "'" for text in texts):
+            return renamed(base, "'" * len(texts))
+        if texts[0] == ")" and texts[-1] == ")" and isinstance(base, Symbol):
+            return renamed(base, "^(" + "".join(texts[1:-1]) + ")")
+        if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
+            return Apply("exp", (self.whole(tokens),))
+        if len(tokens) == 1 and tokens[0].kind == "word":
+            return renamed(base, "^" + texts[0])
+        return Power(base, self.whole(tokens))
+
+    def subscript(self) -> tuple[Expression, ...]:
+        tokens = self.script_tokens()
+        if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
+            return (Label(tokens[0].text.strip()),)
+        if tokens and all(token.kind == "letter" and len(token.text) == 1 for token in tokens) and len(tokens) > 1:
+            letters = "".join(token.text for token in tokens)
+            if len(letters) > 2 or not set(letters) <= _INDEX_LETTERS:
+                return (Label(letters),)
+            return tuple(Symbol(letter) for letter in letters)
+        return self.script_parts(tokens)
+
+    def script_parts(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        """The comma-separated parts of a script: expressions, labels, conditions."""
+        parts: list[Expression] = []
+        for piece in split_outside(tokens, lambda token: token.kind == "separator"):
+            if not piece:
+                continue
+            signs = [k for k, token in enumerate(piece) if token.kind == "relation"]
+            if signs:
+                left = self.whole(piece[: signs[0]])
+                parts.append(Condition(left, piece[signs[0]].text, (self.whole(piece[signs[0] + 1 :]),)))
+            elif parts and isinstance(parts[-1], Condition):
+                last = parts.pop()
+                assert isinstance(last, Condition)
+                parts.append(Condition(last.left, last.sign, (*last.right, self.whole(piece))))
+            elif any(token.kind in ("text",) for token in piece):
+                parts.append(Label(" ".join(token.text for token in piece)))
+            else:
+                parts.append(self.whole(piece))
+        return tuple(parts)
+
+    def big_parts(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        letters = "".join(token.text for token in tokens if token.kind == "letter" and len(token.text) == 1)
+        if len(letters) == len(tokens) and len(letters) > 2:
+            return (Label(letters),)
+        return self.script_parts(tokens)
+
+
+def big_operator(
+    operator: str, parts: tuple[Expression, ...], upper: Expression | None, body: Expression
+) -> Expression:
+    index, lower, conditions = "", None, []
+    for part in parts:
+        if isinstance(part, Symbol) and not index:
+            index = part.name
+        elif isinstance(part, Condition) and isinstance(part.left, Symbol):
+            index = index or part.left.name
+            if part.sign == "=" and part.left.name == index:
+                lower = part.right[0]
+            else:
+                conditions.append(part)
+        else:
+            conditions.append(part)
+    return BigOperator(operator, index, tuple(conditions), lower, upper, body)
+
+
+def renamed(base: Expression, suffix: str) -> Expression:
+    if isinstance(base, Symbol):
+        return Symbol(base.name + suffix, base.subscripts)
+    if isinstance(base, Transpose):
+        return Transpose(renamed(base.body, suffix))
+    return Accent(suffix.strip("^"), base)
+
+
+def with_subscripts(base: Expression, scripts: tuple[Expression, ...]) -> Expression:
+    if isinstance(base, Symbol):
+        return Symbol(base.name, base.subscripts + scripts)
+    if isinstance(base, Identity) and len(scripts) == 1:
+        return Identity(scripts[0])
+    if isinstance(base, Ones):
+        return base
+    if isinstance(base, Transpose) and isinstance(base.body, Symbol):
+        return Transpose(Symbol(base.body.name, base.body.subscripts + scripts))
+    return Scripted(base, scripts)

@@ -1,0 +1,18 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const button = document.querySelector(".theme");
+  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+  const stored = () => { try { return localStorage.getItem("regard-theme"); } catch { return null; } };
+  const store = (theme) => { try { localStorage.setItem("regard-theme", theme); } catch { /* a file has no storage */ } };
+  const isDark = () => (root.dataset.theme ?? (prefersDark.matches ? "dark" : "light")) === "dark";
+  const show = () => button.setAttribute("aria-pressed", String(isDark()));
+  if (stored()) root.dataset.theme = stored();
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    store(root.dataset.theme);
+    show();
+  });
+  prefersDark.addEventListener("change", show);
+  show();
+})();
