@@ -2,7 +2,7 @@
 #   make run    the catalogue of claims, then one myth explained
 #   make test   lint, types, import rules and every test
 #   make lint   the first three of these
-#   make bench  the figures of docs/figures.md
+#   make bench  the figures, measured on this machine
 # PYTHON=python3.12 chooses the interpreter; TORCH_INDEX= takes torch from the usual index.
 
 SHELL := /bin/bash

@@ -8,12 +8,14 @@ import regard
 PUBLIC_NAMES = [
     "Claim",
     "ClaimVerdict",
+    "DocumentReport",
     "DomainError",
     "Evidence",
     "InputError",
     "NotCertifiable",
     "Parameter",
     "Place",
+    "QuestionRow",
     "RegardError",
     "Rival",
     "StepVerdict",
@@ -22,6 +24,7 @@ PUBLIC_NAMES = [
     "__version__",
     "all_claims",
     "decide_claims",
+    "verify",
 ]
 HEAVY = ("torch", "jax", "transformers", "sympy", "numpy", "flint", "rich", "click")
 MODULES = [

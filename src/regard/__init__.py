@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regard.claims import Claim, Parameter, Rival, Trial, all_claims
+    from regard.derivations.reports import DocumentReport
+    from regard.derivations.sheet import QuestionRow
     from regard.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.verbs.claims import decide_claims
+    from regard.verbs.verify import verify
     from regard.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
 
 __all__ = [
     "Claim",
     "ClaimVerdict",
+    "DocumentReport",
     "DomainError",
     "Evidence",
     "InputError",
     "NotCertifiable",
     "Parameter",
     "Place",
+    "QuestionRow",
     "RegardError",
     "Rival",
     "StepVerdict",
@@ -32,6 +37,7 @@ __all__ = [
     "__version__",
     "all_claims",
     "decide_claims",
+    "verify",
 ]
 
 __version__ = "0.1.0"
@@ -39,8 +45,11 @@ __version__ = "0.1.0"
 # A module is imported when one of its names is first used.
 _HOMES = {
     "regard.claims": ("Claim", "Parameter", "Rival", "Trial", "all_claims"),
+    "regard.derivations.reports": ("DocumentReport",),
+    "regard.derivations.sheet": ("QuestionRow",),
     "regard.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.verbs.claims": ("decide_claims",),
+    "regard.verbs.verify": ("verify",),
     "regard.verdict": ("ClaimVerdict", "Evidence", "Place", "StepVerdict", "Verdict"),
 }
 

@@ -133,4 +133,4 @@ def test_roots_need_certainty_and_a_change_of_sign():
     with pytest.raises(InputError, match="sampled"):
         certified_root(lambda x: sampled(x - 1, x + 1), -5.0, 5.0)
     with pytest.raises(InputError, match="no certain change of sign"):
-        certified_root(lambda x: sure(x), 1.0, 2.0)
+        certified_root(sure, 1.0, 2.0)

@@ -91,7 +91,7 @@ def test_keys_that_are_not_random_are_not_sampled():
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not():
-    # Of 150 intervals at 90 % fewer than 120 hold the truth with probability below 1e-3 each; the seeds are fixed.
+    # Of 100 intervals at 90 % fewer than 80 hold the truth with probability below 1e-3 each; the seeds are fixed.
     law = course_keys(n=10).logits(MIXED)
     questions = [
         Mean(of=weight("a")),
@@ -104,10 +104,10 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not()
         Chance(of=Deviation(group="a", upper=-1.0)),
     ]
     truths = [estimate.value for estimate in certified.answers(law, questions)]
-    runs = [monte_carlo.answers(law, questions, draws=2_000, seed=seed, confidence=0.9) for seed in range(150)]
-    for truth, *estimates in zip(truths, *runs, strict=True):
-        assert sum(estimate.contains(truth) for estimate in estimates) >= 120
-        assert sum(abs(estimate.value - truth) < estimate.width / 16 for estimate in estimates) < 120
+    runs = [monte_carlo.answers(law, questions, draws=2_000, seed=seed, confidence=0.9) for seed in range(100)]
+    for truth, *found in zip(truths, *runs, strict=True):
+        assert sum(estimate.contains(truth) for estimate in found) >= 80
+        assert sum(abs(estimate.value - truth) < estimate.width / 16 for estimate in found) < 80
 
 
 def test_blocks_merge_to_the_moments_of_the_whole():

@@ -1,4 +1,4 @@
-"""Every number of docs on random keys (MATH.md, sections 2 and 3), computed there by independent 30-digit quadrature."""
+"""Published numbers on random keys, each computed elsewhere by independent quadrature in thirty digits."""
 
 import math
 

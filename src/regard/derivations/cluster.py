@@ -39,7 +39,7 @@ def run_on_cluster(
 
         num_slots = 2 * sum(_ready_workers(client, address).values())
         under_way: dict[str, Sequence[Task]] = {}
-        results = as_completed()
+        results = as_completed(loop=client.loop)
         while True:
             while len(under_way) < num_slots and (batch := tuple(islice(waiting, _FILES_A_TASK))):
                 future = client.submit(_work_off, pickle.dumps((batch, work, limits)), limits.seconds, pure=False)
@@ -88,7 +88,7 @@ def _regard_version() -> str:
     return __version__
 
 
-def _collected(future: Any, batch: Sequence[Task]) -> Sequence[object]:
+def _collected(future: Any, batch: Sequence[Task]) -> Sequence[Any]:
     """The results of a task; a task that the cluster lost is lost for each of its files."""
     error = future.exception()
     if error is None:

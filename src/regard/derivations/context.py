@@ -11,7 +11,7 @@ __all__ = ["Surroundings", "is_supposed", "premises_in_prose"]
 
 _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming|in some samples|for some samples|in other samples|in others|"
-    r"in some draws|unless|imagine|were)(?![a-z])|当|若|如果|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
+    r"in some draws|to get|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
     re.IGNORECASE,
 )
 _REGIME_ONLY = re.compile(

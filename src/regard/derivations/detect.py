@@ -8,7 +8,7 @@ from regard.derivations.notation.syntax import Expression, SetOf, Symbol, descri
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.loading import load_problem, shipped_problems
 from regard.derivations.problems.model import Problem, Question, Setting, Size, SymbolMeaning
-from regard.derivations.questions import fit, question_of
+from regard.derivations.questions import fit, questions_of
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import outline
 
@@ -28,7 +28,7 @@ def guess_problem(document: Document) -> Problem:
 def _score(document: Document, problem: Problem) -> float:
     """The share of formulas that some question of the problem explains, and a little for every heading that it knows."""
     sections = outline(document)
-    titled = sum(question_of((), [section.title], problem) is not None for section in sections if section.title)
+    titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
     shares = [fit(_expressions(chains), problem)[0][0] for chains in _all_chains(document) if chains]
     return (sum(shares) / len(shares) if shares else 0.0) * 0.8 + min(titled, 3) * 0.15
 

@@ -11,6 +11,7 @@ For a question worth P points, of whose steps h hold and r are refuted (neither 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import QuestionRow
@@ -112,6 +113,6 @@ def _weighed(points: float, decided: Sequence[StepVerdict]) -> tuple[float, list
 
 
 def _told(verdict: StepVerdict) -> str:
-    where = f"line {verdict.where.line}: " if verdict.where else ""
+    where = f"{PurePath(verdict.where.file).name}:{verdict.where.line}: " if verdict.where else ""
     parts = (verdict.reason, verdict.counterexample)
     return f"{where}{verdict.statement} [{verdict.outcome}] " + "; ".join(part for part in parts if part)

@@ -7,24 +7,25 @@ from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Expression, Symbol, symbols
 from regard.derivations.problems.model import Problem, Question
 
-__all__ = ["fit", "question_of"]
+__all__ = ["fit", "questions_of"]
 
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _MAY_BE_A_SCALE = 0.5
 
 
-def question_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem) -> Question | None:
-    """The question that a section with this path and these titles (its own, then its parents') opens."""
+def questions_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem) -> tuple[Question, ...]:
+    """The question that a section with this path and these titles (its own, then its parents') opens.
+
+    Where the section does not say which part of a question it answers, all parts come, the first one first.
+    """
     by_title = _by_title(titles, problem)
     candidates = by_title or [
         question for question in problem.questions if path and question.path[: len(path[:2])] == path[:2]
     ]
     candidates = [question for question in candidates if by_title or len(path) >= min(2, len(question.path))]
-    if not candidates:
-        return None
     roman = path[2] if len(path) > 2 else None
     exact = [question for question in candidates if len(question.path) > 2 and question.path[2] == roman]
-    return exact[0] if exact else candidates[0]
+    return tuple(exact[:1] or candidates)
 
 
 def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:

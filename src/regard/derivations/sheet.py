@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from regard.derivations.choices import Chosen, find_choice, find_choice_by_cue
 from regard.derivations.context import Surroundings
+from regard.derivations.judging.judge import ANY_NUMBER
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
@@ -15,7 +16,7 @@ from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question
-from regard.derivations.questions import fit, question_of
+from regard.derivations.questions import fit, questions_of
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.reading.outline import section_at, structure
 from regard.derivations.reading.sentences import sentence_after, sentence_before
@@ -80,6 +81,7 @@ class _Item:
     question: Question | None
     is_answer: bool
     alternatives: tuple[Question, ...] = ()
+    is_lumped: bool = False
     error: NotUnderstood | None = None
 
 
@@ -108,8 +110,12 @@ class _Region:
     start: int
     body: int
     end: int
-    question: Question | None
+    questions: tuple[Question, ...]
     is_answer: bool
+
+    @property
+    def question(self) -> Question | None:
+        return self.questions[0] if self.questions else None
 
 
 def _sections(document: Document, problem: Problem) -> list[_Region]:
@@ -125,10 +131,10 @@ def _sections(document: Document, problem: Problem) -> list[_Region]:
     for start, end in pairwise(sorted(cuts)):
         section = section_at(found.sections, start)
         titles = [holding.title for holding in reversed(found.sections) if holding.holds(start) and holding.title]
-        question = None if section is None else question_of(section.path, titles, problem)
+        questions = () if section is None else questions_of(section.path, titles, problem)
         is_answer = not any(restated.holds(start) for restated in found.questions)
         body = section.body if section is not None and start < section.body <= end else start
-        regions.append(_Region(start=start, body=body, end=end, question=question, is_answer=is_answer))
+        regions.append(_Region(start=start, body=body, end=end, questions=questions, is_answer=is_answer))
     return regions
 
 
@@ -139,9 +145,9 @@ def _region_of(regions: Sequence[_Region], offset: int) -> _Region | None:
 def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) -> list[_Item]:
     """Every formula with its chains, its sentence and its question."""
     raw = [(span, *_chains(document, span)) for span in document.spans]
-    in_sentence: dict[int, list[tuple[Chain, ...]]] = {}
+    in_sentence: dict[int, list[tuple[int, tuple[Chain, ...]]]] = {}
     for span, chains, _ in raw:
-        in_sentence.setdefault(sentence_before(document, span.start).start, []).append(chains)
+        in_sentence.setdefault(sentence_before(document, span.start).start, []).append((span.start, chains))
     items: list[_Item] = []
     current: Question | None = None
     own: set[Symbol] = set()
@@ -149,19 +155,20 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         region = _region_of(regions, span.start)
         question = region.question if region else None
         is_answer = region.is_answer if region else True
-        alternatives: tuple[Question, ...] = ()
+        alternatives = region.questions[1:] if region else ()
         if question is None and is_answer:
             current, alternatives = _fitting(chains, problem, current, own)
             question = current
             own |= _introduced(chains)
         passage = sentence_before(document, span.start)
-        siblings = [chain for group in in_sentence[passage.start] for chain in group]
+        siblings = _nearest_last(in_sentence[passage.start], span.start)
         formula = Formula(
             source=span.source,
             chains=chains,
             surroundings=Surroundings(before=passage.text, after=sentence_after(document, span.start).text),
             conditions=index_conditions(siblings, question) if question else (),
             premises=_premises(siblings),
+            siblings=tuple(siblings),
         )
         items.append(
             _Item(
@@ -171,9 +178,17 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
                 is_answer=is_answer,
                 error=error,
                 alternatives=alternatives,
+                is_lumped=region is not None and bool(region.questions[1:]),
             )
         )
     return items
+
+
+def _nearest_last(groups: Sequence[tuple[int, tuple[Chain, ...]]], offset: int) -> list[Chain]:
+    """The chains of a sentence: what follows first, backwards, then what comes before, so that the nearest before comes last."""
+    after = [chains for start, chains in reversed(groups) if start > offset]
+    before = [chains for start, chains in groups if start < offset]
+    return [chain for chains in (*after, *before) for chain in chains]
 
 
 def _chains(document: Document, span: MathSpan) -> tuple[tuple[Chain, ...], NotUnderstood | None]:
@@ -271,16 +286,24 @@ def _judged(
 
 
 def _rescued(steps: list[JudgedStep], item: _Item, judges: Mapping[str, QuestionJudge]) -> list[JudgedStep]:
-    """Without a heading, a step is refuted only if it fails under every question that fits it."""
-    for other in item.alternatives:
+    """Where it is open which question a step answers, it is refuted only if it fails under every one that fits.
+
+    A step about what the document itself has defined is not open: another question would put its own meaning in.
+    """
+    assert item.question is not None
+    defined = judges[item.question.id].defined_in(item.formula)
+    for other in () if defined and not item.is_lumped else item.alternatives:
         others = judges[other.id].judge(item.formula)
-        steps = [
-            second
-            if first.finding.is_false and second.finding.is_true and second.finding.probability is None
-            else first
-            for first, second in zip(steps, others, strict=True)
-        ]
+        steps = [second if _saves(first, second, item.is_lumped) else first for first, second in zip(steps, others, strict=True)]
     return steps
+
+
+def _saves(first: JudgedStep, second: JudgedStep, is_lumped: bool) -> bool:
+    """Whether a second judge's word counts: that the step is true, or, within one question, that it is true with a chance."""
+    if not first.finding.is_false or second.kind in ("definition", "given"):
+        return False
+    is_chance = is_lumped and second.finding.probability is not None
+    return is_chance or (second.finding.is_true and not any(ANY_NUMBER in note for note in second.finding.notes))
 
 
 def _inherit(judges: Mapping[str, QuestionJudge], question: Question) -> None:

@@ -10,7 +10,7 @@ _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign
 _SIGN = re.compile(
     r"\\not\s*(?:=|\\in(?![a-zA-Z]))|(?:"
     + "|".join(re.escape(sign) for sign in _COMMANDS)
-    + r")(?![a-zA-Z])|:=|[=<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
+    + r")(?![a-zA-Z])|:=|&[lg]t;|[=<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
 )
 _SKIPPED = re.compile(
     r"\\(?:text|textrm|textbf|textit|mbox|hbox|operatorname\*?|tag\*?|label|ref|eqref|begin|end|hspace\*?|color|textnormal|overset|underset|stackrel)\s*\{"
@@ -36,7 +36,7 @@ def relation_signs(source: str) -> list[tuple[int, str]]:
             continue
         sign = _SIGN.match(source, place)
         if sign:
-            text = sign.group()
+            text = {"&lt;": "<", "&gt;": ">"}.get(sign.group(), sign.group())
             opposite = "≠" if text.endswith("=") else "∉"
             found.append(
                 (

@@ -10,8 +10,8 @@ from regard.derivations.designs import Designs, bind, judge_designs, solved
 from regard.derivations.judging.judge import Sides, decide, read_side
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.relations import Relation
-from regard.derivations.judging.scope import Scope, UnknownSymbol
-from regard.derivations.notation.parser import Reading, parse
+from regard.derivations.judging.scope import CASE_NOTE, Scope, UnknownSymbol
+from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Condition, Expression, Infinity, Number, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
@@ -19,6 +19,7 @@ from regard.derivations.problems.model import Problem, Question, SymbolMeaning
 
 __all__ = ["Formula", "JudgedStep", "QuestionJudge", "index_conditions"]
 
+MAX_SIZE = 40
 Kind = Literal["step", "design", "definition", "given", "supposition", "choice"]
 
 
@@ -31,6 +32,7 @@ class Formula:
     surroundings: Surroundings = Surroundings()
     conditions: tuple[Condition, ...] = ()
     premises: tuple[Relation, ...] = ()
+    siblings: tuple[Chain, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +75,12 @@ class QuestionJudge:
             key: meaning
             for question in self.problem.questions
             for key, meaning in question.setting.symbols.items()
-            if meaning.variance is not None and key not in self.question.setting.symbols
+            if meaning.is_random_number and key not in self.question.setting.symbols
         }
         base = Scope(setting=self.question.setting, own=dict(self.own), neighbours=neighbours)
+        self.scope = self._base = base
         self.intended = solved(base, self.question)
         self.scope = self.intended
-        self._base = base
 
     # -- designs are looked for first, since two of them may share one goal ------------------------------------------
     def prepare(self, formulas: Sequence[Formula]) -> None:
@@ -91,12 +93,19 @@ class QuestionJudge:
                 for place, sign in enumerate(chain.signs):
                     name = self._open_symbol(chain.sides[place])
                     if name is not None and name not in found and sign.text in ("=", "≈", "∝"):
-                        expression = self._readable(chain.sides[place + 1])
+                        expression = self._design_expression(chain.sides[place + 1 :])
                         if expression is not None and not self._is_equation_to_solve(expression):
                             found[name] = expression
         if found:
             self.designs = found
             self._design_findings = self._judged(found)
+
+    def _design_expression(self, sides: Sequence[Sequence[Token]]) -> Expression | None:
+        """What a symbol is designed as; in q_1 = q_2 = β μ_a that is the last of them."""
+        expression = self._readable(sides[0])
+        if len(sides) > 1 and self._open_symbol(sides[0]) is not None:
+            return self._design_expression(sides[1:])
+        return expression
 
     def _judged(self, found: Designs) -> dict[str, Finding]:
         try:
@@ -124,7 +133,7 @@ class QuestionJudge:
 
     def _readable(self, side: Sequence[Token]) -> Expression | None:
         try:
-            return parse(side, Reading(functions=frozenset(self.question.setting.functions))) if side else None
+            return read_side(side, self.scope) if side else None
         except NotUnderstood:
             return None
 
@@ -139,6 +148,12 @@ class QuestionJudge:
             )
             steps += self._judge_chain(chain, replace(formula, surroundings=words, conditions=conditions))
         return steps
+
+    def defined_in(self, formula: Formula) -> bool:
+        """True if a formula speaks of something that the document has designed or defined."""
+        sides = [self._readable(side) for chain in formula.chains for side in chain.sides]
+        reached = self.scope.reach(*(side for side in sides if side is not None))
+        return bool(reached & {*self.designs, *(self.scope.own.keys() - self.intended.own.keys())})
 
     def _judge_chain(self, chain: Chain, formula: Formula) -> list[JudgedStep]:
         steps = []
@@ -172,6 +187,8 @@ class QuestionJudge:
             return self._recognised(last, sign, right, formula)
         except NotUnderstood as error:
             return "step", Finding(kind="not understood", reason=str(error)), False
+        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
+            return "step", Finding(kind="not understood", reason=f"the judge failed on it: {type(error).__name__}: {error}"), False
 
     def _recognised(
         self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula
@@ -181,19 +198,24 @@ class QuestionJudge:
             return (*special, False)
         left = self._readable(last.side)
         if isinstance(left, Symbol) and sign in ("=", "≈", "∼", "∝", "∈"):
-            bound = self._binding(left, sign, right)
+            bound = self._binding(left, sign, right, last.side)
             if bound is not None:
                 return (*bound, False)
         supposed = is_supposed(formula.surroundings)
         premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
         sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
-        finding = self._decide(sides, last)
+        finding = self._decide(sides, last, self._particular(formula))
         if supposed:
             return "supposition", _never_false(finding), True
         return "step", finding, False
 
-    def _decide(self, sides: Sides, last: _Last) -> Finding:
+    def _decide(self, sides: Sides, last: _Last, particular: Scope | None) -> Finding:
+        at_values = decide(replace(sides, is_particular=True), particular) if particular is not None else None
+        if at_values is not None and at_values.is_true:
+            return at_values.with_notes(("at the values that the text gives",))
         finding = decide(sides, self.scope)
+        if at_values is not None and not finding.is_true:
+            return at_values
         if not finding.is_false:
             return finding
         if last.is_wrong and last.anchor:
@@ -221,12 +243,45 @@ class QuestionJudge:
             if not setting.is_complex:
                 return "supposition", Finding(kind="true", reason="a condition on an index")
         target = self._readable(right)
+        if self._is_value(expression, target) and sign in ("=", "<", ">", "≤", "≥", "≠", "≈"):
+            return "supposition", Finding(kind="true", reason="a particular value" if sign == "=" else "a condition on a number")
         tends = self._tends(expression)
         if tends and sign in ("→", ">", "≫", "≪", "≥") and isinstance(target, Infinity | Number):
             return "supposition", Finding(kind="true", reason="the regime")
         if isinstance(target, Infinity) and sign == "→" and not self.scope.knows(expression):
             return "supposition", Finding(kind="true", reason="the regime")
         return None
+
+    def _is_drawn(self, symbol: Expression | None) -> bool:
+        """True for a size, or a number that the problem leaves open: what a text may give a particular value."""
+        if not isinstance(symbol, Symbol):
+            return False
+        if not symbol.subscripts and symbol.name in self.question.setting.sizes:
+            return True
+        try:
+            found = self.scope.find(symbol)
+        except UnknownSymbol:
+            return False
+        meaning = found.meaning
+        is_same = found.note is None or CASE_NOTE not in found.note
+        return is_same and meaning.formula is None and meaning.index is None and meaning.shape == ("1", "1")
+
+    def _particular(self, formula: Formula) -> Scope | None:
+        """The scope at the particular values that the sentence gives: n = 10, β = 5."""
+        scope = self.scope
+        for chain in (*formula.siblings, *formula.chains):
+            left, right = self._readable(chain.sides[0]), self._readable(chain.sides[1])
+            if chain.signs[0].text != "=" or not isinstance(left, Symbol) or not self._is_value(left, right):
+                continue
+            if left.name in scope.setting.sizes:
+                if isinstance(right, Number) and right.value.denominator == 1 and 2 <= right.value <= MAX_SIZE:
+                    scope = replace(scope, sizes={**scope.sizes, left.name: int(right.value)})
+            elif right is not None:
+                scope = scope.with_meaning(SymbolMeaning(name=self.scope.find(left).meaning.name, formula=right))
+        return None if scope is self.scope else scope
+
+    def _is_value(self, left: Expression | None, right: Expression | None) -> bool:
+        return self._is_drawn(left) and right is not None and left != right and (_is_constant(right) or self._is_drawn(right))
 
     def _tends(self, symbol: Symbol) -> bool:
         try:
@@ -246,13 +301,20 @@ class QuestionJudge:
             (self._readable(chain.sides[0]), chain.signs[0].text, self._readable(chain.sides[1])) for chain in chains
         ]
 
-    def _binding(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding] | None:
+    def _is_only_in_the_other_case(self, left: Symbol) -> bool:
+        return self.scope.knows(left) and CASE_NOTE in (self.scope.find(left).note or "")
+
+    def _binding(
+        self, left: Symbol, sign: str, right: tuple[Token, ...], tokens: tuple[Token, ...]
+    ) -> tuple[Kind, Finding] | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
         if sign == "∼":
             return self._distribution(left, right)
         name = self._open_symbol_of(left)
         if name is not None and name in self._design_findings and sign != "∈":
             expression = read_side(right, self.scope)
+            if self._open_symbol(right) is not None:
+                expression = self.designs[name]
             is_same = expression == self.designs[name]
             finding = self._design_findings[name] if is_same else self._judged({**self.designs, name: expression})[name]
             if is_same or not finding.is_false:
@@ -264,14 +326,17 @@ class QuestionJudge:
                 self.scope = bind(self.scope, describe(left), expression)
                 return "definition", Finding(kind="true", reason="the query that the question goes on with")
             return None
+        if self._is_only_in_the_other_case(left) and not decide(Sides(left=tokens, sign=sign, right=right), self.scope).is_true:
+            return self._definition(left, sign, right)
         if self.scope.knows(left) or self._is_constant(left) or left.name in self.question.setting.functions:
-            if self._is_as_written(left) and sign == "=":
-                return "given", Finding(kind="true", reason="the problem names it")
+            if self._is_anything(left) and sign == "=":
+                return self._definition(left, sign, right)
             return None
         return self._definition(left, sign, right)
 
-    def _is_as_written(self, left: Symbol) -> bool:
-        return self.scope.knows(left) and "as written" in self.scope.find(left).meaning.assume
+    def _is_anything(self, left: Symbol) -> bool:
+        """True for a symbol that the problem lets stand for anything, so that a text may define it."""
+        return self.scope.knows(left) and "any" in self.scope.find(left).meaning.assume
 
     def _open_symbol_of(self, left: Symbol) -> str | None:
         if self.question.design is None:
@@ -321,6 +386,11 @@ class QuestionJudge:
             )
             return "definition", replace(finding, kind="true", reason="a new symbol is defined")
         return "definition" if not finding.is_false else "step", finding
+
+
+def _is_constant(expression: Expression) -> bool:
+    """True for a number made of numbers: 10, ½, log 196."""
+    return not any(symbol.name not in ("e", "pi") for symbol in symbols(expression)) and not isinstance(expression, Infinity)
 
 
 def _bare(expression: Expression) -> list[Symbol]:

@@ -47,9 +47,9 @@ class Assignment:
     @property
     def problem(self) -> Problem | None:
         """The problem, unless it is to be guessed."""
-        return (
-            None if self.problem_text is None else parse_problem(self.problem_text, self.problem_name or "problem.toml")
-        )
+        if self.problem_text is None:
+            return None
+        return parse_problem(self.problem_text, self.problem_name or "problem.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def task_key(task: Task, version: str) -> str:
         task.file,
         assignment.problem_name or "",
         assignment.problem_text or "",
-        str(assignment.is_strict),
+        f"{assignment.is_strict} {assignment.seed}",
     )
     digest = hashlib.sha256()
     for part in (*(part.encode("utf-8", "surrogatepass") for part in parts), task.content):
@@ -81,23 +81,26 @@ def examine(task: Task) -> tuple[DocumentReport, Sheet]:
     """The report on a file, and the sheet that it comes from; raises an InputError if the file cannot be read."""
     start = time.perf_counter()
     document, named = _read(task)
+    try:
+        return _judged(task, document, named, start)
+    except InputError as error:
+        # Not the reader's fault: it must not pass for a file that cannot be read.
+        raise AssertionError(f"the judge gave up on {task.file}: {error}") from error
+
+
+def _judged(task: Task, document: Document, named: Problem | None, start: float) -> tuple[DocumentReport, Sheet]:
     problem = named or guess_problem(document)
-    sheet = judge_document(document, problem, is_strict=task.assignment.is_strict)
-    steps = tuple(
-        replace(step, verdict=replace(step.verdict, reproduce=_command(task, step.verdict))) for step in sheet.steps
+    sheet = judge_document(document, _seeded(problem, task.assignment.seed), is_strict=task.assignment.is_strict)
+    sheet = replace(sheet, steps=tuple(_signed(step, task) for step in sheet.steps))
+    report = DocumentReport(
+        file=task.file,
+        problem=problem.name,
+        is_guessed=named is None,
+        verdicts=sheet.verdicts,
+        questions=sheet.questions,
+        seconds=time.perf_counter() - start,
     )
-    sheet = replace(sheet, steps=steps)
-    return (
-        DocumentReport(
-            file=task.file,
-            problem=problem.name,
-            is_guessed=named is None,
-            verdicts=sheet.verdicts,
-            questions=sheet.questions,
-            seconds=time.perf_counter() - start,
-        ),
-        sheet,
-    )
+    return report, sheet
 
 
 def _read(task: Task) -> tuple[Document, Problem | None]:

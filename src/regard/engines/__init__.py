@@ -15,7 +15,9 @@ from regard.engines.questions import (
     TotalVariance,
     Variance,
 )
+from regard.engines.root import certified_root
 from regard.engines.streams import stream
+from regard.engines.whole_domain import unproved_parts
 
 __all__ = [
     "Chance",
@@ -31,9 +33,11 @@ __all__ = [
     "SquaredError",
     "TotalVariance",
     "Variance",
+    "certified_root",
     "coefficient",
     "stream",
     "total_coefficient",
     "total_weight",
+    "unproved_parts",
     "weight",
 ]

@@ -99,7 +99,8 @@ def _read(drawn: Float[np.ndarray, "draw key width"], lookup: Lookup, outline: L
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     weights = powers / powers.sum(axis=1, keepdims=True)
     leaders = [keys.names.index(name) for name in outline.names]
-    membership = np.array([[float(owner == name) for owner in keys.names] for name in outline.names])
+    places = {name: place for place, name in enumerate(outline.names)}
+    membership = np.eye(len(places))[:, [places[name] for name in keys.names]]
     return Draws(
         first=weights[:, leaders].transpose(1, 2, 0),
         total=np.einsum("gk,bkh->ghb", membership, weights),

@@ -42,7 +42,7 @@ class _Event(NamedTuple):
     at_most: float
 
     def values(self, piece: _Piece) -> arb:
-        """All values of Q on a piece: those between its ends where Q is monotone, else what the hull of sigmoids gives."""
+        """All values of Q on a piece: those between its ends if Q is monotone there, else what the hull allows."""
         hull = piece.hull()
         terms = zip(self.quantity.slopes, self.sigmoids, hull, strict=True)
         derivative = sum((slope * curve.slope * share * (1 - share) for slope, curve, share in terms), arb(0))

@@ -21,9 +21,11 @@ from regard.engines.spreads import Atoms, NormalStretch, Spread
 from regard.errors import NotCertifiable
 from regard.scenarios import Deviation, LogitLaw
 
-__all__ = ["Affine", "Line", "Sigmoid", "line_of"]
+__all__ = ["Affine", "Line", "Sigmoid", "exact_ball", "line_of"]
 
 Ball = Any
+
+_WIDE = 2.0**-10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +40,22 @@ class Sigmoid:
         if self.offset is None:
             return arb(1)
         exponent = self.offset - self.slope * deviation
-        # Of the two forms the one with the small exponential stays finite on wide balls far from the poles.
-        if exponent.real > 0:
-            small = (-exponent).exp()
-            return small / (1 + small)
-        return 1 / (1 + exponent.exp())
+        if exponent.imag == 0 and exponent.real.rad() > _WIDE:
+            # A wide ball's exponential would reach below zero; the sigmoid itself is monotone.
+            return _logistic(exponent.real.lower()).union(_logistic(exponent.real.upper()))
+        return _logistic(exponent)
 
     def limit(self, *, at_plus: bool) -> arb:
         """Value at δ = ±∞."""
         return arb(1) if (self.slope > 0) == at_plus else arb(0)
+
+
+def _logistic(exponent: Ball) -> Ball:
+    """1/(1 + exp(exponent)), in whichever of its two forms has the small exponential and no false poles."""
+    if exponent.real > 0:
+        small = (-exponent).exp()
+        return small / (1 + small)
+    return 1 / (1 + exponent.exp())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -117,15 +117,16 @@ def _draw_logits(
     """Writes the logits of some keys of a group; the last column of the noise is room for products."""
     *deviations, product = noise
     columns = np.flatnonzero(_random_columns(law)[group])
-    for column, each in zip(columns, deviations, strict=True):
+    spreads = np.sqrt(law.variances[group, columns])
+    for each in deviations:
         rng.standard_normal(out=each)
-        np.multiply(each, np.sqrt(law.variances[group, column]), out=each)
-        if law.names[group] in law.normalised:
-            each[...] = _seen(law, group, each)
+    if law.names[group] in law.normalised:
+        deviations[0][...] = _seen(law, group, spreads[0] * deviations[0])
+        spreads = np.ones(1)
     for head, logit in enumerate(logits):
         logit[...] = law.means[group, head]
-        for column, each in zip(columns, deviations, strict=True):
-            if slope := law.directions[group, head, column]:
+        for column, spread, each in zip(columns, spreads, deviations, strict=True):
+            if slope := law.directions[group, head, column] * spread:
                 np.add(logit, np.multiply(each, slope, out=product), out=logit)
 
 

@@ -55,10 +55,7 @@ def plan_for(question: Question, law: LogitLaw, centre: Draws) -> Plan:
         case RawMoment(of=quantity, order=order):
             return _mean_of(lambda draws: draws.values(quantity, law) ** order, span=quantity.reach**order)
         case SquaredError(target=target):
-            aim = np.array([target.get(name, 0.0) for name in law.names])
-            counts = np.array(law.counts, dtype=np.float64)
-            span = (1 + math.sqrt(float(counts @ aim**2))) ** 2
-            return _mean_of(lambda draws: draws.squared_distances(aim, counts), span=span)
+            return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
         case Variance(of=quantity):
             return _covariance((quantity, quantity), law, centre, is_correlation=False)
         case Covariance(between=pair):
@@ -73,13 +70,7 @@ def plan_for(question: Question, law: LogitLaw, centre: Draws) -> Plan:
             group = law.index(event.group)
             return _share_of(lambda draws: _between(draws.deviation[group], event.lower, event.upper))
         case Quantile(of=quantity, level=level):
-            return Plan(
-                columns=lambda draws: draws.values(quantity, law)[None],
-                interval=lambda values, confidence: order_interval(
-                    values, level, reach=quantity.reach, confidence=confidence
-                ),
-                keeps_values=True,
-            )
+            return _quantile(quantity, level, law)
 
 
 def _between(values: Float[np.ndarray, " draw"], low: float, high: float) -> Float[np.ndarray, " draw"]:
@@ -93,6 +84,20 @@ def _mean_of(values: Callable[[Draws], Float[np.ndarray, " draw"]], *, span: flo
             tally, float(tally.mean[0]), np.ones(1), span=span, confidence=confidence
         ),
     )
+
+
+def _squared_error(target: Float[np.ndarray, " group"], law: LogitLaw) -> Plan:
+    counts = np.array(law.counts, dtype=np.float64)
+    # The output is no longer than one, so it is at most this far from the target.
+    span = (1 + math.sqrt(float(counts @ target**2))) ** 2
+    return _mean_of(lambda draws: draws.squared_distances(target, counts), span=span)
+
+
+def _quantile(quantity: Quantity, level: float, law: LogitLaw) -> Plan:
+    def interval(values: Float[np.ndarray, " draw"], confidence: float) -> Interval:
+        return order_interval(values, level, reach=quantity.reach, confidence=confidence)
+
+    return Plan(columns=lambda draws: draws.values(quantity, law)[None], interval=interval, keeps_values=True)
 
 
 def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Plan:

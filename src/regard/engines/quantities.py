@@ -7,7 +7,7 @@ from numbers import Rational
 from regard.errors import InputError
 from regard.scenarios import LogitLaw
 
-__all__ = ["Quantity", "Term", "coefficient", "total_coefficient", "total_weight", "weight"]
+__all__ = ["Quantity", "Term", "coefficient", "exact", "total_coefficient", "total_weight", "weight"]
 
 Number = float | Rational
 

@@ -24,6 +24,7 @@ __all__ = [
     "TotalVariance",
     "Variance",
     "check_question",
+    "heads_of",
 ]
 
 

@@ -12,7 +12,7 @@ from regard.report.spelling import spelled
 from regard.report.terminal import ALARM, STYLES, say
 from regard.verdict import STATUSES
 
-__all__ = ["DocumentRow", "show_class"]
+__all__ = ["DocumentRow", "show_class", "show_rows"]
 
 _WIDEST_NAME = 48
 
@@ -30,6 +30,15 @@ class DocumentRow:
     understood: float
     score: float
     max_score: float
+
+
+def show_rows(console: Console, rows: Sequence[DocumentRow], *, is_brief: bool) -> None:
+    """Prints the class, or, of a single document that was shown before, only what was not said of it yet."""
+    if not is_brief:
+        show_class(console, rows)
+    guessed = sorted({row.problem for row in rows if row.is_guessed and row.problem})
+    if guessed:
+        say(console, f"Judged as {', '.join(guessed)}: a guess. `--problem NAME` says what is answered.", style="dim")
 
 
 def show_class(console: Console, rows: Sequence[DocumentRow]) -> None:

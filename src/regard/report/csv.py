@@ -19,7 +19,7 @@ def header(questions: Sequence[str]) -> str:
     'file,outcome,reason,problem,proved,holds,refuted,undecided,understood,score,max_score,1b state,1b score\r\n'
     """
     names = ("file", "outcome", "reason", "problem", *STATUSES, "understood", "score", "max_score")
-    return _line([*names, *(f"{id} {what}" for id in questions for what in ("state", "score"))])
+    return _line([*names, *(f"{question} {what}" for question in questions for what in ("state", "score"))])
 
 
 def row(grade: Grade, questions: Sequence[str]) -> str:
@@ -28,8 +28,8 @@ def row(grade: Grade, questions: Sequence[str]) -> str:
     cells: list[object] = [grade.file, grade.outcome, grade.reason, grade.problem]
     cells += [grade.counts[status] for status in STATUSES]
     cells += [round(grade.understood, 4), grade.score, grade.max_score]
-    for id in questions:
-        question = by_id.get(id)
+    for name in questions:
+        question = by_id.get(name)
         cells += [None, None] if question is None else [question.state, question.score]
     return _line(cells)
 

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from regard.report.excerpt import ExcerptLine, excerpt
 from regard.report.judged import (
-    STANDINGS,
     JudgedDocument,
     Mark,
     QuestionState,
@@ -20,6 +19,7 @@ from regard.report.judged import (
     standing,
     tally,
     tally_in_words,
+    worst,
 )
 from regard.report.spelling import spelled
 from regard.report.terminal import say
@@ -152,8 +152,8 @@ def show_questions(console: Console, document: JudgedDocument) -> None:
     texts = [[spelled(_one_line(cell), console.encoding) for cell in (row.id, row.title, row.told)] for row in rows]
     widest_id, widest_title, widest_told = (max(map(cell_len, column)) for column in zip(*texts, strict=True))
     room = max(min(console.width, _WIDEST) - widest_id - widest_told - 6, _NARROWEST)
-    for row, (id, title, told) in zip(rows, texts, strict=True):
-        line = Text.assemble((spelled(_SIGNS[row.stands], console.encoding), _STYLES[row.stands]), " ", (id, "bold"))
+    for row, (name, title, told) in zip(rows, texts, strict=True):
+        line = Text.assemble((spelled(_SIGNS[row.stands], console.encoding), _STYLES[row.stands]), " ", (name, "bold"))
         line.pad_right(widest_id + 4 - line.cell_len)
         line.append(set_cell_size(_cut(title, room, console.encoding), min(widest_title, room) + 2))
         line.append(told, style=_STYLES[row.stands].removeprefix("bold "))
@@ -181,7 +181,7 @@ def _row(document: JudgedDocument, question: QuestionState) -> _Row:
         id=question.id,
         title=question.title,
         told=told or question.state,
-        stands=next((name for name in STANDINGS if counts[name]), "given"),
+        stands=worst(marks),
         claims=question.claims if is_open else (),
     )
 

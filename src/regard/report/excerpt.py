@@ -1,8 +1,10 @@
 """Lines of a source with carets under one stretch of it, as compilers show them; every line fits a given width."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rich.cells import cell_len
 
@@ -31,8 +33,12 @@ def excerpt(text: str, start: int, end: int, *, width: int, encoding: str = "utf
     >>> [(line.number, line.text, line.carets) for line in excerpt("so\n设 q = k_a 时", 5, 12, width=40)]
     [(2, '设 q = k_a 时', '   ^^^^^^^')]
     """
-    lines = list(_covered(text, start, end))
-    shown = [_shown(number, line, low, high, width, encoding) for number, line, low, high in lines]
+    shown = [
+        _shown(
+            number, _spelled_parts((line[:low], line[low:high], line[high:]), encoding), width, spelled("…", encoding)
+        )
+        for number, line, low, high in _covered(text, start, end)
+    ]
     if len(shown) <= _MOST_LINES:
         return tuple(shown)
     half = _MOST_LINES // 2
@@ -44,9 +50,10 @@ def _covered(text: str, start: int, end: int) -> Iterator[tuple[int, str, int, i
     stretch = text[start:end]
     end = max(start + len(stretch.rstrip()), start)
     start += len(stretch) - len(stretch.lstrip()) if end > start else 0
-    begin = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+    starts = _line_starts(text)
+    number = bisect_right(starts, start)
+    begin = starts[number - 1]
     closing = _LINE_BREAK.search(text, end)
-    number = 1 + len(_LINE_BREAK.findall(text, 0, begin))
     for line, breaking in _lines(text[begin : closing.start() if closing else len(text)]):
         low, high = max(start - begin, 0), min(end - begin, len(line))
         covered = line[low:high]
@@ -56,21 +63,26 @@ def _covered(text: str, start: int, end: int) -> Iterator[tuple[int, str, int, i
         number, begin = number + 1, begin + len(line) + len(breaking)
 
 
+@lru_cache(maxsize=2)
+def _line_starts(text: str) -> tuple[int, ...]:
+    return (0, *(found.end() for found in _LINE_BREAK.finditer(text)))
+
+
 def _lines(text: str) -> Iterator[tuple[str, str]]:
     """Each line and the break that ends it."""
     parts = [*re.split(f"({_LINE_BREAK.pattern})", text), ""]
     return zip(parts[::2], parts[1::2], strict=True)
 
 
-def _shown(number: int, line: str, low: int, high: int, width: int, encoding: str) -> ExcerptLine:
-    before, inside, after = _spelled_parts((line[:low], line[low:high], line[high:]), encoding)
-    ellipsis = spelled("…", encoding)
-    before = before.lstrip() if cell_len(before + inside + after) > width else before
+def _shown(number: int, parts: tuple[str, str, str], width: int, ellipsis: str) -> ExcerptLine:
+    """The line cut to the width such that its middle part, the one with the carets, can be seen."""
+    before, inside, after = parts
+    if cell_len(before + inside + after) > width:
+        before = before.lstrip()
     room = width - cell_len(inside)
     if room < 2 * len(ellipsis):
-        lead = "" if not before else ellipsis
-        tail_room = width - len(lead) - len(ellipsis)
-        return _line(number, lead, _first_cells(inside, tail_room), ellipsis)
+        lead = ellipsis if before else ""
+        return _line(number, lead, _first_cells(inside, width - len(lead) - len(ellipsis)), ellipsis)
     if cell_len(before + after) > room:
         before, after = _window(before, after, room, ellipsis)
     return _line(number, before, inside, after)
@@ -112,7 +124,7 @@ def _last_cells(text: str, cells: int) -> str:
     return text[low:]
 
 
-def _spelled_parts(parts: tuple[str, str, str], encoding: str) -> list[str]:
+def _spelled_parts(parts: tuple[str, str, str], encoding: str) -> tuple[str, str, str]:
     """The parts with tabs as blanks up to the next stop, and every sign such that the terminal can show it."""
     shown, column = [], 0
     for part in parts:
@@ -125,4 +137,4 @@ def _spelled_parts(parts: tuple[str, str, str], encoding: str) -> list[str]:
             pieces.append(spelled(_OTHER_BREAKS.sub("?", piece), encoding))
             column += cell_len(pieces[-1])
         shown.append("".join(pieces))
-    return shown
+    return shown[0], shown[1], shown[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.errors import InputError
 
-__all__ = ["ensure_writable", "write_whole"]
+__all__ = ["ensure_writable", "write_new", "write_whole"]
 
 
 def ensure_writable(path: Path) -> None:
@@ -24,7 +24,7 @@ def ensure_writable(path: Path) -> None:
 
 
 def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Writes the content, whole or in pieces, beside its place and then moves it there; on failure nothing is left behind.
+    """Writes the content beside its place and then moves it there; on failure nothing is left behind.
 
     Text becomes UTF-8. A device or a pipe (/dev/null) is written to as it stands.
     """
@@ -36,6 +36,13 @@ def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
                 file.writelines(_pieces(content))
         else:
             _write_and_move(target, content)
+
+
+def write_new(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Writes a file that must not exist yet."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} exists already. Name a new file, or move that one away.")
+    write_whole(path, content)
 
 
 def _pieces(content: str | bytes | Iterable[str]) -> Iterator[bytes]:

@@ -19,11 +19,19 @@ __all__ = [
     "standing",
     "tally",
     "tally_in_words",
+    "worst",
 ]
 
 Standing = Literal["refuted", "undecided", "holds", "proved", "given"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _TAKEN_AS_GIVEN = ("given", "definition", "supposition")
+_COUNTED: Mapping[Standing, str] = {
+    "proved": "proved",
+    "holds": "hold",
+    "refuted": "refuted",
+    "undecided": "undecided",
+    "given": "taken as given",
+}
 _WITHOUT_REASON: Mapping[Standing, str] = {
     "refuted": "the step does not hold",
     "undecided": "the step could not be decided",
@@ -101,6 +109,15 @@ def standing(verdict: StepVerdict) -> Standing:
     return verdict.status
 
 
+def worst(marks: Iterable[Mark]) -> Standing:
+    """The standing that a reader should see first; of nothing, `given`."""
+    found = {standing(mark.verdict) for mark in marks}
+    for name in STANDINGS:
+        if name in found:
+            return name
+    return "given"
+
+
 def tally(marks: Iterable[Mark]) -> Mapping[Standing, int]:
     """How many steps stand how, all five always named."""
     counts = Counter(standing(mark.verdict) for mark in marks)
@@ -114,9 +131,7 @@ def tally_in_words(marks: Iterable[Mark]) -> str:
     '0 refuted'
     """
     counts = tally(marks)
-    words = (("proved", "proved"), ("holds", "hold"), ("refuted", "refuted"), ("undecided", "undecided"))
-    parts = [f"{counts[name]} {word}" for name, word in words if counts[name] or name == "refuted"]
-    return ", ".join(parts + ([f"{counts['given']} taken as given"] if counts["given"] else []))
+    return ", ".join(f"{counts[name]} {word}" for name, word in _COUNTED.items() if counts[name] or name == "refuted")
 
 
 def headline(verdict: StepVerdict) -> str:

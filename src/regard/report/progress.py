@@ -5,7 +5,14 @@ from contextlib import contextmanager
 from threading import Timer
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 __all__ = ["progress"]
 
@@ -15,7 +22,14 @@ Report = Callable[[int, int], None]
 @contextmanager
 def progress(console: Console, doing: str, *, patience: float = 1.0) -> Iterator[Report]:
     """Yields `report(done, total)`; a bar appears after `patience` seconds, and only on a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
+    )
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(doing, total=None)
     timer = Timer(patience, bar.start)

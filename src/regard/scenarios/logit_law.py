@@ -1,7 +1,7 @@
 """The law of the logits: all that attention sees of random keys."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -90,11 +90,6 @@ class LogitLaw:
     def own_variance(self, group: str) -> float:
         """Variance of δ_0, the deviation of a key along its own mean."""
         return float(self.variances[self.index(group), 0]) if self.variances.shape[1] else 0.0
-
-    def for_heads(self, heads: Sequence[int]) -> "LogitLaw":
-        """The joint law of the logits under some of the heads."""
-        chosen = list(heads)
-        return replace(self, means=self.means[:, chosen], directions=self.directions[:, chosen])
 
     def check_condition(self, given: Deviation) -> None:
         """Refuses a condition that speaks of several keys at once or that never happens."""

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Numbers", "cos", "erf", "exp", "log", "normal_cdf", "sin", "sqrt"]
+__all__ = ["Numbers", "cos", "erf", "erfc", "exp", "log", "normal_cdf", "normal_tail", "sin", "sqrt"]
 
 Numbers: TypeAlias = Sequence[Any] | np.ndarray
 """A row of numbers of any arithmetic; each may itself be an array."""
@@ -46,6 +46,11 @@ def erf(x: Any) -> Any:
     return x.erf() if hasattr(x, "erf") else np.vectorize(math.erf, otypes=[float])(x)[()]
 
 
+def erfc(x: Any) -> Any:
+    """1 − erf(x) in x's own arithmetic, without loss of digits where it is small."""
+    return x.erfc() if hasattr(x, "erfc") else np.vectorize(math.erfc, otypes=[float])(x)[()]
+
+
 def normal_cdf(x: Any) -> Any:
     """Φ(x) = (1 + erf(x/√2))/2, the standard normal's share below x.
 
@@ -53,3 +58,12 @@ def normal_cdf(x: Any) -> Any:
     0.5
     """
     return (1 + erf(x / sqrt(x * 0 + 2))) / 2
+
+
+def normal_tail(x: Any) -> Any:
+    """Φ(−x) = erfc(x/√2)/2, the standard normal's share above x, without loss of digits where it is small.
+
+    >>> f"{float(normal_tail(10.0)):.4g}"
+    '7.62e-24'
+    """
+    return erfc(x / sqrt(x * 0 + 2)) / 2

@@ -132,9 +132,7 @@ def _decide_in_turn(hearings: Sequence[Hearing], seed: int, report: Report) -> I
         yield claim.decide(chosen, seed=seed)
 
 
-def _decide_side_by_side(
-    hearings: Sequence[Hearing], seed: int, jobs: int, report: Report
-) -> Iterable[ClaimVerdict]:
+def _decide_side_by_side(hearings: Sequence[Hearing], seed: int, jobs: int, report: Report) -> Iterable[ClaimVerdict]:
     tasks = [[claim.id, dict(chosen), seed] for claim, chosen in hearings]
     with ProcessPool(max_workers=jobs, context=get_context("spawn")) as pool:
         with _interrupts_held_back():

@@ -64,9 +64,7 @@ def do_job(job: Job) -> Product:
     return Product(report=report, view=view_of(sheet, line=job.line) if job.is_view_wanted else None, page=page)
 
 
-def products(
-    order: Order, keeper: Keeper, work: Callable[[Job], Product] = do_job
-) -> Iterator[tuple[int, Product]]:
+def products(order: Order, keeper: Keeper, work: Callable[[Job], Product] = do_job) -> Iterator[tuple[int, Product]]:
     """The product of every submission, by its number, as they come in."""
     desk = _Desk(order, keeper)
     for job, result in _worked_off(order, desk, work):
@@ -79,9 +77,7 @@ def products(
     yield from desk.cleared()
 
 
-def _worked_off(
-    order: Order, desk: "_Desk", work: Callable[[Job], Product]
-) -> Iterator[tuple[Job, Product | Lost]]:
+def _worked_off(order: Order, desk: "_Desk", work: Callable[[Job], Product]) -> Iterator[tuple[Job, Product | Lost]]:
     if order.scheduler is None:
         return run_tasks(desk.jobs(), work, order.limits)
     from regard.derivations.cluster import run_on_cluster

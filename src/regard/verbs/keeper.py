@@ -16,6 +16,7 @@ from regard.report import csv
 from regard.report.class_list import DocumentRow
 from regard.report.files import ensure_writable, write_whole
 from regard.report.gradescope import as_results_json
+from regard.report.html.class_page import render_class
 from regard.report.json import json_pieces
 from regard.verbs.submissions import Submission
 
@@ -33,12 +34,24 @@ class Destinations:
     gradescope: Path | None = None
     html: Path | None = None
 
+    @property
+    def page(self) -> Path | None:
+        """The one file that the HTML goes to: named like a page, or there already and no folder."""
+        if self.html is None or self.html.is_dir():
+            return None
+        return self.html if self.html.suffix.lower() in (".html", ".htm") or self.html.exists() else None
+
+    @property
+    def pages(self) -> Path | None:
+        """The folder that the HTML goes to."""
+        return self.html if self.page is None else None
+
     def ledger(self) -> Path | None:
         """The file beside the outputs in which reports are kept between runs."""
-        folder = self.gradescope or (self.html if self.html and self.html.suffix != ".html" else None)
+        folder = self.gradescope or self.pages
         if folder is not None:
             return folder / _LEDGER
-        file = self.csv or self.json or self.html
+        file = self.csv or self.json or self.page
         return None if file is None else file.with_name(f"{file.name}.{_LEDGER}")
 
 
@@ -68,14 +81,15 @@ class Keeper:
 
     def __enter__(self) -> "Keeper":
         """Makes the folders, and refuses before the work starts what could not be written after it."""
-        for file in (self.destinations.json, self.destinations.csv):
-            if file is not None:
-                ensure_writable(file)
-        for folder in (self.destinations.gradescope, None if self.has_one_page else self.destinations.html):
-            if folder is not None:
-                _make(folder)
-        if self.has_one_page and self.destinations.html:
-            ensure_writable(self.destinations.html)
+        places = self.destinations
+        if places.page and len(self.submissions) > 1:
+            raise InputError(
+                f"{places.page} is one page, and there are {len(self.submissions)} documents. Name a folder."
+            )
+        for file in filter(None, (places.json, places.csv, places.page)):
+            ensure_writable(file)
+        for folder in filter(None, (places.gradescope, places.pages)):
+            _make(folder)
         self._ledger = self._stack.enter_context(self._open_ledger())
         return self
 
@@ -83,12 +97,6 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
-
-    @property
-    def has_one_page(self) -> bool:
-        """True if the HTML goes to one file, not to a folder of them."""
-        html = self.destinations.html
-        return html is not None and len(self.submissions) == 1 and not html.is_dir()
 
     @property
     def rows(self) -> list[DocumentRow]:
@@ -134,6 +142,9 @@ class Keeper:
             write_whole(self.destinations.csv, csv.rows(grades, list(self._questions)))
         if self.destinations.json is not None:
             write_whole(self.destinations.json, self.json())
+        if self.destinations.pages is not None:
+            pages = [(self._rows[number], f"{self.submissions[number].slug}.html") for number in sorted(self._rows)]
+            write_whole(self.destinations.pages / "index.html", render_class(pages))
 
     def reports(self) -> Iterator[DocumentReport]:
         """Every report, in the order of the submissions, read back one by one."""
@@ -157,23 +168,25 @@ class Keeper:
     def _open_ledger(self) -> Ledger:
         path = self.destinations.ledger()
         if path is None and self.is_resumed:
-            raise InputError("--resume needs results to go on from. Name an output: --gradescope, --html, --csv or --json.")
+            raise InputError(
+                "--resume needs results to go on from. Name an output: --gradescope, --html, --csv or --json."
+            )
         if path is None or not self._is_lasting:
             path = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="regard-"))) / _LEDGER
         return Ledger(path, keeps_old=self.is_resumed)
 
     def _page(self, number: int) -> Path | None:
-        html = self.destinations.html
-        if html is None or self.has_one_page:
-            return html
-        return html / f"{self.submissions[number].slug}.html"
+        folder = self.destinations.pages
+        return self.destinations.page if folder is None else folder / f"{self.submissions[number].slug}.html"
 
 
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"Cannot make the folder {folder}: {(error.strerror or str(error)).lower()}. Name another.") from error
+        raise InputError(
+            f"Cannot make the folder {folder}: {(error.strerror or str(error)).lower()}. Name another."
+        ) from error
 
 
 def _row(report: DocumentReport, score: float, max_score: float) -> DocumentRow:
@@ -204,7 +217,14 @@ def _document(report: DocumentReport) -> dict[str, Any]:
         "score": marks.score,
         "max_score": marks.max_score,
         "questions": [
-            {"id": q.id, "title": q.title, "state": q.state, "points": q.points, "score": q.score, "claims": claims[q.id]}
+            {
+                "id": q.id,
+                "title": q.title,
+                "state": q.state,
+                "points": q.points,
+                "score": q.score,
+                "claims": claims[q.id],
+            }
             for q in marks.questions
         ],
     }

@@ -21,7 +21,7 @@ def texts(source: str) -> list[str]:
         (r"\left( x \right)", [")", "x", ")"]),
         (r"a \\[2pt] b", ["a", "\\\\", "b"]),
         (r"x % a remark" + "\n= y", ["x", "=", "y"]),
-        (r"K^{\intercal}", ["K", "^", "}", "\\top", "}"]),
+        (r"K^{\intercal}", ["K", "^", "\\top"]),
     ],
 )
 def test_sources_are_cut_where_a_reader_would(source, expected):

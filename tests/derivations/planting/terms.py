@@ -142,6 +142,7 @@ class Total(_Around):
     """The sum over an index, all its values or all but some: Σ_{i ≠ a, b}."""
 
     index: str
+    upper: str = "n"
     without: tuple[str, ...] = ()
 
 
@@ -162,7 +163,7 @@ class Dot(Term):
 
 @dataclass(frozen=True)
 class Apply(Term):
-    """A named function: exp, sqrt, sin, cos, Re, conj, norm, softmax, ReLU, RoPE, and R_t, Φ_t with a subscript."""
+    """A named function: exp, sqrt, sin, cos, Re, conj, inner, norm, softmax, ReLU, RoPE, and R_t, Φ_t with a subscript."""
 
     name: str
     arguments: tuple[Term, ...]

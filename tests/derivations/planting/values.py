@@ -18,6 +18,10 @@ class Misfit(ValueError):
     """Two shapes that don't go together."""
 
 
+class Unknown(LookupError):
+    """A letter that means nothing in this world."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """One instance: what each letter is worth, where the indices stand and how far they run.
@@ -37,7 +41,9 @@ class World:
         whole = name if symbol.index is None else f"{name}_{symbol.index}"
         if whole in self.values:
             return np.asarray(self.values[whole])
-        return np.asarray(self.values[name][self.places[symbol.index or ""]])
+        if name not in self.values or symbol.index not in self.places:
+            raise Unknown(whole)
+        return np.asarray(self.values[name][self.places[symbol.index]])
 
 
 def evaluate(term: Term, world: World) -> Array:
@@ -61,7 +67,7 @@ def evaluate(term: Term, world: World) -> Array:
             return _number(evaluate(body, world)) ** exponent
         case Dot(left, right):
             return _inner(evaluate(left, world), evaluate(right, world))
-        case Total(body, index, without):
+        case Total(body, index, _, without):
             avoided = {world.places[letter] for letter in without}
             places = [place for place in range(world.lengths[index]) if place not in avoided]
             return reduce(_add, [evaluate(body, world.at(**{index: place})) for place in places])
@@ -115,6 +121,7 @@ def _function(name: str, world: World) -> Callable[..., Array]:
         "sin": lambda x: np.sin(_number(x)),
         "cos": lambda x: np.cos(_number(x)),
         "Re": np.real,
+        "inner": _inner,
         "conj": lambda x: np.conj(_number(x)),
         "norm": lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
         "softmax": _softmax,

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from flint import acb, acb_mat, arb
 
+from regard.theory.arithmetic import erf
+
 __all__ = ["BALLS", "FLOATS", "Arithmetic"]
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -34,6 +36,7 @@ class Arithmetic:
     cos: Function = staticmethod(np.cos)
     tanh: Function = staticmethod(np.tanh)
     absolute: Function = staticmethod(np.abs)
+    erf: Function = staticmethod(erf)
     conjugate: Function = staticmethod(np.conjugate)
 
     def real(self, x: np.ndarray) -> np.ndarray:
@@ -51,6 +54,10 @@ class Arithmetic:
     def inverse(self, matrices: np.ndarray) -> np.ndarray:
         """The inverse of each matrix."""
         return np.linalg.inv(matrices)
+
+    def determinant(self, matrices: np.ndarray) -> np.ndarray:
+        """The determinant of each matrix, (draw, 1, 1)."""
+        return np.linalg.det(matrices)[:, None, None]
 
     def imaginary_unit(self) -> np.ndarray:
         """i."""
@@ -94,6 +101,7 @@ class _Balls(Arithmetic):
     cos = staticmethod(_elementwise(lambda x: x.cos()))
     tanh = staticmethod(_elementwise(lambda x: x.tanh()))
     absolute = staticmethod(_elementwise(abs))
+    erf = staticmethod(_elementwise(lambda x: x.erf()))
     conjugate = staticmethod(_elementwise(lambda x: x.conjugate() if isinstance(x, acb) else x))
     real = staticmethod(_elementwise(_real_part))
     imag = staticmethod(_elementwise(lambda x: x.imag if isinstance(x, acb) else arb(0)))
@@ -106,6 +114,17 @@ class _Balls(Arithmetic):
             for row, column in np.ndindex(*matrix.shape):
                 entry = inverse[row, column]
                 result[draw, row, column] = entry if isinstance(matrix[0, 0], acb) else entry.real
+        return result
+
+    def rounded(self, x: np.ndarray) -> np.ndarray:
+        """Numbers whose last digits are not to be trusted, cut to 20 digits."""
+        return np.frompyfunc(lambda ball: arb(ball.mid().str(20, radius=False)), 1, 1)(x)
+
+    def determinant(self, matrices: np.ndarray) -> np.ndarray:
+        result = np.empty((len(matrices), 1, 1), dtype=object)
+        for draw, matrix in enumerate(matrices):
+            value = acb_mat([list(row) for row in matrix]).det()
+            result[draw, 0, 0] = value if isinstance(matrix[0, 0], acb) else value.real
         return result
 
     def imaginary_unit(self) -> np.ndarray:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.arithmetic import Arithmetic
+from regard.derivations.judging.arithmetic import BALLS, Arithmetic
 from regard.derivations.judging.indices import index_range, index_value, letters_in, satisfies
 from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.randomness import moments, moved, normal_share
 from regard.derivations.judging.scope import SLIP_NOTE, Found, Scope, UnknownSymbol
 from regard.derivations.judging.values import IllShaped, Value, add, inner, multiply
 from regard.derivations.notation.syntax import (
@@ -17,11 +18,14 @@ from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
     Cases,
+    Condition,
+    Derivative,
     Dots,
     Expression,
     Identity,
     Infinity,
     Inner,
+    Label,
     Matrix,
     Negative,
     Norm,
@@ -39,9 +43,13 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["Evaluator"]
+__all__ = ["Evaluator", "OutOfRange"]
 
 MAX_DEFINITIONS = 40
+
+
+class OutOfRange(NotUnderstood):
+    """A member that a family doesn't have, such as the ω_{k+1} after the last."""
 
 
 @dataclass(kw_only=True)
@@ -53,6 +61,7 @@ class Evaluator:
     arithmetic: Arithmetic
     is_one_a_vector: bool = False
     excluded: tuple[str, ...] = ()
+    first_index: int = 1
     indices: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
     _memo: dict[Any, Value] = field(default_factory=dict)
@@ -100,21 +109,44 @@ class Evaluator:
 
     def _symbol(self, node: Symbol) -> Value:
         if self._is_subscript_function(node):
-            return self._defined(Apply(node.name, node.subscripts))
+            return self._defined(Apply(node.name, self._one_argument(node)))
         try:
             found = self.scope.find(node)
         except UnknownSymbol:
-            constant = self._constant(node)
-            if constant is None:
-                raise
-            return constant
+            return self._read_otherwise(node)
         if found.note:
             self.notes[found.note] = None
         return self._meaning(found)
 
+    def _one_argument(self, node: Symbol) -> tuple[Expression, ...]:
+        """The subscripts of R_t as arguments; the ts of R_{ts} is a product, the t, 2k of Φ_{t,2k} is not read."""
+        scripts = node.subscripts
+        if len(scripts) > 1 and scripts[0] == Symbol("theta"):
+            scripts = scripts[1:]
+        if len(scripts) == len(self.scope.setting.functions[node.name].arguments):
+            return scripts
+        if not all(isinstance(script, Symbol) for script in scripts):
+            raise NotUnderstood(f"the entry '{describe(node)}' is not read.")
+        return (Product(scripts, (False,) * (len(scripts) - 1)),)
+
+    def _read_otherwise(self, node: Symbol) -> Value:
+        """A symbol without a meaning of its own: a constant, an entry of a matrix, or a prime that transposes."""
+        constant = self._constant(node)
+        if constant is not None:
+            return constant
+        bare = Symbol(node.name)
+        if node.subscripts and self.scope.knows(bare) and not any(isinstance(script, Label) for script in node.subscripts):
+            return self._scripted(Scripted(bare, node.subscripts))
+        unprimed = Symbol(node.name.removesuffix("'"), node.subscripts)
+        is_label = "'" in self.scope.setting.aliases.get("_perm", ())
+        if unprimed != node and not is_label and self.scope.knows(unprimed):
+            self.notes[f"the prime of '{describe(node)}' is read as a transpose"] = None
+            return self._symbol(unprimed).transposed()
+        raise UnknownSymbol(node)
+
     def _is_subscript_function(self, node: Symbol) -> bool:
         function = self.scope.setting.functions.get(node.name)
-        return function is not None and function.is_subscripted and len(node.subscripts) == len(function.arguments)
+        return function is not None and function.is_subscripted and len(node.subscripts) >= len(function.arguments) > 0
 
     def _constant(self, node: Symbol) -> Value | None:
         setting = self.scope.setting
@@ -125,7 +157,7 @@ class Evaluator:
         if node.name in ("i", "j") and setting.is_complex:
             return Value(self.arithmetic.imaginary_unit())
         if node.name in self.indices or node.name in setting.fixed:
-            return Value(self.arithmetic.number(index_value(node, self.indices, self.instance) + 1))
+            return Value(self.arithmetic.number(index_value(node, self.indices, self.instance) + self.first_index))
         if node.name == "pi":
             return Value(self.arithmetic.pi())
         if node.name == "e":
@@ -172,7 +204,7 @@ class Evaluator:
         if place is None:
             return Value(array)
         if not 0 <= place < array.shape[1]:
-            raise NotUnderstood(f"The index {place + 1} of '{found.meaning.name}' is out of range.")
+            raise OutOfRange(f"the index {place + 1} of '{found.meaning.name}' is out of range.")
         return Value(array[:, place])
 
     def _formula(self, formula: Expression, indices: Mapping[str, int], swaps: Mapping[str, str]) -> Value:
@@ -242,9 +274,11 @@ class Evaluator:
         return Value(self.arithmetic.conjugate(value.array)) if node.is_conjugate else value
 
     def _accent(self, node: Accent) -> Value:
+        value = self(node.body)
         if node.kind == "bar" and self.scope.setting.is_complex:
-            value = self(node.body)
             return Value(self.arithmetic.conjugate(value.array))
+        if node.kind == "'" and "'" not in self.scope.setting.aliases.get("_perm", ()):
+            return value.transposed()
         raise NotUnderstood("A bar or star has no meaning here.")
 
     # -- functions ---------------------------------------------------------------------------------------------------
@@ -252,7 +286,11 @@ class Evaluator:
         defined = self.scope.setting.functions.get(node.function)
         if defined is not None:
             return self._defined(node)
+        if node.function in ("var", "mean", "probability") and self._is_random():
+            return self._expected(node)
         arguments = [self(argument) for argument in node.arguments]
+        if node.function in ("max", "min") and len(arguments) == 2:
+            return self._extreme(node.function, *arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         x = arguments[0]
@@ -271,8 +309,12 @@ class Evaluator:
             if x.is_identity:
                 raise IllShaped(f"{node.function} of a square matrix of unknown size")
             return Value(getattr(self.arithmetic, elementwise[node.function])(x.array))
-        if node.function == "softmax":
+        if node.function == "softmax" or node.function == "\\sigma" and not x.is_scalar:
             return self._softmax(x)
+        if node.function in ("\\sigma", "sigmoid"):
+            return Value(1 / (1 + self.arithmetic.exp(-x.array)))
+        if node.function == "det" and x.shape[0] == x.shape[1]:
+            return Value(self.arithmetic.determinant(x.array))
         if node.function == "mean" and not x.is_scalar:
             return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
         if node.function == "trace" and x.shape[0] == x.shape[1]:
@@ -284,8 +326,36 @@ class Evaluator:
         if len(function.arguments) != len(node.arguments):
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = dict(zip(function.arguments, (self(argument) for argument in node.arguments), strict=True))
+        first = values[function.arguments[0]]
+        formula = function.vector_formula if function.vector_formula is not None and first.shape[0] > 1 else function.formula
         arguments = {id(self.scope.find(Symbol(name)).meaning): value for name, value in values.items()}
-        return replace(self, _memo={}, _arguments=arguments, _depth=self._depth + 1, indices={})(function.formula)
+        return replace(self, _memo={}, _arguments=arguments, _depth=self._depth + 1, indices={})(formula)
+
+    def _is_random(self) -> bool:
+        return any(meaning.variance is not None for meaning in self.scope.setting.symbols.values())
+
+    def _expected(self, node: Apply) -> Value:
+        """E, Var or P of something linear in the random symbols."""
+        body = node.arguments[0]
+        if isinstance(body, Condition):
+            sides = (body.left, Negative(body.right[0])) if body.sign in (">", "≥") else (body.right[0], Negative(body.left))
+            body = Sum(sides)
+        values = []
+        for size in (1.0, 2.0):
+            inside = replace(self, instance=moved(self.instance, size), _memo={})
+            value = inside(body)
+            if not value.is_scalar:
+                raise NotUnderstood("the mean or variance of a vector is not evaluated.")
+            values.append(np.broadcast_to(value.array, (inside.instance.total_draws, 1, 1)))
+        mean, variance = moments(values[0], values[1], self.instance)
+        if node.function == "probability":
+            return Value(normal_share(mean, variance, self.arithmetic))
+        return Value(mean if node.function == "mean" else variance)
+
+    def _extreme(self, function: str, left: Value, right: Value) -> Value:
+        gap = add(left, right.negated())
+        half = self.arithmetic.absolute(gap.array) * (0.5 if function == "max" else -0.5)
+        return Value(add(left, right).array * 0.5 + half)
 
     def _softmax(self, x: Value) -> Value:
         axis = 1 if x.shape[1] == 1 else 2
@@ -320,6 +390,8 @@ class Evaluator:
         if len(places) == 1 and 1 in value.shape:
             column = value.array if value.shape[1] == 1 else np.swapaxes(value.array, 1, 2)
             return Value(column[:, places[0] : places[0] + 1])
+        if len(places) == 1:
+            return Value(value.array[:, places[0] : places[0] + 1])
         if len(places) == 2:
             return Value(value.array[:, places[0] : places[0] + 1, places[1] : places[1] + 1])
         raise NotUnderstood("This subscript has no meaning here.")
@@ -329,6 +401,22 @@ class Evaluator:
             if all(satisfies(condition, self.indices, self.instance) for condition in conditions):
                 return self(value)
         raise NotUnderstood("No case applies.")
+
+    def _derivative(self, node: Derivative) -> Value:
+        """∂top/∂bottom for a number that the problem leaves open, by central differences far below any rounding."""
+        if not isinstance(node.bottom, Symbol) or self.scope.find(node.bottom).meaning.formula is not None:
+            raise NotUnderstood("a derivative is taken with respect to a number that the problem leaves open.")
+        meaning = self.scope.find(node.bottom).meaning
+        certain = replace(self, arithmetic=BALLS, _memo={})
+        point, step = certain(node.bottom), BALLS.number(Fraction(1, 10**25))
+        sides = []
+        for sign in (1, -1):
+            moved_there = {id(meaning): Value(point.array + sign * step)}
+            sides.append(replace(certain, _memo={}, _arguments=moved_there)(node.top).array)
+        slope = (sides[0] - sides[1]) / (2 * step)
+        if self.arithmetic.is_certified:
+            return Value(BALLS.rounded(slope))
+        return Value(np.array([float(entry.mid()) for entry in slope.flat]).reshape(slope.shape))
 
     def _bigoperator(self, node: BigOperator) -> Value:
         if node.operator != "sum":

@@ -4,15 +4,20 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+
+from regard.derivations.judging.arithmetic import FLOATS
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import (
+    Apply,
     BigOperator,
     Condition,
     Expression,
     Label,
     Negative,
     Number,
+    Quotient,
     SetOf,
     Sum,
     Symbol,
@@ -67,7 +72,7 @@ def _collect(node: Expression) -> set[str]:
 def index_value(node: Expression, indices: Mapping[str, int], instance: Instance) -> int:
     """The place (from zero) that a subscript points to."""
     if isinstance(node, Number) and node.value.denominator == 1:
-        return int(node.value) - 1
+        return max(int(node.value) - 1, 0)
     if isinstance(node, Symbol) and not node.subscripts:
         if node.name in indices:
             return indices[node.name]
@@ -75,8 +80,15 @@ def index_value(node: Expression, indices: Mapping[str, int], instance: Instance
             return instance.fixed_index(node.name)
         if node.name in instance.sizes:
             return instance.sizes[node.name] - 1
+    if isinstance(node, Apply) and node.function in instance.setting.permutations:
+        matrix = instance.setting.symbols[instance.setting.permutations[node.function]]
+        row = index_value(node.arguments[0], indices, instance)
+        return int(np.argmax(instance.draw(matrix, FLOATS)[0, row]))
     if isinstance(node, Sum):
         return sum(index_value(term, indices, instance) + 1 for term in node.terms) - 1
+    if isinstance(node, Quotient):
+        top, bottom = (index_value(part, indices, instance) + 1 for part in (node.top, node.bottom))
+        return top // bottom - 1
     if isinstance(node, Negative):
         return -(index_value(node.body, indices, instance) + 1) - 1
     raise NotUnderstood("This subscript is not an index that is known here.")
@@ -106,8 +118,9 @@ def index_range(
     setting = scope.setting
     letter = node.index or _unnamed_index(node, setting, indices)
     size = _size_of(node, letter, scope, instance)
-    first = 0 if node.lower is None else index_value(node.lower, indices, instance)
-    last = size - 1 if node.upper is None else index_value(node.upper, indices, instance)
+    is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
+    first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
+    last = size - 1 if node.upper is None else index_value(node.upper, indices, instance) + is_from_zero
     labels = [part for part in node.conditions if isinstance(part, Label)]
     if labels:
         avoid = {instance.fixed_index(name) for name in (excluded or setting.fixed)}

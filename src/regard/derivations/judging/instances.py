@@ -11,7 +11,7 @@ import numpy as np
 from regard.derivations.judging.arithmetic import Arithmetic
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
-__all__ = ["QUANTILES", "Instance", "choose_sizes"]
+__all__ = ["QUANTILES", "Instance", "choose_sizes", "with_particular"]
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 _UNKNOWN_SIZE = 2
@@ -19,7 +19,7 @@ QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 
 
 def choose_sizes(setting: Setting, *, larger: int = 0) -> dict[str, int]:
-    """A different prime (twice a prime where it must be even) for each size; `larger` skips that many primes."""
+    """A different prime (twice a prime where it must be even) for each size; `larger` skips that many that would do."""
     sizes: dict[str, int] = {}
     for name, size in sorted(
         setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
@@ -28,9 +28,24 @@ def choose_sizes(setting: Setting, *, larger: int = 0) -> dict[str, int]:
             sizes[name] = 2 * sizes[size.twice]
             continue
         least = max([size.minimum, sum(sizes.get(other, 0) for other in size.above)])
-        candidates = [2 * prime if size.is_even else prime for prime in _PRIMES[larger:]]
-        sizes[name] = next(prime for prime in candidates if prime >= least and prime not in sizes.values())
+        candidates = [2 * prime if size.is_even else prime for prime in _PRIMES]
+        fitting = [prime for prime in candidates if prime >= least and prime not in sizes.values()]
+        sizes[name] = fitting[min(larger, len(fitting) - 1)]
     return sizes
+
+
+def with_particular(setting: Setting, sizes: Mapping[str, int], particular: Mapping[str, int]) -> Mapping[str, int]:
+    """The sizes with some set by hand, and the others made large enough again."""
+    if not particular:
+        return sizes
+    result = {**sizes, **particular}
+    for name, size in setting.sizes.items():
+        least = sum(result[other] for other in size.above)
+        if name not in particular and result[name] < least:
+            result[name] = least + 1
+        if size.twice is not None:
+            result[name] = 2 * result[size.twice]
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +53,7 @@ class Instance:
     """One setting made concrete: sizes, the fixed indices, and a seed from which every symbol is drawn.
 
     `driven` overrides scalars with a whole drive of values (β = 8, 32, 128); every draw is then seen at every stage of the drive.
-    `drawn` sets a scalar's value draw by draw.
+    `drawn` sets a scalar's value draw by draw. `moved` puts random symbols at their means and moves them one component at a time.
     `is_plain` rounds draws to halves, so that a counterexample can be read.
     """
 
@@ -49,6 +64,7 @@ class Instance:
     driven: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     drawn: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     is_plain: bool = False
+    moved: float = 0.0
 
     @cached_property
     def key(self) -> tuple:
@@ -61,12 +77,19 @@ class Instance:
             *self.driven.items(),
             *self.drawn.items(),
             self.is_plain,
+            self.moved,
         )
 
     @property
     def num_stages(self) -> int:
         """How many stages the drive has."""
         return max((len(values) for values in self.driven.values()), default=1)
+
+    @property
+    def total_draws(self) -> int:
+        """The length of the batch: stages times draws times moves."""
+        moves = 1 + len(self._components()) if self.moved else 1
+        return self.num_stages * self.num_draws * moves
 
     def fixed_index(self, letter: str) -> int:
         """The value of a fixed index such as a; fixed indices differ from each other."""
@@ -76,8 +99,35 @@ class Instance:
         """A size by its name, or a literal number."""
         return int(name) if name.isdigit() else self.sizes.get(name, _UNKNOWN_SIZE)
 
+    def _components(self) -> list[tuple[SymbolMeaning, int]]:
+        """Every random number of the setting: a symbol and a place in its array."""
+        found = []
+        for meaning in self.setting.symbols.values():
+            if meaning.variance is not None and meaning.formula is None:
+                sizes = [self.size(name) for name in (*meaning.shape, *([meaning.over] if meaning.over else []))]
+                found += [(meaning, place) for place in range(math.prod(sizes))]
+        return found
+
+    def component_variances(self) -> np.ndarray:
+        """The variance of every random number of the setting."""
+        return np.array([meaning.variance for meaning, _ in self._components()], dtype=float)
+
     def draw(self, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
         """The symbol's values, (stage and draw, row, column), with the family's axis second where it has one."""
+        still = self._still(meaning, arithmetic)
+        if not self.moved:
+            return still
+        components = self._components()
+        values = np.repeat(still, 1 + len(components), axis=0)
+        if meaning.variance is None or meaning.formula is not None:
+            return values
+        flat = np.full((len(still), 1 + len(components), math.prod(still.shape[1:])), float(meaning.mean))
+        for place, (owner, entry) in enumerate(components):
+            if owner is meaning:
+                flat[:, 1 + place, entry] += self.moved
+        return arithmetic.array(flat.reshape(-1, *still.shape[1:]))
+
+    def _still(self, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
         if meaning.name in self.driven and meaning.index is None:
             stages = np.repeat(np.array(self.driven[meaning.name]), self.num_draws)
             return arithmetic.array(stages[:, None, None])
@@ -120,6 +170,7 @@ class _Plan:
         special = {
             "permutation": _permutations,
             "unit vectors": _unit_vectors,
+            "frequencies": _frequencies,
             "one-hot": _one_hot,
             "distribution": _distributions,
         }
@@ -132,7 +183,7 @@ class _Plan:
             return self.rounded(rng.uniform(0.05, 0.4, size=full), 64)
         if "complex" in meaning.assume:
             return self.rounded(rng.normal(size=full)) + 1j * self.rounded(rng.normal(size=full))
-        if meaning.variance is not None and self.num_draws == len(QUANTILES):
+        if meaning.is_random_number and self.num_draws == len(QUANTILES):
             return meaning.mean + math.sqrt(meaning.variance) * np.array(QUANTILES).reshape(-1, 1, 1)
         spread = 1.0 if meaning.variance is None else math.sqrt(meaning.variance)
         return self.rounded(meaning.mean + spread * rng.normal(size=full))
@@ -181,13 +232,20 @@ def _orthonormal(vectors: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
 
 
 def _permutations(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Permutation matrices that differ from their transposes: a cyclic shift, relabelled."""
-    draws, size, _ = shape
+    """A permutation that is not its own inverse, the same in every draw; the larger ones are odd and leave one token alone."""
+    size = shape[-1]
     result = np.zeros(shape)
-    for draw in range(draws):
-        labels = rng.permutation(size)
-        result[draw, labels, np.roll(labels, 1)] = 1.0
+    labels = rng.permutation(size)
+    moving = labels if size < 4 else labels[:-1]
+    result[:, labels[-1], labels[-1]] = 1.0 if size >= 4 else 0.0
+    result[:, moving, np.roll(moving, 1)] = 1.0
     return result
+
+
+def _frequencies(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """10000^{−2p/d} for p = 0, …, d/2 − 1."""
+    half = shape[-2]
+    return np.broadcast_to((10000.0 ** (-np.arange(half) / half))[None, :, None], shape).copy()
 
 
 def _unit_vectors(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

@@ -12,7 +12,7 @@ from regard.derivations.judging.arithmetic import BALLS
 from regard.derivations.judging.indices import free_letters
 from regard.derivations.judging.limits import decide_growth, decide_limit, regime_of
 from regard.derivations.judging.outcome import Finding
-from regard.derivations.judging.relations import Instances, Relation, decide_exact
+from regard.derivations.judging.relations import Instances, Relation, decide_exact, decide_rounded
 from regard.derivations.judging.scope import SLIP_NOTE, Scope, UnknownSymbol
 from regard.derivations.judging.values import IllShaped
 from regard.derivations.notation.parser import Reading, parse
@@ -31,10 +31,12 @@ from regard.derivations.notation.syntax import (
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["PRECISION", "Sides", "decide", "read_side"]
+__all__ = ["ANY_NUMBER", "PRECISION", "Sides", "decide", "read_side"]
 
-PRECISION = 192
+PRECISION = 320
+ANY_NUMBER = "is taken as any number"
 _SWAPPED = {"≪": "≫"}
 
 
@@ -47,19 +49,48 @@ class Sides:
     right: tuple[Token, ...]
     conditions: tuple[Condition, ...] = ()
     premises: tuple[Relation, ...] = ()
+    is_particular: bool = False
 
 
 def read_side(tokens: Sequence[Token], scope: Scope) -> Expression:
     """A side read in the plain way."""
-    return parse(tokens, Reading(functions=frozenset(scope.setting.functions)))
+    return parse(tokens, Reading(functions=function_names(scope), is_complex=scope.setting.is_complex))
+
+
+def function_names(scope: Scope) -> frozenset[str]:
+    """What is read as a function when a bracket follows: the problem's functions, and σ where it is no symbol."""
+    is_free = not any(name.split("_")[0] == "sigma" for name in scope.meanings)
+    return frozenset(scope.setting.functions) | ({"\\sigma"} if is_free else frozenset())
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
-    """The finding on a relation: true under some reading, else false if a reading can be evaluated, else why none can."""
+    """The finding on a relation: true under some reading, else false if a reading can be evaluated, else why none can.
+
+    A bare letter that nothing explains may stand for any number: what holds for all of them holds; what doesn't is left open.
+    """
+    finding = _decide_sides(sides, scope)
+    if finding.kind != "unknown" or finding.probability is not None:
+        return finding
+    unknown = _unknown_letters(sides, scope)
+    for name in unknown:
+        scope = scope.with_meaning(SymbolMeaning(name=name))
+    wider = _decide_sides(sides, scope) if unknown else finding
+    return wider.with_notes((f"{', '.join(unknown)} {ANY_NUMBER}",)) if wider.is_true else finding
+
+
+def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
+    found = {symbol for side in (sides.left, sides.right) for symbol in symbols(read_side(side, scope))}
+    constants = {*scope.setting.sizes, *scope.setting.fixed, *scope.setting.free, "e", "pi"}
+    bare = {symbol.name for symbol in found if not symbol.subscripts and not scope.knows(symbol)}
+    return sorted(name for name in bare - constants if len(name) == 1 or name.isalpha())[:3]
+
+
+def _decide_sides(sides: Sides, scope: Scope) -> Finding:
     failures: list[Finding] = []
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for relation, reading_scope, notes in _readings(sides, scope):
-            finding = _decide_reading(Instances(scope=reading_scope, relation=relation)).with_notes(notes)
+            instances = Instances(scope=reading_scope, relation=relation)
+            finding = _decide_reading(instances, is_particular=sides.is_particular).with_notes(notes)
             if finding.is_true:
                 return replace(finding, swaps=tuple(reading_scope.swaps.items()))
             failures.append(finding)
@@ -89,8 +120,13 @@ def _verdict(failures: list[Finding]) -> Finding:
     return best
 
 
-def _decide_reading(instances: Instances) -> Finding:
+def _decide_reading(instances: Instances, *, is_particular: bool) -> Finding:
     try:
+        places = decimals(instances.relation.right) or decimals(instances.relation.left)
+        if is_particular and places and instances.relation.sign in ("=", "≈", "→"):
+            return decide_rounded(instances, places)
+        if is_particular and instances.relation.sign == "≈" and regime_of(instances):
+            return decide_limit(instances, is_particular=True)
         return _decide(instances)
     except UnknownSymbol as error:
         return Finding(kind="unknown", reason=str(error))
@@ -150,6 +186,17 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
     return Finding(
         kind="approximate", reason="it is so to within 2 %, the rounding of a decimal", method="certified balls"
     )
+
+
+def decimals(node: Expression) -> int:
+    """How many decimals a printed number has; none for anything else.
+
+    >>> decimals(Number(Fraction("0.2023")))
+    4
+    """
+    if not isinstance(node, Number):
+        return 0
+    return next((places for places in range(13) if (node.value * 10**places).denominator == 1), 0)
 
 
 def _is_decimal(node: Expression) -> bool:
@@ -226,7 +273,7 @@ def _readings(sides: Sides, scope: Scope) -> Iterator[tuple[Relation, Scope, tup
 
 
 def _parse_readings(sides: Sides, scope: Scope) -> Iterator[Reading]:
-    functions = frozenset(scope.setting.functions)
+    functions = function_names(scope)
     tokens = (*sides.left, *sides.right)
     wide_slash = (False, True) if any(token.text == "/" for token in tokens) else (False,)
     has_bare = any(
@@ -234,7 +281,7 @@ def _parse_readings(sides: Sides, scope: Scope) -> Iterator[Reading]:
     )
     wide_argument = (True, False) if has_bare else (True,)
     for is_slash_wide, is_argument_wide in itertools.product(wide_slash, wide_argument):
-        yield Reading(is_slash_wide=is_slash_wide, is_argument_wide=is_argument_wide, functions=functions)
+        yield Reading(is_slash_wide=is_slash_wide, is_argument_wide=is_argument_wide, functions=functions, is_complex=scope.setting.is_complex)
 
 
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[tuple[Relation, Scope, tuple[str, ...]]]:
@@ -246,6 +293,8 @@ def _other_readings(plain: Relation, scope: Scope) -> Iterator[tuple[Relation, S
     if free_letters(plain.left, scope.setting) or free_letters(plain.right, scope.setting):
         for avoids, distinct in ((False, True), (True, True), (True, False)):
             yield replace(plain, avoids_fixed=avoids, is_distinct=distinct), scope, _index_note(avoids, scope)
+    if _counts_with_indices(plain, scope):
+        yield replace(plain, first_index=0), scope, ("indices are counted from zero",)
     if _has_label(plain.left) or _has_label(plain.right):
         for name in scope.setting.fixed:
             yield replace(plain, excluded=(name,)), scope, (f"the others are all but {name}",)
@@ -269,6 +318,13 @@ def _holds_one(node: Expression) -> bool:
 
 def _bare_one(node: Expression) -> Expression:
     return Ones() if isinstance(node, Number) and node.value == 1 else node
+
+
+def _counts_with_indices(plain: Relation, scope: Scope) -> bool:
+    """True if a free index also stands as a number: the k of 10000^{2k/d}."""
+    inside = {script for side in (plain.left, plain.right) for symbol in symbols(side) for script in symbol.subscripts}
+    bare = {symbol for side in (plain.left, plain.right) for symbol in symbols(side) if not symbol.subscripts}
+    return any(symbol.name in scope.setting.free for symbol in bare) and bool(bare - inside)
 
 
 def _has_label(node: Expression) -> bool:

@@ -3,6 +3,7 @@
 Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no largest exponent, so nothing overflows.
 """
 
+import itertools
 import math
 from typing import Any
 
@@ -19,6 +20,7 @@ from regard.theory.arithmetic import normal_cdf
 
 __all__ = ["decide_growth", "decide_limit", "regime_of"]
 
+_CLOSE = 0.02
 SCALES = (8.0, 32.0, 128.0, 512.0, 2048.0)
 
 
@@ -44,7 +46,7 @@ def _driven(instances: Instances, scales: tuple[float, ...]) -> dict[str, tuple[
 
 def _num_draws(instances: Instances) -> int:
     """Enough draws to meet each part of a random symbol's law; two where nothing is random but the numbers of the instance."""
-    is_random = any(meaning.variance is not None for meaning in instances.scope.meanings.values())
+    is_random = any(meaning.is_random_number for meaning in instances.scope.meanings.values())
     return len(QUANTILES) if is_random else 2
 
 
@@ -65,13 +67,14 @@ def _errors(instances: Instances, instance: Instance) -> np.ndarray:
 
 def _error(left: Value, right: Value, *, is_relative: bool) -> np.ndarray:
     gap = BALLS.absolute(left.array - right.array)
-    size = BALLS.absolute(left.array * 1 + right.array * 0)
+    size = BALLS.absolute(left.array + right.array * 0)
+    is_absolute = left.is_zero or right.is_zero
     result = []
     for k in range(gap.shape[0]):
         absolute = max((_upper(x) for x in gap[k].flat), default=0.0)
         largest = max((_upper(x) for x in size[k % size.shape[0]].flat), default=0.0)
-        may_scale = (is_relative or largest > 1e30) and absolute > 1e-200
-        result.append(min(absolute, _ratio(gap[k], size[k % size.shape[0]])) if may_scale else absolute)
+        may_scale = is_relative or largest > 1e30 or largest < 1
+        result.append(_ratio(gap[k], size[k % size.shape[0]]) if may_scale and not is_absolute else absolute)
     return np.array(result)
 
 
@@ -91,14 +94,19 @@ def _ratio(gap: np.ndarray, size: np.ndarray) -> float:
 
 def _vanishes(errors: list[float]) -> bool:
     """True if a sequence of errors goes to zero; NaN and infinity never do."""
-    if not all(math.isfinite(error) for error in errors[-3:]):
+    errors = list(itertools.takewhile(math.isfinite, errors))
+    if len(errors) < 3:
         return False
     last, first = errors[-1], max(errors[0], errors[1])
-    return last <= 1e-12 or (last <= 0.05 and last <= 0.15 * first and errors[-1] <= errors[-2] <= errors[-3])
+    is_small = last <= 0.05 and last <= 0.15 * first and errors[-1] <= errors[-2] <= errors[-3]
+    return bool(last <= 1e-12 or is_small)
 
 
-def decide_limit(instances: Instances) -> Finding:
-    """Whether the two sides agree in the limit of the regime, and with which probability where a symbol is random."""
+def decide_limit(instances: Instances, *, is_particular: bool = False) -> Finding:
+    """Whether the two sides agree in the limit of the regime, and with which probability where a symbol is random.
+
+    At particular values of a scale nothing vanishes any more; being close is then enough.
+    """
     try:
         table = _errors(instances, _drive(instances))
     except IllShaped as error:
@@ -107,6 +115,8 @@ def decide_limit(instances: Instances) -> Finding:
         )
     success = np.array([_vanishes(list(column)) for column in table.T])
     worst = table.max(axis=1)
+    if is_particular and worst[-1] <= _CLOSE:
+        return Finding(kind="approximate", reason=f"the error is {worst[-1]:.1e}", method="limit", value=float(worst[-1]))
     if success.all():
         return Finding(
             kind="approximate",
@@ -116,7 +126,14 @@ def decide_limit(instances: Instances) -> Finding:
         )
     if success.any():
         probability = _probability(instances)
-        if probability is not None and probability > 0:
+        if probability is not None and 0.1 < probability < 0.9:
+            return Finding(
+                kind="unknown",
+                reason=f"it is so with probability {probability:.6g} only",
+                method="limit",
+                probability=probability,
+            )
+        if probability is not None and probability >= 0.9:
             return Finding(
                 kind="approximate",
                 reason=f"it is so with probability {probability:.6g}",
@@ -161,7 +178,7 @@ def _gaps(left: Value, right: Value) -> list[tuple[float, Any, Any, str]]:
 
 def _probability(instances: Instances) -> float | None:
     """The probability, over the one random scalar, that the relation holds in the limit; found by bisection at its edges."""
-    random = [m for m in instances.scope.meanings.values() if m.variance is not None and m.shape == ("1", "1")]
+    random = [meaning for meaning in instances.scope.meanings.values() if meaning.is_random_number]
     if len(random) != 1:
         return None
     symbol = random[0]
@@ -238,4 +255,5 @@ def _log_ratio(x: Any, y: Any) -> float:
 
 
 def _grows(values: list[float]) -> bool:
-    return values[-1] > 20 and values[-1] > values[-2] > values[-3]
+    values = list(itertools.takewhile(math.isfinite, values))
+    return len(values) >= 3 and values[-1] > 20 and values[-1] > values[-2] > values[-3]

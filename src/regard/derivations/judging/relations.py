@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from regard.derivations.judging.arithmetic import BALLS, FLOATS, Arithmetic
-from regard.derivations.judging.evaluate import Evaluator
+from regard.derivations.judging.evaluate import Evaluator, OutOfRange
 from regard.derivations.judging.indices import assignments, free_letters, ranges
-from regard.derivations.judging.instances import Instance, choose_sizes
+from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import IllShaped, Value, same_shape
 from regard.derivations.notation.syntax import Condition, Expression
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["Instances", "Relation", "decide_exact"]
+__all__ = ["Instances", "Relation", "decide_exact", "decide_rounded", "show", "spell"]
 
 TOLERANCE = 1e-9
+_ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
 _FAILURES = {
     "=": "the two sides differ",
@@ -46,6 +47,7 @@ class Relation:
     avoids_fixed: bool = False
     is_distinct: bool = False
     excluded: tuple[str, ...] = ()
+    first_index: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,7 @@ class Instances:
             arithmetic=arithmetic,
             is_one_a_vector=relation.is_one_a_vector,
             excluded=relation.excluded,
+            first_index=relation.first_index,
         )
         setting = self.scope.setting
         letters = sorted({*free_letters(relation.left, setting), *free_letters(relation.right, setting)})
@@ -79,9 +82,18 @@ class Instances:
         )
         if not chosen:
             raise NotUnderstood("no index meets the conditions that are written.")
+        missing: OutOfRange | None = None
         for indices in chosen:
             at = evaluator.at(**indices)
-            yield indices, at(relation.left), at(relation.right), at
+            try:
+                left, right = at(relation.left), at(relation.right)
+            except OutOfRange as error:
+                missing = error
+                continue
+            chosen = []
+            yield indices, left, right, at
+        if chosen and missing is not None:
+            raise missing
 
     def premises_hold(self, instance: Instance) -> np.ndarray:
         """For each draw, whether everything that the relation supposes (γ > 1) is so."""
@@ -100,7 +112,8 @@ class Instances:
     def base(self, **changes: Any) -> Instance:
         """The smallest instance of the setting, or one that differs from it."""
         setting = self.scope.setting
-        return Instance(setting=setting, sizes=changes.pop("sizes", None) or choose_sizes(setting), **changes)
+        sizes = changes.pop("sizes", None) or choose_sizes(setting)
+        return Instance(setting=setting, sizes=with_particular(setting, sizes, self.scope.sizes), **changes)
 
 
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
@@ -110,7 +123,7 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """
     notes: dict[str, None] = {}
     try:
-        for larger, seed in ((0, 1), (1, 2)):
+        for larger, seed in ((0, 1), (2, 2)):
             instance = instances.base(sizes=choose_sizes(instances.scope.setting, larger=larger), seed=seed)
             for _, left, right, evaluator in instances.pairs(instance, FLOATS):
                 notes.update(evaluator.notes)
@@ -130,6 +143,19 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     return Finding(
         kind="true", reason="it is so on every instance", method="random instances", bound=TOLERANCE, notes=tuple(notes)
     )
+
+
+def decide_rounded(instances: Instances, places: int) -> Finding:
+    """Whether two numbers agree to the decimals that are printed, at the particular values that the text gives."""
+    allowance = 0.6 * 10.0**-places
+    for indices, left, right, _ in instances.pairs(instances.base(seed=1), FLOATS):
+        gap = float(np.max(np.abs(left.array - right.array)))
+        if not (left.is_scalar and right.is_scalar and gap <= allowance):
+            reached = instances.scope.reach(instances.relation.left, instances.relation.right)
+            at = _instance_in_words(instances.base(seed=1), indices, instances.scope, reached)
+            shown = f"{at}: the left side is {left.array.flat[0]:.6g}, the right side {right.array.flat[0]:.6g}"
+            return Finding(kind="false", reason="the two numbers differ", method="evaluation", counterexample=shown)
+    return Finding(kind="true", reason=f"it is so to {places} decimals", method="evaluation", bound=allowance)
 
 
 def _float_holds(sign: str, left: Value, right: Value) -> bool:
@@ -205,8 +231,8 @@ def _is_complex(x: Any) -> bool:
 
 
 def _is_zero(x: Any) -> bool:
-    """True unless the ball is certainly different from zero, beyond what 192 bits could blur."""
-    return bool(abs(x) < 1e-30) or not bool(abs(x) > 1e-30)
+    """True unless the ball is certainly different from zero, beyond what rounding could blur."""
+    return not bool(abs(x) > _ZERO)
 
 
 def _refuted(at: str, left: Value, right: Value, place: tuple[int, int], sign: str) -> Finding:

@@ -10,10 +10,11 @@ from regard.derivations.notation.syntax import Expression, Label, Number, Symbol
 from regard.derivations.problems.model import Setting, SymbolMeaning
 from regard.errors import RegardError
 
-__all__ = ["SLIP_NOTE", "Found", "Scope", "UnknownSymbol"]
+__all__ = ["CASE_NOTE", "SLIP_NOTE", "Found", "Scope", "UnknownSymbol"]
 
 SLIPS = {"g": "q", "ω": "w"}
 SLIP_NOTE = "a slip of text recognition"
+CASE_NOTE = "in the other case is read as"
 
 
 class UnknownSymbol(RegardError):
@@ -38,12 +39,14 @@ class Scope:
     """The symbols in force: definitions and designs of the document lie over those of the setting.
 
     `swaps` reads one declared name as another: an X_p that is meant as the permutation. `neighbours` are symbols of other questions:
-    one that turns up here does not belong, but means what it means there. `values` keeps what evaluators have computed.
+    one that turns up here does not belong, but means what it means there. `sizes` are particular
+    values that the text gives them (n = 10), `values` what evaluators have computed.
     """
 
     setting: Setting
     own: Mapping[str, SymbolMeaning] = field(default_factory=dict)
     neighbours: Mapping[str, SymbolMeaning] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
     swaps: Mapping[str, str] = field(default_factory=dict)
     values: dict[Any, Any] = field(init=False, default_factory=dict, repr=False)
     _found: dict[Symbol, Found] = field(init=False, default_factory=dict, repr=False)
@@ -68,6 +71,8 @@ class Scope:
         exact = self._exact(symbol)
         if exact is not None:
             return self._swapped(exact, symbol)
+        if self._is_constant(symbol):
+            raise UnknownSymbol(symbol)
         for other, note in self._spellings(symbol):
             found = self._exact(other)
             if found is not None:
@@ -132,6 +137,11 @@ class Scope:
     def _family(self, table: Mapping[str, SymbolMeaning], name: str) -> SymbolMeaning | None:
         return next((meaning for meaning in table.values() if meaning.index is not None and meaning.name == name), None)
 
+    def _is_constant(self, symbol: Symbol) -> bool:
+        setting = self.setting
+        names = (*setting.sizes, *setting.fixed, *setting.free, "e", "pi")
+        return not symbol.subscripts and symbol.name in names
+
     def _stray(self, symbol: Symbol) -> Found | None:
         """A symbol of another question, or one that is numbered like known ones: z_3 where there are z_1 and z_2."""
         spelt = describe(symbol)
@@ -153,9 +163,11 @@ class Scope:
                 renamed = _renamed(symbol, other, canonical)
                 if renamed is not None:
                     found.append(renamed)
-        found.append(Symbol(symbol.name.swapcase() if len(symbol.name) == 1 else symbol.name, symbol.subscripts))
-        found += [Symbol(each.name.swapcase(), each.subscripts) for each in found[:-1] if len(each.name) == 1]
         named = [(other, f"'{spelt}' is read as '{describe(other)}'") for other in found if other != symbol]
+        for each in (symbol, *found):
+            if len(each.name) == 1:
+                other = Symbol(each.name.swapcase(), each.subscripts)
+                named.append((other, f"'{spelt}' {CASE_NOTE} '{describe(other)}'"))
         slip = SLIPS.get(symbol.name)
         if slip is not None:
             named.append((Symbol(slip, symbol.subscripts), f"{SLIP_NOTE}: '{spelt}' is read as '{slip}'"))

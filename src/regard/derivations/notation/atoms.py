@@ -5,6 +5,7 @@ from fractions import Fraction
 from regard.derivations.notation.cursor import split_outside
 from regard.derivations.notation.functions import Functions
 from regard.derivations.notation.syntax import (
+    Apply,
     Cases,
     Condition,
     Dots,
@@ -145,7 +146,7 @@ class Atoms(Functions):
     def word(self, token: Token) -> Expression:
         lowered = token.text.lower()
         if token.text in self.reading.functions:
-            return self.apply(token.text)
+            return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
         if lowered in FUNCTIONS:
             return self.apply(FUNCTIONS[lowered])
         if token.text in ("I", "R", "T"):
@@ -166,6 +167,8 @@ class Atoms(Functions):
             return self.accent(ACCENTS[text])
         if text[1:].lower() in FUNCTIONS and text[0] == "\\" or text in self.reading.functions and self.text() == ")":
             return self.apply(FUNCTIONS.get(text[1:].lower(), text))
+        if text in ("P", "\\Pr", "\\mathbb{P}") and self.holds_event():
+            return self.event()
         if text == "\\infty":
             return Infinity()
         if text == "\\dots":
@@ -178,3 +181,29 @@ class Atoms(Functions):
         if text == "I" and token.font != "script":
             return Identity()
         return Symbol(text.removeprefix("\\"))
+
+    def holds_event(self) -> bool:
+        """True if a bracket follows that holds a relation: the event of P(γ > 0)."""
+        token = self.peek()
+        if token is None or token.kind != "open" or token.text not in (")", "]", "\\}"):
+            return False
+        depth = 0
+        for ahead in range(len(self.tokens) - self.place):
+            token = self.tokens[self.place + ahead]
+            depth += (token.kind == "open") - (token.kind == "close")
+            if token.kind == "relation" and depth == 1:
+                return True
+            if depth == 0:
+                return False
+        return False
+
+    def event(self) -> Expression:
+        """The probability of one inequality."""
+        closing = self.take().text
+        left = self.sum()
+        sign = self.take()
+        if sign.text not in ("<", ">", "≤", "≥"):
+            raise NotUnderstood(f"The probability of an event with '{sign.text}' is not evaluated.", sign.start)
+        right = self.sum()
+        self.expect("close", closing)
+        return Apply("probability", (Condition(left, sign.text, (right,)),))

@@ -19,6 +19,7 @@ class Reading:
 
     is_slash_wide: bool = False  # a/bc as a/(bc) instead of (a/b)c
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
+    is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
 
 

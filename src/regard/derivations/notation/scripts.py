@@ -22,6 +22,7 @@ from regard.derivations.notation.tokens import Token
 __all__ = ["Scripts", "big_operator", "renamed", "with_subscripts"]
 
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
+_LABELS = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
 
 
 class Scripts(Cursor):
@@ -37,19 +38,23 @@ class Scripts(Cursor):
         if texts == ["\\dagger"] or texts == ["H"]:
             return Transpose(base, is_conjugate=True)
         if texts == ["*"]:
-            return Accent("bar", base)
+            return Accent("bar", base) if self.reading.is_complex else base
         if all(text == "'" for text in texts):
             return renamed(base, "'" * len(texts))
         if texts[0] == ")" and texts[-1] == ")" and isinstance(base, Symbol):
             return renamed(base, "^(" + "".join(texts[1:-1]) + ")")
         if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
             return Apply("exp", (self.whole(tokens),))
-        if len(tokens) == 1 and tokens[0].kind == "word":
-            return renamed(base, "^" + texts[0])
+        is_label = texts[0] in _LABELS and isinstance(base, Symbol) and base.name[0].isupper()
+        if len(tokens) == 1 and (tokens[0].kind == "word" or is_label):
+            return renamed(base, "^" + texts[0].removeprefix("\\"))
         return Power(base, self.whole(tokens))
 
     def subscript(self) -> tuple[Expression, ...]:
         tokens = self.script_tokens()
+        called = _called_indices(tokens)
+        if called is not None:
+            return called
         if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
             return (Label(tokens[0].text.strip()),)
         if tokens and all(token.kind == "letter" and len(token.text) == 1 for token in tokens) and len(tokens) > 1:
@@ -122,3 +127,20 @@ def with_subscripts(base: Expression, scripts: tuple[Expression, ...]) -> Expres
     if isinstance(base, Transpose) and isinstance(base.body, Symbol):
         return Transpose(Symbol(base.body.name, base.body.subscripts + scripts))
     return Scripted(base, scripts)
+
+
+def _called_indices(tokens: Sequence[Token]) -> tuple[Expression, ...] | None:
+    """The indices of X_{\\pi(i)j}: letters, and letters that a permutation is applied to."""
+    texts = [token.text for token in tokens]
+    found: list[Expression] = []
+    place = 0
+    while place < len(texts):
+        if texts[place] in ("\\pi", "\\sigma") and texts[place + 1 : place + 4 : 2] == [")", ")"]:
+            found.append(Apply(texts[place][1:], (Symbol(texts[place + 2].removeprefix("\\")),)))
+            place += 4
+        elif tokens[place].kind in ("letter", "separator") and len(texts[place]) == 1:
+            found += [Symbol(texts[place])] if texts[place].isalpha() else []
+            place += 1
+        else:
+            return None
+    return tuple(found) if any(isinstance(part, Apply) for part in found) else None

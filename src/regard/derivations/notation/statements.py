@@ -147,7 +147,8 @@ def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]
         has_prose = any(token.kind == "text" for token in inside)
         if has_relation:
             nested.insert(0, inside)
-        if has_prose or has_relation and (end == len(tokens) - 1 or begin == 0):
+        is_event = begin > 0 and tokens[begin - 1].text in ("P", "\\Pr")
+        if has_prose or has_relation and not is_event and (end == len(tokens) - 1 or begin == 0):
             tokens = tokens[:begin] + tokens[end + 1 :]
     return tokens, nested
 

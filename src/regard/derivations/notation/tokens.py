@@ -53,7 +53,7 @@ class Token:
 
 _TOKEN = re.compile(
     r"(?P<space>[\s\u200b\ufeff]+)|(?P<comment>(?<!\\)%[^\n]*)|(?P<environment>\\(?:begin|end)\s*\{\s*[A-Za-z]+\*?\s*\})"
-    r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)|(?P<number>\d+(?:\.\d+)?|\.\d+)|(?P<define>:=)|(?P<char>.)",
+    r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)|(?P<define>:=)|(?P<entity>&(?:lt|gt|amp);)|(?P<char>.)",
     re.DOTALL,
 )
 _SCRIPT = re.compile(r"\s*[_^]")
@@ -78,7 +78,7 @@ class _Lexer:
     def run(self) -> list[Token]:
         while self.offset < len(self.source):
             self.step("")
-        return self.tokens
+        return _without_idle_braces(self.tokens)
 
     def step(self, font: str) -> None:
         """Read one lexeme, in the given font, and append its tokens."""
@@ -90,9 +90,13 @@ class _Lexer:
         if match.lastgroup == "environment":
             self.emit("environment", re.sub(r"\s", "", text), start)
         elif match.lastgroup == "number":
-            self.emit("number", text, start, font)
+            self.emit("number", text.replace("{,}", "."), start, font)
+        elif match.lastgroup == "entity":
+            self.character({"&lt;": "<", "&gt;": ">", "&amp;": "&"}[text], start, font)
         elif match.lastgroup == "command":
             self.command(text, start, font)
+        elif match.lastgroup == "define":
+            self.classify(text, start, font)
         else:
             self.character(text, start, font)
 
@@ -124,7 +128,7 @@ class _Lexer:
         if text.rstrip("*") == "\\lim":
             return self.skip_script()
         if text in UNWRAPPED:
-            return None
+            return self.styled("", start, is_bare=True)
         return self.classify(text, start, font)
 
     def classify(self, text: str, start: int, font: str) -> None:
@@ -205,7 +209,8 @@ class _Lexer:
             return self.emit("word", name, start, "text")
         return self.emit("text", inside, start)
 
-    def styled(self, font: str, start: int) -> None:
+    def styled(self, font: str, start: int, *, is_bare: bool = False) -> None:
+        """Read the group that follows in a font; it stays a group unless it is bare."""
         inside, begin = self.group()
         if font == "roman" and re.fullmatch(r"\s*[A-Za-z]{2,}\s*", inside):
             return self.emit("word", inside.strip(), start, "text")
@@ -216,9 +221,9 @@ class _Lexer:
         while inner.offset < len(inner.source):
             inner.step(font)
         tokens = [replace(token, font=token.font or font) for token in inner.tokens]
-        if len(tokens) > 1:
+        if len(tokens) > 1 and not is_bare:
             tokens = [Token("open", "}", start, begin), *tokens, Token("close", "}", outer - 1, outer)]
-        elif tokens:
+        elif len(tokens) == 1:
             tokens = [replace(tokens[0], start=start, end=outer)]
         self.tokens[mark:] = tokens
         self.offset = outer
@@ -241,3 +246,20 @@ class _Lexer:
             raise NotUnderstood("\\not is followed by something that cannot be negated.", start)
         self.offset = following.end()
         self.emit("relation", opposite, start)
+
+
+def _without_idle_braces(tokens: list[Token]) -> list[Token]:
+    """The tokens without braces around a single letter or word: {\\rm softmax} is softmax."""
+    result: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        group = tokens[place : place + 3]
+        is_idle = len(group) == 3 and group[0].kind == "open" and group[0].text == "}" and group[2].text == "}"
+        is_column = place > 0 and tokens[place - 1].kind == "environment"
+        if is_idle and not is_column and group[2].kind == "close" and group[1].kind in ("letter", "word"):
+            result.append(group[1])
+            place += 3
+        else:
+            result.append(tokens[place])
+            place += 1
+    return result

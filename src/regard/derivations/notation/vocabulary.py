@@ -65,11 +65,11 @@ CLOSING = _table(
 IGNORED = frozenset(
     r"\left \right \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \middle \, \: \! \> \; & ~ \displaystyle"
     r" \textstyle \scriptstyle \limits \nolimits \notag \nonumber \hfill \medspace \thinspace \thickspace \allowbreak \strut \null"
-    r" \relax \par \noindent \centering \hline \cdotp \enspace \enskip \mathstrut \bigm \Bigm \mathopen \mathclose \mathbin \mathrel"
+    r" \relax \rm \bf \it \sf \tt \cal \par \noindent \centering \hline \cdotp \enspace \enskip \mathstrut \bigm \Bigm \mathopen \mathclose \mathbin \mathrel"
     r" \mathord".split()
 ) | {"\\ "}
 FONTS = _table(
-    r"\mathbf→bold \boldsymbol→bold \bm→bold \pmb→bold \bf→bold \mathrm→roman \mathsf→roman \mathtt→roman \rm→roman \mathcal→script"
+    r"\mathbf→bold \boldsymbol→bold \bm→bold \pmb→bold \mathrm→roman \mathsf→roman \mathtt→roman \mathcal→script"
     r" \mathscr→script \mathbb→blackboard \mathds→blackboard \mathbbm→blackboard \mathbbold→blackboard \mathit→ \mathfrak→ \mathnormal→"
 )
 TEXT = frozenset(
@@ -81,7 +81,7 @@ SWALLOWED = frozenset(
 UNWRAPPED = frozenset(r"\boxed \underline \mathrlap \mathclap \ensuremath \smash \fbox \cancel".split())
 WORDS = tuple(
     "softmax Softmax SoftMax SOFTMAX ReLU relu Relu RELU exp log ln sin cos tan tanh sqrt diag Var Cov RoPE rope sigmoid others other"
-    " max min mean LN LayerNorm Attention".split()
+    " max min mean LN LayerNorm Attention PE".split()
 )
 UNICODE = {
     char: tuple(tokens.split())

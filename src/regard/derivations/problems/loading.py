@@ -28,7 +28,8 @@ _ASSUMPTIONS = {
     "distribution",
     "small",
     "unit",
-    "as written",
+    "any",
+    "frequencies",
 }
 
 
@@ -123,11 +124,13 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
                 arguments=tuple(row["arguments"]),
                 formula=_formula(row["is"], functions),
                 is_subscripted=row.get("subscripted", False),
+                vector_formula=_formula(row["on_vectors"], functions) if "on_vectors" in row else None,
             )
             for key, row in functions.items()
         },
         aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
         ones=table.get("ones"),
+        permutations=table.get("permutations", {}),
         is_complex=table.get("complex", False),
     )
 

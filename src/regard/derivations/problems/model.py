@@ -37,14 +37,23 @@ class SymbolMeaning:
     variance: float | None = None
     swaps: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def is_random_number(self) -> bool:
+        """True for a single random number such as γ."""
+        return self.variance is not None and self.index is None and self.shape == ("1", "1")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Function:
-    """A function that the problem defines by a formula in its arguments; a subscripted one is written R_t."""
+    """A function that the problem defines by a formula in its arguments; a subscripted one is written R_t.
+
+    `vector_formula` is its formula where the first argument is a vector.
+    """
 
     arguments: tuple[str, ...]
     formula: Expression
     is_subscripted: bool = False
+    vector_formula: Expression | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,6 +70,7 @@ class Setting:
     ones: str | None = None
     is_complex: bool = False
     undeclared: frozenset[str] = frozenset()
+    permutations: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
 
 

@@ -16,7 +16,7 @@ from regard.derivations.reading.wording import CJK, is_only_words, num_sentence_
 
 __all__ = ["dollars"]
 
-_TOKEN = re.compile(r"\\[\s\S]|\$+|[{}]")
+_TOKEN = re.compile(r"\\[\s\S]|\$+")
 _PRICE = re.compile(r"\d[\d,.]*\s?(?:[kKmMbB]\b|[^\w\s^_\\=+*/$]|\s|$)")
 _NO_MATH_RUN = 5
 _NESTED = (3, 5, 7)
@@ -72,10 +72,11 @@ class _Paragraph:
         self.next_double = self._next_double()
 
     def _dollars(self) -> list[_Dollar]:
-        found, depth = [], 0
+        found, depth, place = [], 0, self.region.start
         for token in _TOKEN.finditer(self.text, self.region.start, self.region.end):
-            depth += {"{": 1, "}": -1}.get(token[0], 0)
             if token[0][0] == "$" and len(token[0]) < _NO_MATH_RUN and not self._is_taken(token.start()):
+                depth += _num_opened(self.text, place, token.start())
+                place = token.end()
                 found += [_Dollar(offset=offset, depth=depth) for offset in range(*token.span())]
         return found
 
@@ -145,7 +146,9 @@ class _Paragraph:
             return _IMPOSSIBLE
         loose = int(content[0].isspace()) + int(content[-1].isspace())
         cost = (0.0, 1.0, 0.6)[loose] + 3.0 * (self.layout.num_breaks(start, end) > 0)
-        cost += 2.5 * self.text[end + 1 : end + 2].isdigit() + 5.0 * self._holds_brackets(start, end)
+        is_like_price = loose > 0 or content[0].isdigit()
+        cost += (2.5 if is_like_price else 1.0) * self.text[end + 1 : end + 2].isdigit()
+        cost += 5.0 * self._holds_brackets(start, end)
         cost += 3.0 * (self.dollars[first].depth != self.dollars[last].depth)
         num_words = num_sentence_words(content)
         cost += 1.0 * (num_words == 1) + (4.0 if loose else 2.5) * (num_words > 1)
@@ -169,6 +172,12 @@ class _Paragraph:
         start, end = self.dollars[first].offset, self.dollars[last].offset + width
         inner = Range(start=start + width, end=end - width)
         return Piece(start=start, end=end, inner=inner, delimiter="$" * width, is_display=width == 2)
+
+
+def _num_opened(text: str, start: int, end: int) -> int:
+    """How many braces more are opened than closed between two offsets, those of sets aside."""
+    plain = text.count("{", start, end) - text.count("}", start, end)
+    return plain - text.count("\\{", start, end) + text.count("\\}", start, end)
 
 
 def _runs(offsets: Sequence[int]) -> Iterator[Unclosed]:

@@ -15,32 +15,32 @@ _HAN = "一二三四五六七八九十"
 _ROMAN = "|".join(sorted(ROMANS, key=len, reverse=True))
 
 _WORD = re.compile(
-    r"(?P<word>part|question|problem|exercise|task|ques|prob|q)(?:(?=\d)|\s*[.#]\s*(?=\d)|\s+(?:no\.?\s*)?|(?=\())|"
-    rf"第\s*(?P<nth>\d{{1,2}}|[{_HAN}]{{1,3}})\s*(?P<kind>大题|道题|题|部分|小题|小问|问)|"
-    r"(?P<topic>问题|题目|习题|题)\s*(?=[\d(])",
+    r"(?P<word>part|question|problem|exercise|task|ques|prob|q)(?:(?=\d)|\s{0,4}[.#]\s{0,4}(?=\d)|\s{1,4}(?:no\.?\s{0,4})?|(?=\())|"
+    rf"第\s{{0,4}}(?P<nth>\d{{1,2}}|[{_HAN}]{{1,3}})\s{{0,4}}(?P<kind>大题|道题|题|部分|小题|小问|问)|"
+    r"(?P<topic>问题|题目|习题|题)\s{0,4}(?=[\d(])",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?P<number>\d{1,2})(?!\d)|(?P<capital>I{1,3}|IV|VI{0,3}|IX|X)(?![A-Za-z])")
 _SECOND = re.compile(
-    r"\s*[.)\-–]?\s*\(\s*(?P<enclosed>[A-Za-z]|\d{1,2}|" + _ROMAN + r")\s*\)"
-    r"|\s*[.\-–]\s*(?P<digits>\d{1,2})(?!\d)"
+    r"\s{0,4}[.)\-–]?\s{0,4}\(\s{0,4}(?P<enclosed>[A-Za-z]|\d{1,2}|" + _ROMAN + r")\s{0,4}\)"
+    r"|\s{0,4}[.\-–]\s{0,4}(?P<digits>\d{1,2})(?!\d)"
     r"|[.\-–]?(?P<joined>[A-Za-z])(?![A-Za-z0-9'’])"
-    r"|\.?\s+(?P<apart>[A-Za-z])(?=\s*[.):]|\s*$)"
+    r"|\.?\s{1,4}(?P<apart>[A-Za-z])(?=\s{0,4}[.):]|\s{0,4}$)"
 )
 _THIRD = re.compile(
-    rf"\s*[.)\-–,]{{0,2}}\s*\(\s*(?P<enclosed>{_ROMAN})\s*\)"
-    rf"|\s*[.)\-–,]{{0,2}}\s*(?P<bare>(?![vx](?![ivx]))(?:{_ROMAN}))(?=[.):]|\s*$)"
+    rf"\s{{0,4}}[.)\-–,]{{0,2}}\s{{0,4}}\(\s{{0,4}}(?P<enclosed>{_ROMAN})\s{{0,4}}\)"
+    rf"|\s{{0,4}}[.)\-–,]{{0,2}}\s{{0,4}}(?P<bare>(?![vx](?![ivx]))(?:{_ROMAN}))(?=[.):]|\s{{0,4}}$)"
     r"|[.\-–](?P<digits>\d{1,2})(?!\d)"
 )
 _SYMBOL = re.compile(
-    rf"\(\s*(?P<enclosed>{_ROMAN}|[A-Za-z])\s*\)"
-    rf"|(?P<chained>[A-Ha-h])(?=[.\-](?:{_ROMAN})(?:[.):]|\s*$))"
+    rf"\(\s{{0,4}}(?P<enclosed>{_ROMAN}|[A-Za-z])\s{{0,4}}\)"
+    rf"|(?P<chained>[A-Ha-h])(?=[.\-](?:{_ROMAN})(?:[.):]|\s{{0,4}}$))"
     rf"|(?P<firm>{_ROMAN}|[A-Za-z])\s?[.)](?![a-z=])"
-    rf"|(?P<bare>{_ROMAN}|[A-Za-z])(?=\s*$|:|\s+[A-Z\u4e00-\u9fff])"
+    rf"|(?P<bare>{_ROMAN}|[A-Za-z])(?=\s{{0,4}}$|:|\s{{1,4}}[A-Z\u4e00-\u9fff])"
 )
-_STOP = re.compile(r"\s*(?:[.):]|$)")
-_LISTED = re.compile(rf"(?P<han>[{_HAN}]{{1,3}})(?=[、.])|\(\s*(?P<enclosed>\d{{1,2}})\s*\)")
-_TAIL = re.compile(r"\s*[.:)\]、]*\s*")
+_STOP = re.compile(r"\s{0,4}(?:[.):]|$)")
+_LISTED = re.compile(rf"(?P<han>[{_HAN}]{{1,3}})(?=[、.])|\(\s{{0,4}}(?P<enclosed>\d{{1,2}})\s{{0,4}}\)")
+_TAIL = re.compile(r"\s{0,4}[.:)\]、]{0,4}\s{0,4}")
 _WIDE = str.maketrans("（）．：，［］　" + "".join(chr(0xFF10 + k) for k in range(10)), "().:,[] 0123456789")
 
 

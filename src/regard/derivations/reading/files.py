@@ -6,7 +6,6 @@ from pathlib import Path
 
 from regard.derivations.reading.document import Document, Kind
 from regard.derivations.reading.notebook import read_notebook
-from regard.derivations.reading.ranges import line_starts
 from regard.derivations.reading.scan import scan
 from regard.errors import InputError
 
@@ -20,9 +19,6 @@ KINDS: dict[str, Kind] = {
     ".ipynb": "notebook",
 }
 MAX_BYTES = 5_000_000
-MAX_LINES = 100_000
-MAX_MARKS = 200_000
-_MARKS = ("$", "`", "\\(", "\\[", "\\begin", "![", "<img", "<!--", "<code", "<pre")
 
 
 def read(path: str | Path) -> Document:
@@ -97,7 +93,3 @@ def _check(text: str, path: str) -> None:
         raise InputError(f"{path} holds characters that are not text. Save it as UTF-8 text.")
     if len(text) > MAX_BYTES:
         raise InputError(f"{path} has {len(text)} characters, more than the {MAX_BYTES} that are read. Split it.")
-    if len(line_starts(text)) > MAX_LINES:
-        raise InputError(f"{path} has more than the {MAX_LINES} lines that are read. Split it.")
-    if sum(text.count(mark) for mark in _MARKS) > MAX_MARKS:
-        raise InputError(f"{path} has more than the {MAX_MARKS} delimiters that are read. Split it.")

@@ -15,13 +15,13 @@ from regard.derivations.reading.splitting import PLACEHOLDER
 __all__ = ["Folding", "Question"]
 
 _ASKS = re.compile(
-    r"[?？]|\b(?:find|show that|describe|explain|justify|design an?|briefly|prove that|derive)\b"
-    r"|请|为什么|题目|求|试证",
-    re.IGNORECASE,
+    r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"
+    r"|, and (?:justify|explain|show|prove)\b|(?:\A|[.;:!)*]\s|[\r\n])\s{0,4}"
+    r"(?:Find|Show that|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
 )
 _NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?|__[^_]+__:?")
-_NEARBY = 3_000
+_NEARBY = 1_500
 
 
 @dataclass(kw_only=True)
@@ -45,6 +45,7 @@ class Question:
     first_inner: int = -1
     is_restated: bool = False
     is_marked: bool = False
+    is_roman: bool = False
 
 
 class Folding:
@@ -86,6 +87,7 @@ class Folding:
             is_heading=is_heading,
             num_markers=len(self.markers),
             is_marked=opening.is_answer,
+            is_roman=opening.enumerator is not None and opening.enumerator.symbol in ROMANS and len(path) == 2,
         )
         if self.stack[-1].first_inner < 0:
             self.stack[-1].first_inner = opening.start
@@ -101,9 +103,8 @@ class Folding:
             return
         if self._is_conclusion(marker, index) or (marker.is_quote and not self._is_only_bold(marker)):
             return
-        if not marker.is_quote:
-            self._close_asides(marker)
-            self._close_restated(marker.start, index)
+        self._close_asides(marker)
+        self._close_restated(marker.start, index)
         owner = self.stack[-1]
         if not owner.is_marked:
             self.restated.append(Range(start=owner.start, end=marker.start))
@@ -125,12 +126,13 @@ class Folding:
         is_heading = opening.level < PLAIN
         rank = self._rank(opening, is_titled=False)
         above = next((item for item in reversed(self.stack) if item.path and item.rank < rank), self.stack[0])
+        part = next((item for item in self.stack if len(item.path) == 2), self.stack[0])
         context = Context(
             path=self.path,
             above=above.path,
             above_word=above.word,
             has_title=opening.title != "",
-            is_heading=is_heading,
+            is_in_roman_part=part.is_roman,
         )
         path = resolve(enumerator, context)
         if is_heading or opening.is_answer or not path:
@@ -179,10 +181,12 @@ class Folding:
         return PLACEHOLDER in before and not _ASKS.search(before) and not _NEXT_PARAGRAPH.search(after)
 
     def _is_only_bold(self, marker: Marker) -> bool:
-        owner = self.stack[-1]
+        """True if the question holds nothing before the quote but words in bold."""
+        owner = next(item for item in reversed(self.stack) if item.path or item.is_heading)
         start = owner.body if owner.is_heading else self.document.line_at(owner.start).start
         before = self.document.text[max(start, marker.start - _NEARBY) : marker.start]
-        return not owner.is_marked and not _BOLD.sub("", before).strip("> \t\r\n")
+        is_open = owner is not self.stack[0] and not owner.is_marked
+        return is_open and not _BOLD.sub("", before).strip("> \t\r\n")
 
     def _close_asides(self, marker: Marker) -> None:
         """Titled sections inside the question's text end where the answer begins."""

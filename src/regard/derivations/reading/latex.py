@@ -1,9 +1,9 @@
 r"""The layout of a LaTeX file: what lies between `\begin{document}` and `\end{document}`, comments and code aside."""
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from regard.derivations.reading.document import Heading
 from regard.derivations.reading.layout import Layout
@@ -21,6 +21,7 @@ _HEADING = re.compile(rf"\\({'|'.join(_LEVELS)})(?![A-Za-z])\*?\s{{0,9}}(?:\[[^\
 _BREAK = re.compile(r"\\(?:item|par|question|titledquestion|part|subpart|(?:sub){0,2}section)(?![A-Za-z])")
 _QUOTE = re.compile(r"\\(begin|end)\{(quote|quotation|displayquote)\}")
 _MAX_TITLE = 500
+_MAX_HEADINGS = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def _hidden(text: str) -> Iterator[_Hidden]:
 def _paragraphs(visible: str) -> Iterator[Range]:
     starts = (*line_starts(visible), len(visible))
     first = last = -1
-    for start, end in itertools.pairwise(starts):
+    for start, end in pairwise(starts):
         if visible[start:end].strip():
             first, last = (start if first < 0 else first), end
         elif first >= 0:
@@ -91,7 +92,7 @@ def _paragraphs(visible: str) -> Iterator[Range]:
 
 
 def _headings(visible: str) -> Iterator[Heading]:
-    for found in _HEADING.finditer(visible):
+    for found in islice(_HEADING.finditer(visible), _MAX_HEADINGS):
         end = group_end(visible, found.end(), _MAX_TITLE)
         if end is not None:
             title = visible[found.end() + 1 : end - 1]

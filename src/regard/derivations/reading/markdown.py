@@ -63,7 +63,7 @@ def _range(lines: Sequence[QuotedLine]) -> Range:
 
 
 def _is_math(fence: Fence) -> bool:
-    return fence.info.split(maxsplit=1)[:1] == ["math"]
+    return fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
 
 
 def _fenced(fence: Fence) -> Piece:

@@ -13,12 +13,12 @@ __all__ = ["PLAIN", "Marker", "MarkerWords", "answer_environments", "marker_word
 PLAIN = 100
 
 _WORDS = re.compile(
-    r"(?:(?P<own>my|our)\s+|the\s+|your\s+|sample\s+)?(?:answers?|solutions?|ans|sol|response)(?![A-Za-z])"
+    r"(?:(?P<own>my|our)\s{1,4}|the\s{1,4}|your\s{1,4}|sample\s{1,4})?(?:answers?|solutions?|ans|sol|response)(?![A-Za-z])"
     r"|(?P<own_han>我的)?(?:参考)?(?:答案|解答|回答|作答|答|解)",
     re.IGNORECASE,
 )
-_END = re.compile(r"\s*[*_}\]]*\s*(?:[:.]\s*[*_}]*\s*|$)")
-_LINK = re.compile(r"\s*(?:to|for|of)?\s*", re.IGNORECASE)
+_END = re.compile(r"\s{0,4}[*_}\]]{0,4}\s{0,4}(?:[:.]\s{0,4}[*_}]{0,4}\s{0,4}|$)")
+_LINK = re.compile(r"\s{0,4}(?:to|for|of)?\s{0,4}", re.IGNORECASE)
 _MAX_BOLD = 1_000
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?:\[[^\]\r\n]{0,80}\])?")
 
@@ -63,11 +63,14 @@ def marker_words(words: str) -> MarkerWords | None:
     link = _LINK.match(words, found.end())
     place = link.end() if link else found.end()
     enumerator = parse_enumerator(words[place:])
-    if enumerator is None or place == found.end():
+    if enumerator is None or (place == found.end() and words[place] != "("):
         return None
     stop = place + enumerator.end
-    is_closed = stop == len(words) or words[:stop].rstrip().endswith((":", ")", "."))
-    return MarkerWords(end=stop, is_own=is_own, enumerator=enumerator) if is_closed else None
+    if stop < len(words) and not words[:stop].rstrip().endswith((":", ")", ".")):
+        return None
+    # "Solution 2:" counts solutions, not questions.
+    counts_answers = enumerator.number is not None and enumerator.second is None and not enumerator.word
+    return MarkerWords(end=stop, is_own=is_own, enumerator=None if counts_answers else enumerator)
 
 
 def answer_environments(document: Document) -> Iterator[Marker]:

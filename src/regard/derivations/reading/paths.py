@@ -13,20 +13,21 @@ _MAX_JUMP = 4
 class Context:
     """Where an enumerator stands: in the question `path`, below the heading that opened the question `above`.
 
-    `above_word` is what that heading calls itself; `has_title` if words follow the enumerator.
+    `above_word` is what that heading calls itself; `has_title` if words follow the enumerator; `is_in_roman_part` if the
+    part that is open was itself written as a roman numeral.
     """
 
     path: tuple[str, ...]
     above: tuple[str, ...]
     above_word: str
-    has_title: bool
-    is_heading: bool
+    has_title: bool = False
+    is_in_roman_part: bool = False
 
 
 def resolve(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
     """The path that an enumerator opens; empty if it opens no question here.
 
-    >>> here = Context(path=("1", "b"), above=("1",), above_word="part", has_title=False, is_heading=False)
+    >>> here = Context(path=("1", "b"), above=("1",), above_word="part")
     >>> resolve(Enumerator(end=2, symbol="ii", is_firm=True), here)
     ('1', 'b', 'ii')
     """
@@ -56,9 +57,9 @@ def _from_symbol(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
     assert enumerator.symbol is not None
     symbol, path = enumerator.symbol.lower(), context.path
     if symbol in ROMANS and not _is_next_letter(symbol, path):
-        if len(path) >= 2:
+        if len(path) >= 2 and not context.is_in_roman_part:
             return (*path[:2], symbol)
-        return (*path, letter(ROMANS.index(symbol) + 1)) if path else ("", "", symbol)
+        return (path[0], letter(ROMANS.index(symbol) + 1)) if path else ("", "", symbol)
     third = (enumerator.third,) if enumerator.third else ()
     return (path[0] if path else "", symbol, *third)
 

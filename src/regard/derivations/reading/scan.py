@@ -9,9 +9,14 @@ from regard.derivations.reading.images import images
 from regard.derivations.reading.latex import latex_layout
 from regard.derivations.reading.layout import Layout, Piece, span_of
 from regard.derivations.reading.markdown import markdown_layout
-from regard.derivations.reading.ranges import Range
+from regard.derivations.reading.ranges import Range, line_starts
+from regard.errors import InputError
 
-__all__ = ["scan"]
+__all__ = ["MAX_LINES", "MAX_MARKS", "scan"]
+
+MAX_LINES = 50_000
+MAX_MARKS = 50_000
+_MARKS = ("$", "`", "\\(", "\\)", "\\[", "\\]", "\\begin", "\\end", "![", "<img", "<!--", "<code", "<pre")
 
 
 def scan(text: str, kind: Kind, path: str) -> Document:
@@ -20,6 +25,7 @@ def scan(text: str, kind: Kind, path: str) -> Document:
     >>> [span.source for span in scan(r"Take $q = k_a$ for $5, so \(c \approx v_a\).", "markdown", "a.md").spans]
     ['q = k_a', 'c \\approx v_a']
     """
+    _check_size(text, path)
     layout = latex_layout(text) if kind == "latex" else markdown_layout(text)
     spans, unclosed = _mathematics(layout)
     return Document(
@@ -36,6 +42,14 @@ def scan(text: str, kind: Kind, path: str) -> Document:
         unclosed=unclosed,
         macros=layout.macros,
     )
+
+
+def _check_size(text: str, path: str) -> None:
+    num_lines = len(line_starts(text))
+    num_marks = sum(text.count(mark) for mark in _MARKS)
+    for number, limit, things in ((num_lines, MAX_LINES, "lines"), (num_marks, MAX_MARKS, "delimiters")):
+        if number > limit:
+            raise InputError(f"{path} has {number} {things}, more than the {limit} that are read. Split it.")
 
 
 def _mathematics(layout: Layout) -> tuple[tuple[MathSpan, ...], tuple[Unclosed, ...]]:

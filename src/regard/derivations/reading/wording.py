@@ -14,7 +14,7 @@ _LINK_WORDS = re.compile(
     r"(?<![A-Za-z\\_^])(?:and|or|the|is|to|so|of|for|if|then|where|with|we|in|as|are|that|which|but|from|let)(?![A-Za-z])",
     re.IGNORECASE,
 )
-_SIGN = re.compile(r"[A-Za-z0-9\\=<>+*/^_|&~≈≠≤≥→∞∈⊥±×·∑∏√∂∇\u0370-\u03ff-]")
+_SIGN = re.compile(r"[^\s\0,.;:!?'\"()\[\]{}“”‘’…—\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
 def num_sentence_words(content: str) -> int:

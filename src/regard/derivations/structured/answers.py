@@ -1,13 +1,13 @@
 """`answers.toml`: a table for each question, read into a document that is judged like any other.
 
-    schema = "regard-answers/1"
-    problem = "cs224n-a4"
+schema = "regard-answers/1"
+problem = "cs224n-a4"
 
-    ["1b"]
-    design.q = '\\beta(k_a + k_b)'
-    answer = '''
-    c \\approx \\frac12(v_a + v_b)
-    '''
+["1b"]
+design.q = '\\beta(k_a + k_b)'
+answer = '''
+c \\approx \\frac12(v_a + v_b)
+'''
 """
 
 import re
@@ -24,12 +24,15 @@ from regard.derivations.structured.compose import Composition
 from regard.derivations.structured.places import Path, Places, Written, find_places
 from regard.errors import InputError
 
-__all__ = ["SCHEMA", "Answers", "heading", "read_answers"]
+__all__ = ["SCHEMA", "Answers", "heading", "latex_name", "read_answers"]
 
 SCHEMA = "regard-answers/1"
 _FIELDS = ("choice", "design", "answer", "prose")
 _DELIMITED = re.compile(r"\$|\\\(|\\\[|\\begin\b")
-_GREEK = frozenset("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split())
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi "
+    "omega".split()
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +52,10 @@ def read_answers(source: str, *, path: str = "answers.toml", problem: Problem | 
     problem = problem or _named_problem(table, path)
     places = find_places(source)
     composition = Composition()
-    for id, fields in table.items():
-        if id in ("schema", "problem"):
+    for name, fields in table.items():
+        if name in ("schema", "problem"):
             continue
-        question = _question(id, problem, path, places)
+        question = _question(name, problem, path, places)
         _check_fields(question, fields, path, places)
         _compose(composition, question, fields, places)
     document = read_text(composition.text or "(no answers)", kind="markdown", path=path)
@@ -74,22 +77,28 @@ def _named_problem(table: Mapping[str, Any], path: str) -> Problem:
     name = table.get("problem")
     if name not in shipped_problems():
         known = ", ".join(shipped_problems())
-        raise InputError(f"{path} names the problem {name!r}, which is not a shipped one ({known}). Use --problem FILE.")
+        raise InputError(
+            f"{path} names the problem {name!r}, which is not a shipped one ({known}). Use --problem FILE."
+        )
     return load_problem(name)
 
 
-def _question(id: str, problem: Problem, path: str, places: Places) -> Question:
+def _question(name: str, problem: Problem, path: str, places: Places) -> Question:
     for question in problem.questions:
-        if question.id == id:
+        if question.id == name:
             return question
     known = ", ".join(question.id for question in problem.questions)
-    raise InputError(f"{path}:{places.line((id,))} answers '{id}', which {problem.name} does not ask. It asks: {known}.")
+    raise InputError(
+        f"{path}:{places.line((name,))} answers '{name}', which {problem.name} does not ask. It asks: {known}."
+    )
 
 
 def _check_fields(question: Question, fields: Any, path: str, places: Places) -> None:
     """Raises an InputError of one line for whatever the question cannot take."""
     if not isinstance(fields, dict):
-        raise InputError(f"{path}:{places.line((question.id,))} '{question.id}' must be a table with {', '.join(_FIELDS)}.")
+        raise InputError(
+            f"{path}:{places.line((question.id,))} '{question.id}' must be a table with {', '.join(_FIELDS)}."
+        )
     for field, value in fields.items():
         where = f"{path}:{places.line((question.id, field))}"
         if field not in _FIELDS:
@@ -156,10 +165,10 @@ def _phrase(question: Question, choice: str) -> str:
 def _compose_design(composition: Composition, symbol: str, formula: Written, path: Path, places: Places) -> None:
     key = places.keys[path]
     text = formula.text.strip()
-    if _DELIMITED.search(text) or re.match(rf"\s*{re.escape(_latex(symbol))}\s*=", text):
+    if _DELIMITED.search(text) or re.match(rf"\s*{re.escape(latex_name(symbol))}\s*=", text):
         composition.formula(formula)
     else:
-        composition.formula(formula, lead=f"{_latex(symbol)} = ", lead_at=key)
+        composition.formula(formula, lead=f"{latex_name(symbol)} = ", lead_at=key)
 
 
 def _compose_answer(composition: Composition, answer: Written) -> None:
@@ -169,7 +178,7 @@ def _compose_answer(composition: Composition, answer: Written) -> None:
         composition.formula(answer, is_by_lines=True)
 
 
-def _latex(symbol: str) -> str:
+def latex_name(symbol: str) -> str:
     r"""A problem's symbol as LaTeX: `mu_a` is `\mu_a`, `X_perm` is `X_{perm}`."""
     base, _, script = symbol.partition("_")
     base = f"\\{base}" if base.lower() in _GREEK else base

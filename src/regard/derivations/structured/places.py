@@ -20,7 +20,9 @@ _TOKEN = re.compile(
     r"|[\[\]{}=,.]|\n|[^\s\[\]{}=,.#'\"]+",
     re.DOTALL,
 )
-_PIECE = re.compile(r"\\[ \t]*\r?\n\s*|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\x[0-9a-fA-F]{2}|\\.|\r\n|[^\\\r]+|\r", re.DOTALL)
+_PIECE = re.compile(
+    r"\\[ \t]*\r?\n\s*|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\x[0-9a-fA-F]{2}|\\.|\r\n|[^\\\r]+|\r", re.DOTALL
+)
 _LITERAL_PIECE = re.compile(r"\r\n|[^\r]+|\r")
 _Token = re.Match[str]
 
@@ -170,7 +172,9 @@ def _decoded(token: _Token) -> Written:
         targets.append(token.start() + piece.start())
         texts.append(text)
         length += len(text)
-    return Written(text="".join(texts), starts=tuple(starts) or (0,), targets=tuple(targets) or (token.start() + begin,))
+    return Written(
+        text="".join(texts), starts=tuple(starts) or (0,), targets=tuple(targets) or (token.start() + begin,)
+    )
 
 
 def _plain(piece: str) -> str:

@@ -11,8 +11,8 @@ _HOW = """\
 # Fill in what you answer and leave the rest empty; an empty question counts as unanswered.
 #   design.q = '…'    the LaTeX of what you choose for a symbol that the question leaves open
 #   choice = "yes"    or "no", where the question asks for one
-#   answer = '''…'''  your derivation: LaTeX, one line a statement; a line that begins with = goes on from the one above.
-#                     With dollar signs in it, it is read as Markdown instead.
+#   answer = '''…'''  your derivation in LaTeX, one line a statement; a line that begins with = goes on from
+#                     the one above. With dollar signs in it, it is read as Markdown instead.
 #   prose = '''…'''   words; they are kept and shown, not judged
 # Single quotes keep backslashes as they are. Then: regard verify answers.toml
 """

@@ -9,7 +9,7 @@ from regard.report.html.shell import Page, render_page
 from regard.report.html.slots import with_slots
 from regard.report.html.steps import SAID, icon, step_id
 from regard.report.html.summary import summary_html
-from regard.report.judged import JudgedDocument, Mark, headline, notes, standing, tally
+from regard.report.judged import JudgedDocument, Mark, headline, notes, standing, tally, worst
 
 __all__ = ["render_document"]
 
@@ -22,9 +22,7 @@ def render_document(document: JudgedDocument) -> str:
     text, slots = with_slots(document)
     body = prose_html(text, document.kind, slots)
     language = _language(document.text)
-    main = (
-        f'{_head(document)}<article class="document" lang="{language}">{body}</article>{_all_steps(document, body)}'
-    )
+    main = f'{_head(document)}<article class="document" lang="{language}">{body}</article>{_all_steps(document, body)}'
     page = Page(
         title=f"{PurePath(document.path).name} · {_outcome(document)}",
         main=main,
@@ -49,7 +47,7 @@ def _outcome(document: JudgedDocument) -> str:
 
 
 def _head(document: JudgedDocument) -> str:
-    stands = "refuted" if tally(document.marks)["refuted"] else "holds"
+    stands = worst(document.marks)
     outcome = _outcome(document)
     return (
         f'<header class="head"><p class="problem">{html.escape(document.title)}</p>'
@@ -62,23 +60,27 @@ def _all_steps(document: JudgedDocument, body: str) -> str:
     """Every step once more as a table: for print, for search, and for steps that have no place in the prose."""
     if not document.marks:
         return ""
-    rows = "".join(_row(number, mark, body) for number, mark in enumerate(document.marks))
+    placed = set(re.findall(r'id="(step-\d+)"', body))
+    rows = "".join(
+        _row(step_id(number), mark, is_placed=step_id(number) in placed) for number, mark in enumerate(document.marks)
+    )
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("step", "verdict", "as written", "why"))
     return (
-        f'<details class="all-steps"><summary>All {len(document.marks)} steps as a table</summary>'
-        f'<div class="table"><table><thead><tr><th scope="col">step</th><th scope="col">verdict</th>'
-        f'<th scope="col">as written</th><th scope="col">why</th></tr></thead><tbody>{rows}</tbody></table></div></details>'
+        f'<details class="all-steps"><summary>All {len(document.marks)} steps as a table</summary><div class="table">'
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 
 
-def _row(number: int, mark: Mark, body: str) -> str:
+def _row(name: str, mark: Mark, *, is_placed: bool) -> str:
     verdict, stands = mark.verdict, standing(mark.verdict)
-    name, shown = step_id(number), html.escape(verdict.id)
-    is_placed = f'id="{name}"' in body
+    shown = html.escape(verdict.id)
     link = f'<a href="#{name}">{shown}</a>' if is_placed else f'<span id="{name}">{shown}</span>'
     line = f'<span class="line">line {verdict.where.line}</span>' if verdict.where else ""
-    said = "; ".join((headline(verdict), *notes(verdict)))
-    shows = f'<span class="counterexample">{html.escape(verdict.counterexample)}</span>' if verdict.counterexample else ""
+    written = f"<code>{html.escape(' '.join(verdict.source.split()))}</code>"
+    why = html.escape("; ".join((headline(verdict), *notes(verdict))))
+    if verdict.counterexample:
+        why += f'<span class="counterexample">{html.escape(verdict.counterexample)}</span>'
     return (
-        f'<tr data-verdict="{shown}" class="{stands}"><th scope="row">{link}{line}</th><td>{icon(stands)}{SAID[stands]}</td>'
-        f"<td><code>{html.escape(' '.join(verdict.source.split()))}</code></td><td>{html.escape(said)}{shows}</td></tr>"
+        f'<tr data-verdict="{shown}" class="{stands}"><th scope="row">{link}{line}</th>'
+        f"<td>{icon(stands)}{SAID[stands]}</td><td>{written}</td><td>{why}</td></tr>"
     )

@@ -11,9 +11,11 @@ from regard.report.html.steps import step
 from regard.report.html.typesetting import typeset
 from regard.report.judged import FormulaSpan, JudgedDocument, Mark
 
-__all__ = ["formula_html"]
+__all__ = ["DISPLAY", "formula_html"]
 
+DISPLAY = '<span class="display'
 _PUNCTUATION = re.compile(r"(?:[,;.:，；。：、]|\\(?:qquad|quad|enspace|[,;:! ])(?![A-Za-z])|\s|~)+")
+_NO_BREAK = (",", ";", ".", ":", "，", "；", "。", "：", "、")
 _SPACE = re.compile(r"\\(qquad|quad)(?![A-Za-z])|\\(?:enspace|[,;:! ])|~")
 _WORDS = re.compile(r"\\(?:text|textrm|mbox)\s*\{([^{}$\\]*)\}")
 
@@ -84,12 +86,17 @@ def _between(source: str, is_display: bool) -> str:
 
 
 def _joined(pieces: Sequence[str]) -> str:
-    return " ".join(pieces)
+    """The pieces in a row that may break between them, but not before a comma."""
+    joined = ""
+    for piece in pieces:
+        joined += piece if not joined or piece.startswith(_NO_BREAK) else f" <wbr>{piece}"
+    return joined
 
 
 def _display(rows: Sequence[Sequence[Sequence[str]]]) -> str:
     is_aligned = any(len(row) > 1 for row in rows)
     shown = "".join(
-        f'<span class="row">{"".join(f"<span class=cell>{_joined(cell)}</span>" for cell in row)}</span>' for row in rows
+        f'<span class="row">{"".join(f"<span class=cell>{_joined(cell)}</span>" for cell in row)}</span>'
+        for row in rows
     )
-    return f'<span class="display{" aligned" if is_aligned else ""}"><span class="rows">{shown}</span></span>'
+    return f'{DISPLAY}{" aligned" if is_aligned else ""}"><span class="rows">{shown}</span></span>'

@@ -14,12 +14,12 @@ _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTAL
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?")
 _DROPPED = re.compile(
     r"\\(?:maketitle|noindent|centering|newpage|clearpage|bigskip|medskip|smallskip|par|tableofcontents)(?![A-Za-z])"
-    r"|\\(?:label|vspace\*?|hspace\*?|usepackage|documentclass|title|author|date)(?:\[[^\]]*\])?\{[^{}]*\}"
-    r"|\\(?:begin|end)\{[A-Za-z]*\*?\}(?:\[[^\]]*\])?"
+    r"|\\(?:label|vspace\*?|hspace\*?|usepackage|documentclass|title|author|date)(?:\[[^\]\n]{0,200}\])?\{[^{}]{0,200}\}"
+    r"|\\(?:begin|end)\{[A-Za-z]{0,40}\*?\}(?:\[[^\]\n]{0,200}\])?"
 )
 _OPENER = re.compile(
-    r"\\(?P<level>(?:sub){0,2}section|paragraph|part|chapter)\*?\s*\{(?P<title>(?:[^{}]|\{[^{}]*\})*)\}"
-    r"|\\item(?:\s*\[(?P<label>[^\]]*)\])?|\n[ \t]*\n"
+    r"\\(?P<level>(?:sub){0,2}section|paragraph|part|chapter)\*?\s*\{(?P<title>(?:[^{}]|\{[^{}]{0,200}\}){0,400})\}"
+    r"|\\item(?:\s*\[(?P<label>[^\]\n]{0,80})\])?|\n[ \t]*\n"
 )
 _LEVELS = {"part": 2, "chapter": 2, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _STYLES = (
@@ -27,12 +27,13 @@ _STYLES = (
     (re.compile(r"\\(?:emph|textit|textsl)\s*\{([^{}]*)\}"), r"<em>\1</em>"),
     (re.compile(r"\\texttt\s*\{([^{}]*)\}"), r"<code>\1</code>"),
     (re.compile(r"\\(?:underline|textrm|text|mbox)\s*\{([^{}]*)\}"), r"\1"),
-    (re.compile(r"\\\\(?:\[[^\]]*\])?"), "<br>"),
+    (re.compile(r"\\\\(?:\[[^\]\n]{0,20}\])?"), "<br>"),
     (re.compile(r"\\(?:ldots|dots)(?![A-Za-z])"), "…"),
     (re.compile(r"\\([%$#_{}])|\\(&amp;)"), r"\1\2"),
     (re.compile(r"---"), "—"),
     (re.compile(r"(?<!-)--(?!-)"), "–"),
-    (re.compile(r"``|&#x27;&#x27;"), "\N{LEFT DOUBLE QUOTATION MARK}"),
+    (re.compile(r"``"), "\N{LEFT DOUBLE QUOTATION MARK}"),
+    (re.compile(r"&#x27;&#x27;"), "\N{RIGHT DOUBLE QUOTATION MARK}"),
     (re.compile(r"~"), "\N{NO-BREAK SPACE}"),
 )
 
@@ -48,7 +49,7 @@ class LatexBlock:
     def html(self, slots: Slots) -> str:
         """The block with its margin notes and its slots filled."""
         shown = html.escape(self.text)
-        for pattern, replacement in _STYLES:
+        for pattern, replacement in _STYLES * 2:  # twice, for emphasis in emphasis
             shown = pattern.sub(replacement, shown)
         filled = slots.fill_escaped(shown)
         if self.level:
@@ -60,22 +61,21 @@ class LatexBlock:
         return noted(slots.margin(self.text), shown)
 
 
-def latex_blocks(text: str) -> Iterator[LatexBlock]:
-    """The blocks of a file's body in order."""
+def latex_blocks(text: str, slots: Slots) -> Iterator[LatexBlock]:
+    """The blocks of a file's body in order, each display a block of its own."""
     body = _BODY.search(text)
     shown = _COMMENT.sub("", body[1] if body else text)
     place, label = 0, None
     for opener in _OPENER.finditer(shown):
-        yield from _paragraph(shown[place : opener.start()], label)
+        yield from _paragraphs(shown[place : opener.start()], label, slots)
         place, label = opener.end(), None
         if opener["level"]:
             yield LatexBlock(text=opener["title"], level=_LEVELS[opener["level"]])
         elif opener[0].startswith("\\item"):
             label = opener["label"] or ""
-    yield from _paragraph(shown[place:], label)
+    yield from _paragraphs(shown[place:], label, slots)
 
 
-def _paragraph(text: str, label: str | None) -> Iterator[LatexBlock]:
-    kept = _DROPPED.sub(" ", text).strip()
-    if kept:
-        yield LatexBlock(text=kept, label=label)
+def _paragraphs(text: str, label: str | None, slots: Slots) -> Iterator[LatexBlock]:
+    for place, part in enumerate(slots.split(_DROPPED.sub(" ", text))):
+        yield LatexBlock(text=part, label=label if place == 0 else None)

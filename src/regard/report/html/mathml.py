@@ -1,7 +1,7 @@
 """MathML as browsers lay it out today (MathML Core), made from what latex2mathml gives; nothing else gets through.
 
-latex2mathml writes the older MathML 3 and copies hostile text and attributes as they come. Here the tree is rebuilt from
-elements and attributes that are known to be harmless, and every text is escaped.
+latex2mathml writes the older MathML 3 and copies hostile text and attributes as they come. Here the tree is rebuilt
+from elements and attributes that are known to be harmless, and every text is escaped.
 """
 
 import html
@@ -30,10 +30,12 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 _ALIGNMENTS = {"left": "align-left", "right": "align-right"}
 _LETTERLIKE = "∞∅∂∇ℓ⊤⊺…⋯⋮⋱%#&∀∃¬"
 _UPRIGHT = "⊤⊺∞"
+_BARS = ("|", "‖")
 _BRACKETS = "⟨⟩⌈⌉⌊⌋"
 _FUNCTIONS = ("softmax", "Softmax", "LayerNorm", "ReLU", "relu", "exp", "log", "sin", "cos", "tanh", "max", "min")
 _NAMES = (*_FUNCTIONS, "Re", "Im", "Var", "Cov", "RoPE", "PE", "Attention", "FFN", "MLP", "LN", "diag", "tr", "argmax")
 _LIMITS = ("lim", "max", "min", "sup", "inf", "argmax", "argmin")
+_OVERLINE = "―"
 _THIN = '<mspace width="0.167em"></mspace>'
 
 
@@ -54,13 +56,14 @@ def _children(element: Element) -> str:
 def _spaced(elements: Sequence[Element]) -> Iterator[str]:
     """The elements, with a thin space where a function's name would run into its neighbour: sin t cos s."""
     for place, element in enumerate(elements):
-        is_name = _is_function(element)
-        if is_name and place and not _is_sign(elements[place - 1]):
+        before = elements[place - 1] if place else None
+        if before is not None and _run_together(before, element):
             yield _THIN
         yield _element(element)
-        if is_name and place + 1 < len(elements) and not _is_sign(elements[place + 1]):
-            if not _is_function(elements[place + 1]):
-                yield _THIN
+
+
+def _run_together(left: Element, right: Element) -> bool:
+    return (_is_function(left) or _is_function(right)) and not _is_sign(left) and not _is_sign(right)
 
 
 def _is_sign(element: Element) -> bool:
@@ -119,6 +122,8 @@ def _element(element: Element) -> str:
     if tag in _ARITY:
         if len(element) != _ARITY[tag]:
             raise MalformedMathError(f"{tag} with {len(element)} parts")
+        if tag == "mover" and _text(element[1]) == _OVERLINE:
+            return f'<mrow class="overline">{_element(element[0])}</mrow>'
         if tag == "msub" and _text(element[0]) in _LIMITS:
             return f'<munder><mo movablelimits="true">{_text(element[0])}</mo>{_element(element[1])}</munder>'
         return f"<{tag}{_attributes(element)}>{''.join(map(_element, element))}</{tag}>"
@@ -136,9 +141,10 @@ def _token(element: Element) -> str:
         return f"<mrow>{_children(element)}</mrow>"
     text = in_alphabet(_text(element), element.get("mathvariant"))
     tag = _token_tag(element.tag, text)
-    upright = element.get("mathvariant") == "normal" or text in _UPRIGHT
+    upright = element.get("mathvariant") == "normal" or text in _UPRIGHT or "Α" <= text <= "Ω"
     variant = ' mathvariant="normal"' if tag == "mi" and len(text) == 1 and upright else ""
     fence = ' stretchy="false"' if text in _BRACKETS and element.tag == "mi" else ""
+    fence = ' lspace="0" rspace="0"' if text in _BARS and tag == "mo" else fence
     attributes = "" if tag == "mi" else _attributes(element)
     return f"<{tag}{variant}{fence}{attributes}>{html.escape(_shown(text, element.tag))}</{tag}>"
 
@@ -166,9 +172,9 @@ def _referred(reference: re.Match[str]) -> str:
 
 
 def _shown(text: str, tag: str) -> str:
-    """The text without control signs; an overline as the sign that stretches, and text without its own $."""
-    replaced = {"―": "‾"} if tag == "mo" else {"$": ""}
-    return "".join(replaced.get(sign, sign) for sign in text if sign in "\t\n" or unicodedata.category(sign) != "Cc")
+    """The text without control signs, and without the $ that switch to mathematics inside a text."""
+    kept = text.replace("$", "") if tag == "mtext" else text
+    return "".join(sign for sign in kept if sign in "\t\n" or unicodedata.category(sign) != "Cc")
 
 
 def _attributes(element: Element) -> str:

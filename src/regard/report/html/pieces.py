@@ -19,6 +19,8 @@ _OUTER = re.compile(
     r"\s*\\begin\s*\{(?P<name>(?:align(?:ed)?|gather(?:ed)?|split|equation|eqnarray|multline|alignat|alignedat)\*?)\}"
     r"(?:\s*\{\d\}|\s*\[[a-z]\])?"
 )
+_CLOSING = " \t\r\n.,;，。；"
+_MOST_ENVIRONMENTS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +59,22 @@ def cut(source: str, stretches: Iterable[Stretch]) -> list[list[list[Piece]]]:
     atoms = _atoms(source, low, high)
     if atoms is None:
         return [[[Piece(source=source, steps=tuple(stretch.step for stretch in stretches))]]]
-    merged = _merged([_snapped(stretch, atoms) for stretch in stretches], atoms)
+    starts = [atom.start for atom in atoms]
+    merged = _merged([_snapped(stretch, atoms, starts) for stretch in stretches], atoms)
     return _table(source, atoms, merged, (low, high))
 
 
 def _inside(source: str) -> tuple[int, int]:
     """The part of the source inside environments that only align."""
-    low, high = 0, len(source)
-    while found := _OUTER.match(source, low, high):
-        closing = f"\\end{{{found['name']}}}"
-        stop = source.rstrip(" \t\r\n.,;，。；", ).rfind(closing, found.end(), high)
-        rest = source[stop + len(closing) : high]
-        if stop < 0 or rest.strip(" \t\r\n.,;，。；"):
+    low, high = 0, len(source.rstrip(_CLOSING))
+    for _ in range(_MOST_ENVIRONMENTS):
+        found = _OUTER.match(source, low, high)
+        closing = f"\\end{{{found['name']}}}" if found else ""
+        if not found or not source.endswith(closing, low, high):
             break
-        low, high = found.end(), stop
-    return low, high
+        low, high = found.end(), high - len(closing)
+        high = low + len(source[low:high].rstrip())
+    return (low, high) if low else (0, len(source))
 
 
 def _atoms(source: str, low: int, high: int) -> list[_Atom] | None:
@@ -108,7 +111,12 @@ def _append(atoms: list[_Atom], source: str, start: int, end: int) -> None:
     is_group, is_script = token.startswith("{"), token in "^_'"
     is_cut = token == "&" or token.startswith("\\\\")
     last = atoms[-1] if atoms else None
-    if last and not is_cut and not last.is_cut and (is_script or (is_group and last.wants_group) or _is_scripted(source, last)):
+    if (
+        last
+        and not is_cut
+        and not last.is_cut
+        and (is_script or (is_group and last.wants_group) or _is_scripted(source, last))
+    ):
         atoms[-1] = _Atom(start=last.start, end=end, wants_group=is_group or _is_command(token))
     else:
         atoms.append(_Atom(start=start, end=end, is_cut=is_cut, wants_group=_is_command(token)))
@@ -122,9 +130,8 @@ def _is_command(token: str) -> bool:
     return token.startswith("\\") and token[1:2].isalpha() and not _is_bracket(token)
 
 
-def _snapped(stretch: Stretch, atoms: Sequence[_Atom]) -> tuple[int, int, int]:
+def _snapped(stretch: Stretch, atoms: Sequence[_Atom], starts: Sequence[int]) -> tuple[int, int, int]:
     """The first and the last atom (by number) that the stretch touches, and its step."""
-    starts = [atom.start for atom in atoms]
     first = max(bisect_right(starts, stretch.start) - 1, 0)
     if first + 1 < len(atoms) and atoms[first].end <= stretch.start:
         first += 1

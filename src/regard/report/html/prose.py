@@ -3,12 +3,11 @@
 Raw HTML is shown as text, images are named and not loaded, links are shown and lead nowhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
 from regard.report.html.latex_prose import latex_blocks
 from regard.report.html.slots import Slots
@@ -24,7 +23,10 @@ def prose_html(text: str, kind: str, slots: Slots) -> str:
     if kind in ("markdown", "notebook"):
         return _markdown(text, slots)
     if kind == "latex":
-        return "".join(_block(block.html(slots), block.text, slots, is_heading=block.level > 0) for block in latex_blocks(text))
+        return "".join(
+            _block(block.html(slots), block.text, slots, is_heading=block.level > 0)
+            for block in latex_blocks(text, slots)
+        )
     paragraphs = [part.strip("\n") for part in text.split("\n\n") if part.strip()]
     return "".join(_block(_paragraph(part, slots), part, slots) for part in paragraphs)
 
@@ -90,41 +92,58 @@ class _Renderer(RendererHTML):
 
     def __init__(self, slots: Slots) -> None:
         super().__init__()
-        self._slots = slots
+        self.rules |= {name: _rule(shape, slots) for name, shape in _SHAPES.items()}
 
-    def text(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return self._slots.fill(tokens[idx].content)
 
-    def code_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"<code>{self._slots.fill(tokens[idx].content)}</code>"
+def _rule(shape: Callable[[Token, Slots], str], slots: Slots) -> Callable[..., str]:
+    return lambda tokens, place, *_: shape(tokens[place], slots)
 
-    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        content = tokens[idx].content
-        return noted(self._slots.margin(content), f"<pre><code>{self._slots.fill(content)}</code></pre>\n")
 
-    code_block = fence
+def _text(token: Token, slots: Slots) -> str:
+    return slots.fill(token.content)
 
-    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        token = tokens[idx]
-        name = self._slots.plain(str(token.attrs.get("src", "")))
-        return f'<span class="picture"><b>Image, not read</b> {self._slots.fill(token.content)} <i>{name}</i></span>'
 
-    def paragraph_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"{opening(tokens[idx].meta.get('notes', ''))}<{tokens[idx].tag}>"
+def _code(token: Token, slots: Slots) -> str:
+    return f"<code>{slots.fill(token.content)}</code>"
 
-    def paragraph_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"</{tokens[idx].tag}>{closing(tokens[idx].meta.get('notes', ''))}\n"
 
-    heading_open, heading_close = paragraph_open, paragraph_close
+def _code_block(token: Token, slots: Slots) -> str:
+    return noted(slots.margin(token.content), f"<pre><code>{slots.fill(token.content)}</code></pre>\n")
 
-    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f'{opening(tokens[idx].meta.get("notes", ""))}<div class="table"><table>'
 
-    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return f"</table></div>{closing(tokens[idx].meta.get('notes', ''))}\n"
+def _image(token: Token, slots: Slots) -> str:
+    name = slots.plain(str(token.attrs.get("src", "")))
+    return f'<span class="picture"><b>Image, not read</b> {slots.fill(token.content)} <i>{name}</i></span>'
 
-    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return '<span class="link">'
 
-    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return "</span>"
+def _opened(token: Token, _: Slots) -> str:
+    return f"{opening(token.meta.get('notes', ''))}<{token.tag}>"
+
+
+def _closed(token: Token, _: Slots) -> str:
+    return f"</{token.tag}>{closing(token.meta.get('notes', ''))}\n"
+
+
+def _table_opened(token: Token, _: Slots) -> str:
+    return f'{opening(token.meta.get("notes", ""))}<div class="table"><table>'
+
+
+def _table_closed(token: Token, _: Slots) -> str:
+    return f"</table></div>{closing(token.meta.get('notes', ''))}\n"
+
+
+_SHAPES: Mapping[str, Callable[[Token, Slots], str]] = {
+    "text": _text,
+    "code_inline": _code,
+    "fence": _code_block,
+    "code_block": _code_block,
+    "image": _image,
+    "paragraph_open": _opened,
+    "paragraph_close": _closed,
+    "heading_open": _opened,
+    "heading_close": _closed,
+    "table_open": _table_opened,
+    "table_close": _table_closed,
+    "link_open": lambda _, __: '<span class="link">',
+    "link_close": lambda _, __: "</span>",
+}

@@ -19,7 +19,7 @@ _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufd
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A report: its title, its main part and its margin as HTML; `styles` and `scripts` name assets beside the shared ones."""
+    """A report: title, main part and margin (as HTML); `styles` and `scripts` name assets beside the shared ones."""
 
     title: str
     main: str

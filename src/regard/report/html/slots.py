@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from regard.report.html.formulas import formula_html
+from regard.report.html.formulas import DISPLAY, formula_html
 from regard.report.html.steps import margin_notes, step
 from regard.report.judged import JudgedDocument, Mark
 
@@ -16,6 +16,7 @@ __all__ = ["Slots", "with_slots"]
 
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_GLUED = re.compile(f"([(（「“]?{_OPEN}\\d+{_CLOSE})(?: ?([，。、；：！？）」”]+)|([,.;:!?)]+))")
 _CONTROL = re.compile(f"[\0-\x08\x0b\x0c\x0e-\x1f\x7f{_OPEN}{_CLOSE}\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]")
 
 
@@ -33,7 +34,9 @@ class Slots:
 
     def fill_escaped(self, escaped: str) -> str:
         """Escaped text with every slot filled."""
-        return self._replaced(escaped, lambda number: self.filled[number])
+        return self._replaced(
+            _GLUED.sub(r'<span class="glue">\1\2\3</span>', escaped), lambda number: self.filled[number]
+        )
 
     def plain(self, text: str) -> str:
         """The text, escaped, with the source of each slot: for attributes and the like."""
@@ -46,6 +49,17 @@ class Slots:
     def margin(self, text: str) -> str:
         """The margin notes for the slots of a text."""
         return margin_notes(self.marks_in(text))
+
+    def split(self, text: str) -> list[str]:
+        """The text cut before and after each slot that holds a display."""
+        parts = [""]
+        for part in re.split(f"({_SLOT.pattern.replace('(', '(?:')})", text):
+            slot = _SLOT.fullmatch(part)
+            if slot and self.filled[int(slot[1])].startswith(DISPLAY):
+                parts += [part, ""]
+            else:
+                parts[-1] += part
+        return [part.strip() for part in parts if part.strip()]
 
     def _marks(self, number: int) -> tuple[Mark, ...]:
         return self.marks[number] if number < len(self.marks) else ()
@@ -98,7 +112,8 @@ def _items(document: JudgedDocument) -> list[_Item]:
     for number in owners.get(-1, []):
         mark = document.marks[number]
         words = html.escape(_clean(" ".join(document.text[mark.start : mark.end].split())))
-        items.append(_Item(start=mark.start, end=mark.end, filled=step([number], [mark], words), marks=(mark,)))
+        filled = step([number], [mark], words, is_prose=True)
+        items.append(_Item(start=mark.start, end=mark.end, filled=filled, marks=(mark,)))
     return items
 
 

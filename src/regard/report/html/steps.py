@@ -3,10 +3,10 @@
 import html
 from collections.abc import Iterable, Mapping, Sequence
 
-from regard.report.judged import STANDINGS, Mark, Standing, headline, notes, standing
+from regard.report.judged import STANDINGS, Mark, Standing, headline, notes, standing, worst
 from regard.verdict import StepVerdict
 
-__all__ = ["SAID", "classes", "closing", "icon", "margin_notes", "noted", "opening", "step", "step_id", "worst"]
+__all__ = ["SAID", "classes", "closing", "icon", "margin_notes", "noted", "opening", "step", "step_id"]
 
 SAID: Mapping[Standing, str] = {
     "refuted": "refuted",
@@ -27,30 +27,28 @@ def icon(stands: Standing) -> str:
     return f'<svg class="icon" aria-hidden="true"><use href="#icon-{stands}"></use></svg>'
 
 
-def worst(marks: Iterable[Mark]) -> Standing:
-    """The standing that a reader should see first."""
-    found = {standing(mark.verdict) for mark in marks}
-    return next((name for name in STANDINGS if name in found), "given")
-
-
 def classes(marks: Iterable[Mark]) -> str:
     """The standings that occur, as class names."""
     found = {standing(mark.verdict) for mark in marks}
     return " ".join(f"has-{name}" for name in STANDINGS if name in found)
 
 
-def step(numbers: Sequence[int], marks: Sequence[Mark], inner: str, *, is_main: bool = True) -> str:
+def step(
+    numbers: Sequence[int], marks: Sequence[Mark], inner: str, *, is_main: bool = True, is_prose: bool = False
+) -> str:
     """The marked stretch; only its main part can be focused and carries the card."""
     stands = worst(marks)
-    ids = html.escape(" ".join(mark.verdict.id for mark in marks))
+    look = f"{stands} prose" if is_prose else stands
+    names = " ".join(mark.verdict.id for mark in marks)
+    ids = html.escape(names)
     if not is_main:
         return f'<span class="step {stands} continued" data-verdicts="{ids}">{inner}</span>'
     name = step_id(numbers[0])
     anchors = "".join(f'<span id="{step_id(number)}"></span>' for number in numbers[1:])
-    said = html.escape(f"step {ids}: {SAID[stands]}")
+    said = html.escape(f"step {names}: {SAID[stands]}")
     card = "".join(_card_entry(mark.verdict) for mark in marks)
     return (
-        f'<span class="step {stands}" id="{name}" tabindex="0" role="group" aria-label="{said}" '
+        f'<span class="step {look}" id="{name}" tabindex="0" role="group" aria-label="{said}" '
         f'aria-describedby="card-{name}" data-verdicts="{ids}">{anchors}'
         f'<span class="marked">{inner}</span>{icon(stands)}'
         f'<span class="card" id="card-{name}" role="tooltip">{card}</span></span>'
@@ -60,7 +58,7 @@ def step(numbers: Sequence[int], marks: Sequence[Mark], inner: str, *, is_main: 
 def _card_entry(verdict: StepVerdict) -> str:
     stands = standing(verdict)
     kind = "" if verdict.kind == "step" else f" · {verdict.kind}"
-    title = f"{icon(stands)}<b>{SAID[stands]}</b><span class=\"which\">{html.escape(verdict.id + kind)}</span>"
+    title = f'{icon(stands)}<b>{SAID[stands]}</b><span class="which">{html.escape(verdict.id + kind)}</span>'
     rows = [f'<span class="verdict {stands}">{title}</span>', _row("why", _sentence(headline(verdict)))]
     if verdict.counterexample:
         rows.append(_row("counterexample", html.escape(verdict.counterexample), label="Counterexample"))

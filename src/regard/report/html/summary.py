@@ -3,8 +3,8 @@
 import html
 from collections.abc import Mapping
 
-from regard.report.html.steps import SAID, icon, step_id, worst
-from regard.report.judged import STANDINGS, JudgedDocument, QuestionState, Standing, tally
+from regard.report.html.steps import SAID, icon, step_id
+from regard.report.judged import STANDINGS, JudgedDocument, QuestionState, Standing, tally, worst
 
 __all__ = ["summary_html"]
 
@@ -31,10 +31,10 @@ def _counts(document: JudgedDocument) -> str:
         for name in STANDINGS
         if counts[name] or name == "refuted"
     )
-    return (
-        f'<section class="counts" aria-label="Counts"><p class="total"><b>{number}</b> step{"" if number == 1 else "s"}, '
-        f"{int(document.understood * 100 + 1e-9)} % understood</p>{_bar(counts, number)}<ul>{rows}</ul></section>"
-    )
+    steps = "step" if number == 1 else "steps"
+    total = f"<b>{number}</b> {steps}, {int(document.understood * 100 + 1e-9)} % understood"
+    bar = _bar(counts, number)
+    return f'<section class="counts" aria-label="Counts"><p class="total">{total}</p>{bar}<ul>{rows}</ul></section>'
 
 
 def _bar(counts: Mapping[Standing, int], number: int) -> str:
@@ -57,10 +57,11 @@ def _questions(document: JudgedDocument) -> str:
 
 def _question(document: JudgedDocument, question: QuestionState) -> str:
     numbers = [number for number, mark in enumerate(document.marks) if mark.verdict.question == question.id]
-    title = f'<span><span class="number">{html.escape(question.id)}</span> <span class="title">{html.escape(question.title)}</span></span>'
+    name = f'<span class="number">{html.escape(question.id)}</span>'
+    title = f'<span>{name} <span class="title">{html.escape(question.title)}</span></span>'
     if not numbers:
-        name = "unanswered" if question.state == "unanswered" else "unjudged"
-        return f'<li class="{name}">{title}<span class="state">{_state(question)}</span></li>'
+        look = "unanswered" if question.state == "unanswered" else "unjudged"
+        return f'<li class="{look}">{title} <span class="state">{_state(question)}</span></li>'
     marks = [document.marks[number] for number in numbers]
     first = next((number for number in numbers if document.marks[number].verdict.status == "refuted"), numbers[0])
     counts = tally(marks)
@@ -74,16 +75,20 @@ def _question(document: JudgedDocument, question: QuestionState) -> str:
 
 
 def _state(question: QuestionState) -> str:
-    claims = "" if question.state == "unanswered" else ", ".join(f"<code>{html.escape(claim)}</code>" for claim in question.claims)
+    claims = (
+        ""
+        if question.state == "unanswered"
+        else ", ".join(f"<code>{html.escape(claim)}</code>" for claim in question.claims)
+    )
     return html.escape(question.state) + (f"; see {claims}" if claims else "")
 
 
 def _filter(document: JudgedDocument) -> str:
     counts = tally(document.marks)
     choices = (
-        ("all", "the whole document", True),
-        ("look", "only what needs a look", bool(counts["refuted"] or counts["undecided"])),
-        ("refuted", "only what is refuted", bool(counts["refuted"])),
+        ("all", "everything", True),
+        ("look", "what needs a look", bool(counts["refuted"] or counts["undecided"])),
+        ("refuted", "what is refuted", bool(counts["refuted"])),
     )
     rows = "".join(
         f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}'

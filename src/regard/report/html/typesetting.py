@@ -13,11 +13,14 @@ __all__ = ["typeset"]
 
 _LONGEST = 4_000
 _DEEPEST = 60
-_DEFINITIONS = re.compile(r"\\(?:re|provide)?newcommand|\\[gex]?def(?![a-z])|\\let(?![a-z])|\\csname|\\Declare|\\href|\\style")
+_DEFINITIONS = re.compile(
+    r"\\(?:re|provide)?newcommand|\\[gex]?def(?![a-z])|\\let(?![a-z])|\\csname|\\Declare|\\href|\\style"
+)
 _LEFT_OUT = re.compile(
     r"\\(?:label|tag\*?)\s*\{[^{}]*\}|\\(?:nonumber|notag|hfill|noindent|displaystyle|textstyle|limits)(?![a-zA-Z])"
 )
 _SPELLINGS = (
+    (re.compile(r"(\\begin\{([pbvBV]?matrix|array|cases)\}.*?\\end\{\2\})(?=\s*[\^_])", re.DOTALL), r"{\1}"),
     (re.compile(r"\\not\s*="), r"\\neq "),
     (re.compile(r"\\not\s*\\in(?![a-zA-Z])"), r"\\notin "),
     (re.compile(r"\\intercal(?![a-zA-Z])"), r"\\top "),

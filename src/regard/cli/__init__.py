@@ -1,0 +1,83 @@
+"""The command line: arguments → one verb → report → exit code. One module a command.
+
+Heavy parts are imported by the command that needs them, so that `regard --help` answers at once.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from regard import __version__
+from regard.cli.claims import claims
+from regard.cli.endings import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
+from regard.cli.problems import problems
+from regard.cli.verify import verify
+from regard.errors import InputError, RegardError
+
+__all__ = ["cli", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; whatever Regard refuses is one line on standard error."""
+    try:
+        code = cli.main(args=None if arguments is None else list(arguments), prog_name="regard", standalone_mode=False)
+    except click.UsageError as error:
+        return _refuse(f"{error.format_message()} `{error.ctx.command_path if error.ctx else 'regard'} --help` helps.")
+    except (RegardError, click.ClickException) as error:
+        return _refuse(str(error))
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    return code if isinstance(code, int) else ALL_IS_WELL
+
+
+class _Commands(click.Group):
+    """The commands, each of which ends with its output written out."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """The command's result; a reader who has gone away ends it quietly."""
+        try:
+            code = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _give_up_standard_output()
+            raise click.exceptions.Exit(PIPE_CLOSED) from None
+        except OSError as error:
+            _give_up_standard_output()
+            place = f" ({error.filename})" if error.filename else ""
+            raise InputError(f"Cannot go on: {(error.strerror or str(error)).lower()}{place}.") from error
+        return code
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.version_option(__version__, "-V", "--version", message="regard %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Regard decides what is true about attention, and shows the evidence.
+
+    \b
+    Examples:
+      regard verify answers.md       judge a written derivation step by step
+      regard verify submissions/ --problem cs224n-a4 --gradescope out/ --jobs 2
+      regard claims                  decide every claim of the catalogue
+      regard claims 'rope-*'         only those about rotary codes
+      regard claims --explain copy   one claim laid open: derivation, evidence, rivals
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+for command in (verify, problems, claims):
+    cli.add_command(command)
+
+
+def _refuse(message: str) -> int:
+    complain(message)
+    return BAD_INPUT
+
+
+def _give_up_standard_output() -> None:
+    """Python flushes standard output once more at exit, and would complain then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,152 @@
+"""How answers open questions, and lines that only look as if they did."""
+
+import pytest
+
+from regard.derivations.reading import outline, read_text, section_at
+
+
+def paths(text: str, kind: str = "markdown") -> list[str]:
+    return ["/".join(section.path) for section in outline(read_text(text, kind=kind))]
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "title"),
+    [
+        ("1.(a) Copying in attention", "1/a", "Copying in attention"),
+        ("1. (a)", "1/a", ""),
+        ("1(a)", "1/a", ""),
+        ("1a.", "1/a", ""),
+        ("1.a Copying", "1/a", "Copying"),
+        ("1)(a) Copying", "1/a", "Copying"),
+        ("1.(b) i. Combining values", "1/b/i", "Combining values"),
+        ("1(c)(ii)", "1/c/ii", ""),
+        ("Q1-2. An average of two", "1/b", "An average of two"),
+        ("Q1.2.3", "1/b/iii", ""),
+        ("Question 1 (b)", "1/b", ""),
+        ("Question 1: Attention", "1", "Attention"),
+        ("Problem 1b", "1/b", ""),
+        ("Part 1", "1", ""),
+        ("Part II", "2", ""),
+        ("第1题", "1", ""),
+        ("第一题 注意力", "1", "注意力"),
+        ("第十二题（b）", "12/b", ""),
+        ("第 2 题 (b) 位置编码", "2/b", "位置编码"),
+        ("问题1", "1", ""),
+        ("**1.(b) An average of two**", "1/b", "An average of two"),
+        ("**Problem 1**", "1", ""),
+        ("- 2.(b) Position embeddings", "2/b", "Position embeddings"),
+        ("## Part 1", "1", ""),
+        ("## 1. Attention", "1", "Attention"),
+        ("## 1 (b)", "1/b", ""),
+        ("### 1.2 Average", "1/b", "Average"),
+        ("# 一、注意力", "1", "注意力"),
+        ("> 1.(a) Copying", "1/a", "Copying"),
+    ],
+)
+def test_each_way_of_opening_a_question(line, path, title):
+    (section,) = outline(read_text(f"{line}\n\nSome text."))
+    assert ("/".join(section.path), section.title) == (path, title)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Self-Attention 层的推导",
+        "1. a matrix $P$",
+        "2) next",
+        "(1) first",
+        "2d array of numbers",
+        "3 heads",
+        "Question 1 asks us to do it.",
+        "Part of the answer",
+        "Q we take",
+        "i.e. this",
+        "e.g. that",
+        "a matrix",
+        "A. Someone",
+        "x = 1",
+        "c: the output",
+        "第 1 页",
+        "第一，计算",
+        "as in part\n(a) above",
+        "```\n1.(a)\n```",
+        "<!--\n1.(a)\n-->",
+        "$$\n1.(a)\n$$",
+        "---\nq: 1\n---\n\nx",
+    ],
+)
+def test_what_opens_no_question(text):
+    assert paths(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## Part 1\n### a\n#### i\n#### ii\n### b\n## Part 2\n### a", "1 1/a 1/a/i 1/a/ii 1/b 2 2/a"),
+        ("1.(a)\n\ni.\n\nx\n\nii.Under it\n\n1.(b)\n\n(i) y\n\nii) z", "1/a 1/a/i 1/a/ii 1/b 1/b/i 1/b/ii"),
+        ("1.(c)\n\ni. a\n\n1. step\n\n2. step\n\nii. b\n\ni. again", "1/c 1/c/i 1/c/ii"),
+        ("Q1\n\n(a) x\n\n(b) y\n\n(a) no\n\nQ2\n\n(a) z", "1 1/a 1/b 2 2/a"),
+        ("(a) x\n(b) y\n(c) z\n   i. u\n   ii. v", "/a /b /c /c/i /c/ii"),
+        ("# Question 1\n## Part 1\n## Part 2\n# Question 2\n## Part 1", "1 1/a 1/b 2 2/a"),
+        ("# 1\n## 1\n## 2\n# 2", "1 1/a 1/b 2"),
+        ("# 1\n\ni. x\n\nii. y", "1 1/a 1/b"),
+        ("第1题\n\n第1问\n\nx\n\n第2问", "1 1/a 1/b"),
+        ("## 1\n### (h)\n### (i)\n#### (i)", "1 1/h 1/i 1/i/i"),
+        ("i. x\n\nii. y", "//i //ii"),
+        ("1.(c) x\n\n1.(c) 中的结论\n\n1.(d)", "1/c 1/d"),
+    ],
+)
+def test_context_decides(text, expected):
+    assert " ".join(paths(text)) == expected
+
+
+def test_headings_without_an_enumerator_keep_their_title_and_close_nothing_above_them():
+    text = (
+        "# Homework\n\n## 2 (a)\n\n### 1. Self-attention\n\n$x$\n\n### Proof\n\n$y$\n\n"
+        "## 2 (b)\n\n$z$\n\n## Appendix\n\n$w$"
+    )
+    document = read_text(text)
+    sections = outline(document)
+    assert [(section.path, section.title) for section in sections] == [
+        ((), "Homework"),
+        (("2", "a"), ""),
+        ((), "Self-attention"),
+        ((), "Proof"),
+        (("2", "b"), ""),
+        ((), "Appendix"),
+    ]
+    found = [section_at(sections, span.start) for span in document.spans]
+    assert [section and section.path for section in found] == [("2", "a"), ("2", "a"), ("2", "b"), ()]
+    assert section_at(sections, 0) == sections[0]
+
+
+def test_sections_nest_and_end_where_the_next_begins():
+    text = "## Part 1\n\n### a\n\nx\n\n### b\n\ny\n\n## Part 2\n\nz"
+    one, a, b, two = outline(read_text(text))
+    assert (one.start, one.end) == (0, two.start)
+    assert (a.end, b.end, two.end) == (b.start, two.start, len(text))
+    assert text[a.body : a.end].strip() == "x"
+
+
+def test_a_line_that_is_all_there_is_counts_as_text():
+    document = read_text("1b. It is one half\n\n1c. Summary\n\nWords.")
+    assert [document.text[s.body : s.end].strip() for s in outline(document)] == ["It is one half", "Words."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"\section*{1 (b)} x \subsection*{ii.} y", "1/b 1/b/ii"),
+        ("\\section{Attention}\n\\begin{description}\n\\item[(a)] x\n\\item[(b)] y\n\\end{description}", " /a /b"),
+        ("\\textbf{1.(a) Copying}\n\n\\textbf{(b)} y", "1/a 1/b"),
+        ("\\question x\n\\part y\n\\part[2] z\n\\subpart u\n\\titledquestion{T}[3]\n\\part v", "1 1/a 1/b 1/b/i 2 2/a"),
+        (
+            "\\section*{1}\n\\begin{enumerate}[label=(\\alph*)]\n\\item x\n"
+            "\\begin{enumerate}[(i)]\\item y\n\\item z\\end{enumerate}\n\\item w\\end{enumerate}",
+            "1 1/a 1/a/i 1/a/ii 1/b",
+        ),
+        ("\\begin{enumerate}\n\\item x\n\\end{enumerate}", ""),
+    ],
+)
+def test_latex_has_its_own_ways(text, expected):
+    assert " ".join(paths(text, "latex")) == expected

@@ -1,0 +1,70 @@
+"""What a sentence says before and after a formula."""
+
+import pytest
+
+from regard.derivations.reading import PLACEHOLDER, prose, read, read_text, sentence_after, sentence_before
+
+
+def around(text: str, formula: str) -> tuple[str, str]:
+    """The raw text of the sentence before and after a formula."""
+    document = read_text(text)
+    (span,) = [span for span in document.spans if span.source == formula]
+    before, after = sentence_before(document, span.start), sentence_after(document, span.start)
+    assert document.prose[before.start : before.end] == before.text
+    assert document.prose[after.start : after.end] == after.text
+    assert (before.end, after.start) == (span.start, span.end)
+    return text[before.start : before.end], text[after.start : after.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("One. Suppose that $x$ for $i$. Two.", "Suppose that ", " for $i$."),
+        ("第一句。如果 $x$ ，则好！第二句。", "如果 ", " ，则好！"),
+        ("We choose c. Then $x$ holds", "Then ", " holds"),
+        ("So, i.e. $x$ as in e.g. Fig. 2 etc. and so on. No", "So, i.e. ", " as in e.g. Fig. 2 etc. and so on."),
+        ("i. Set $x$ now.", "i. Set ", " now."),
+        ("Why? Since $x$!", "Since ", "!"),
+        ("He said “yes.” Then $x$.", "Then ", "."),
+        ("It is 3.5 and $x$", "It is 3.5 and ", ""),
+        ("One\n\nTwo $x$\n\nThree", "Two ", ""),
+        ("If $a$ holds, we have:\n\n$$x$$\n\nThree", "If $a$ holds, we have:\n\n", ""),
+        ("若，\n\n$$x$$\n\n然后", "若，\n\n", ""),
+        ("When:\n\n- a\n- then $x$\n- b", "- then ", ""),
+        ("When:\n\n- then $x$\n- b", "When:\n\n- then ", ""),
+        ("Suppose:\n\n$$a$$\n\n$$x$$\n\nNow", "Suppose:\n\n$$a$$\n\n", ""),
+        ("$$a.$$\n\n$$x$$\n\nwhere $b$. No", "", "\n\nwhere $b$."),
+        ("$$x$$\n\n当 $b$ 时", "", ""),
+        ("# If this:\n\n$x$ is", "", " is"),
+        ("> if\n> $x$ holds\n> now. No", "if\n> ", " holds\n> now."),
+        ("| if | b |\n|---|---|\n| c | $x$ |\n| d | e |", "| c | ", " |"),
+        ("line one\nwraps $x$ and\nends. No", "line one\nwraps ", " and\nends."),
+    ],
+)
+def test_the_sentence_around_a_formula(text, before, after):
+    assert around(text, "x") == (before, after)
+
+
+def test_an_offset_in_prose_works_too():
+    document = read_text("One two. Three four. Five")
+    assert sentence_before(document, 15).text == "Three "
+    assert sentence_after(document, 15).text == "four."
+
+
+def test_prose_keeps_offsets_and_hides_mathematics_and_comments():
+    text = "a $x$ <!-- if\n --> b"
+    assert prose(read_text(text)) == f"a {PLACEHOLDER * 3} {' ' * 7}\n{' ' * 4} b"
+
+
+def test_the_contexts_of_a_real_answer(samples):
+    document = read(samples / "answers-1.md")
+    at = {span.source: span.start for span in document.spans}
+    assert sentence_before(document, at[r"c \approx v_a"]).text == "换句话说，在某些样本中 "
+    long, short = at[r"e^{\gamma \beta} \gg e^\beta"], at[r"e^{\gamma \beta} \ll e^\beta"]
+    assert "由于 β 很大" in sentence_before(document, long).text
+    assert sentence_before(document, short).text.startswith("- 如果 γ 稍微小于 1")
+    assert sentence_after(document, at[r"t_1 - t_2 = 2k\pi"]).text == " ）。"
+    other = read(samples / "answers-2.md")
+    (clause,) = [span for span in other.spans if span.source == r"k_i^\top q = 0"]
+    after = sentence_after(other, clause.start)
+    assert other.text[after.start : after.end] == r" for $i \notin \{a, b\}$."
