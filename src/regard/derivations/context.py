@@ -30,7 +30,7 @@ _ABOVE = {"大于", "larger than", "greater than", "bigger than", "exceeds", "ab
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """The prose of the sentence before a formula, and after it; mathematics in it is one ￼ a character."""
+    """The text of the sentence before a formula, mathematics as written, and the prose after it."""
 
     before: str = ""
     after: str = ""
@@ -42,8 +42,7 @@ def is_supposed(surroundings: Surroundings) -> bool:
     >>> is_supposed(Surroundings(before="If the key is long, ")), is_supposed(Surroundings(before="When β is large, "))
     (True, False)
     """
-    before = re.sub("\ufffc+", "\ufffc", surroundings.before)
-    rest = _REGIME_ONLY.sub(" ", before)
+    rest = _REGIME_ONLY.sub(" ", surroundings.before)
     return _CONDITION_WORDS.search(rest) is not None
 
 

@@ -27,6 +27,7 @@ from regard.verdict import Status, StepVerdict
 __all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
 
 _STAY = 0.04
+_CONTEXT = 600
 _ALTERNATIVES = 3
 
 
@@ -165,7 +166,10 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         formula = Formula(
             source=span.source,
             chains=chains,
-            surroundings=Surroundings(before=passage.text, after=sentence_after(document, span.start).text),
+            surroundings=Surroundings(
+                before=document.text[passage.start : passage.end][-_CONTEXT:],
+                after=sentence_after(document, span.start).text,
+            ),
             conditions=index_conditions(siblings, question) if question else (),
             premises=_premises(siblings),
             siblings=tuple(siblings),
@@ -393,6 +397,8 @@ def _outcome(step: JudgedStep, status: Status) -> str:
     if status == "refuted":
         return "ill-shaped" if finding.kind == "ill-shaped" else "refuted"
     if status == "undecided":
+        if finding.probability is not None:
+            return "true with a probability"
         return "supposition" if step.is_supposed else "not understood"
     if step.kind in ("given", "definition"):
         return step.kind

@@ -1,9 +1,13 @@
+import inspect
+import re
 import tomllib
 
 import pytest
 
+from regard.derivations.problems import loading
 from regard.derivations.problems.checking import find_faults
 from regard.derivations.problems.loading import problem_source, shipped_problems
+from regard.derivations.problems.schema import PROBLEM, ListOf, Table, TableOf
 
 GOOD = """
 schema = "regard-problem/1"
@@ -72,6 +76,24 @@ def test_a_small_problem_has_none_either():
 def test_each_fault_is_told(old, new, said):
     assert old in GOOD
     assert any(said in message for message in faults(GOOD.replace(old, new))), faults(GOOD.replace(old, new))
+
+
+def fields(shape) -> set[str]:
+    if isinstance(shape, Table):
+        return set(shape.fields).union(*map(fields, shape.fields.values()))
+    return (
+        fields(shape.item)
+        if isinstance(shape, ListOf)
+        else fields(shape.value)
+        if isinstance(shape, TableOf)
+        else set()
+    )
+
+
+def test_the_schema_has_every_field_that_is_read():
+    read = re.findall(r"""(?:row|table|design|choice)(?:\.get\(|\[)"(\w+)\"""", inspect.getsource(loading))
+    assert len(read) > 25
+    assert set(read) <= fields(PROBLEM)
 
 
 def test_an_id_given_twice_is_told():

@@ -18,6 +18,7 @@ from regard.derivations.notation.syntax import (
     Negative,
     Number,
     Quotient,
+    Scripted,
     SetOf,
     Sum,
     Symbol,
@@ -27,12 +28,30 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import Setting
 
-__all__ = ["assignments", "free_letters", "index_range", "index_value", "letters_in", "ranges", "satisfies"]
+__all__ = ["assignments", "free_letters", "index_letters", "index_range", "index_value", "letters_in", "ranges", "satisfies"]
 
 
 def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
     """The free index letters that an expression depends on, sorted."""
     return tuple(letter for letter in letters_in(node) if letter in setting.free)
+
+
+def index_letters(nodes: Iterable[Expression], setting: Setting) -> list[str]:
+    """The free letters that really pick members: the k of 2kπ, which stands only as a number, is none of them."""
+    nodes = list(nodes)
+    inside = {name for node in nodes for name in _scripted_letters(node)}
+    return sorted({letter for node in nodes for letter in free_letters(node, setting)} & inside)
+
+
+def _scripted_letters(node: Expression) -> set[str]:
+    found: set[str] = set()
+    if isinstance(node, Symbol | Scripted):
+        found |= {letter for script in node.subscripts for letter in letters_in(script)}
+    if isinstance(node, Condition):
+        found |= set(letters_in(node))
+    for child in children(node):
+        found |= _scripted_letters(child)
+    return found
 
 
 def letters_in(node: Expression) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.arithmetic import BALLS
-from regard.derivations.judging.indices import free_letters
+from regard.derivations.judging.indices import free_letters, index_letters
 from regard.derivations.judging.limits import decide_growth, decide_limit, regime_of
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.relations import Instances, Relation, decide_exact, decide_rounded
@@ -80,7 +80,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
     found = {symbol for side in (sides.left, sides.right) for symbol in symbols(read_side(side, scope))}
-    constants = {*scope.setting.sizes, *scope.setting.fixed, *scope.setting.free, "e", "pi"}
+    indices = index_letters((read_side(side, scope) for side in (sides.left, sides.right)), scope.setting)
+    constants = {*scope.setting.sizes, *scope.setting.fixed, *indices, "e", "pi"}
     bare = {symbol.name for symbol in found if not symbol.subscripts and not scope.knows(symbol)}
     return sorted(name for name in bare - constants if len(name) == 1 or name.isalpha())[:3]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from regard.derivations.judging.arithmetic import BALLS, FLOATS, Arithmetic
 from regard.derivations.judging.evaluate import Evaluator, OutOfRange
-from regard.derivations.judging.indices import assignments, free_letters, ranges
+from regard.derivations.judging.indices import assignments, index_letters, ranges
 from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.scope import Scope
@@ -71,7 +71,7 @@ class Instances:
             first_index=relation.first_index,
         )
         setting = self.scope.setting
-        letters = sorted({*free_letters(relation.left, setting), *free_letters(relation.right, setting)})
+        letters = index_letters((relation.left, relation.right), setting)
         over = ranges((relation.left, relation.right), self.scope)
         chosen = assignments(
             {letter: over[letter] for letter in letters},

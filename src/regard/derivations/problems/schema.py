@@ -47,7 +47,10 @@ _SYMBOL = Table(
         "variance": "number",
     }
 )
-_FUNCTION = Table(fields={"arguments": _TEXTS, "is": "formula", "subscripted": "flag"}, required=("arguments", "is"))
+_FUNCTION = Table(
+    fields={"arguments": _TEXTS, "is": "formula", "on_vectors": "formula", "subscripted": "flag"},
+    required=("arguments", "is"),
+)
 _SETTING = Table(
     fields={
         "extends": "text",
@@ -59,6 +62,7 @@ _SETTING = Table(
         "symbols": TableOf(value=_SYMBOL),
         "functions": TableOf(value=_FUNCTION),
         "aliases": TableOf(value=_TEXTS),
+        "permutations": TableOf(value="text"),
     }
 )
 _DESIGN = Table(

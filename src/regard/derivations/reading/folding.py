@@ -87,7 +87,7 @@ class Folding:
             is_heading=is_heading,
             num_markers=len(self.markers),
             is_marked=opening.is_answer,
-            is_roman=opening.enumerator is not None and opening.enumerator.symbol in ROMANS and len(path) == 2,
+            is_roman=opening.is_roman and len(path) == 2 and path[1] not in ROMANS,
         )
         if self.stack[-1].first_inner < 0:
             self.stack[-1].first_inner = opening.start

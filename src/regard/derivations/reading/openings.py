@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.reading.document import Document, Heading
-from regard.derivations.reading.enumerators import Enumerator, normalised, parse_enumerator
+from regard.derivations.reading.enumerators import ROMANS, Enumerator, normalised, parse_enumerator
 from regard.derivations.reading.markers import (
     PLAIN,
     Marker,
@@ -50,6 +50,11 @@ class Opening(Range):
     level: int
     enumerator: Enumerator | None
     is_answer: bool = False
+
+    @property
+    def is_roman(self) -> bool:
+        """True if a lone roman numeral opens it."""
+        return self.enumerator is not None and (self.enumerator.symbol or "").lower() in ROMANS
 
 
 def events(document: Document) -> list[Opening | Marker]:

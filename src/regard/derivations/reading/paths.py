@@ -13,8 +13,8 @@ _MAX_JUMP = 4
 class Context:
     """Where an enumerator stands: in the question `path`, below the heading that opened the question `above`.
 
-    `above_word` is what that heading calls itself; `has_title` if words follow the enumerator; `is_in_roman_part` if the
-    part that is open was itself written as a roman numeral.
+    `above_word` is what that heading calls itself; `has_title` if words follow the enumerator; `is_in_roman_part` if
+    the part that is open was itself written as a roman numeral.
     """
 
     path: tuple[str, ...]
