@@ -177,7 +177,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = [*certified_against_sampling(), *logits_against_keys(), *memory(is_long=options.long), *a_million_keys()]
     summary = ["| figure | measured | target |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
-    machine = f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, numpy {np.__version__}"
+    busy = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "load unknown"
+    machine = f"{os.cpu_count()} cores ({busy}), Python {sys.version.split()[0]}, numpy {np.__version__}"
     title = ["# Figures of the engines", "", f"`python bench/engines.py` on {machine}; all in one run.", ""]
     text = "\n".join([*title, *summary, "", "## Table entries, certified", "", *table_entries(), ""])
     print(text)

@@ -23,7 +23,9 @@ def formulas_in(text: str) -> tuple[FormulaSpan, ...]:
     )
 
 
-def marks_in(text: str, path: str, steps: Mapping[Status, Sequence[str]], extra: Mapping[str, object]) -> tuple[Mark, ...]:
+def marks_in(
+    text: str, path: str, steps: Mapping[Status, Sequence[str]], extra: Mapping[str, object]
+) -> tuple[Mark, ...]:
     found = sorted((text.index(source), source, status) for status, sources in steps.items() for source in sources)
     return tuple(
         Mark(
@@ -46,11 +48,18 @@ def judged() -> Callable[..., JudgedDocument]:
     """A document whose mathematics stands between $ or $$; each named stretch is a step of that status."""
 
     def make(
-        text: str, *, path: str = "answers.md", kind: str = "markdown", extra: Mapping[str, object] | None = None, **steps
+        text: str,
+        *,
+        path: str = "answers.md",
+        kind: str = "markdown",
+        extra: Mapping[str, object] | None = None,
+        **steps,
     ) -> JudgedDocument:
         questions = (
             QuestionState(id="1b", title="An average of two", state="judged", points=2.0, claims=("average-scale",)),
-            QuestionState(id="2b", title="Can two codes be the same?", state="prose, not judged", claims=("sinusoid-unique",)),
+            QuestionState(
+                id="2b", title="Can two codes be the same?", state="prose, not judged", claims=("sinusoid-unique",)
+            ),
             QuestionState(id="3", title="Rotary codes", state="unanswered", claims=("rope-relative",)),
         )
         return JudgedDocument(

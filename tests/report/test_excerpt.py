@@ -82,7 +82,9 @@ def test_every_line_fits_and_carets_never_leave_it(before, step, after, width):
         assert "\n" not in line.text
 
 
-@given(st.text("ab 设é$\\", max_size=200), st.text("xyz=设", min_size=1, max_size=12), st.text("ab 设é$\\", max_size=200))
+@given(
+    st.text("ab 设é$\\", max_size=200), st.text("xyz=设", min_size=1, max_size=12), st.text("ab 设é$\\", max_size=200)
+)
 def test_the_carets_point_at_the_step_wherever_it_stands(before, step, after):
     ((_, text, carets),) = under(f"{before}[{step}]{after}", f"[{step}]", width=60)
     assert pointed_at(text, carets) == f"[{step}]"

@@ -20,17 +20,21 @@ COURSE = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other key
 
 # A scale at which softmax is a step for all purposes; steps get no sharper in float64 beyond it.
 FAR = 1e15
-# Beyond these a length γ is a certainty or a coin toss to every digit of a double.
-_SMALLEST_NOISE, _LARGEST_NOISE = 1e-30, 1e18
+# Below, P(γ < 0) = Φ(−1/σ) leaves the range of balls' exponents; above, the sign of γ is a coin toss for all purposes.
+_SMALLEST_NOISE, _LARGEST_NOISE = 1e-9, 1e15
 
 # A correct engine's interval misses in one run out of a billion.
 _CONFIDENCE = 1 - 1e-9
-_DRAWS = 20_000
+_DRAWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Number of keys, scale of the queries and variance of γ, within what floats can carry."""
+    """Number of keys, scale of the queries and variance of γ, within what floats can carry.
+
+    >>> str(Setting.of(SimpleNamespace(n=10, beta=1e300, sigma2=0.5)))
+    'n = 10, β = 1e+15, σ² = 0.5'
+    """
 
     n: int
     beta: float
@@ -64,11 +68,11 @@ class Setting:
         return certified.answers(keys.logits(design(self.beta)), questions)
 
     def sampled(
-        self, design: Callable[[float], QueryDesign], questions: Sequence[Question], *, seed: int
+        self, design: Callable[[float], QueryDesign], questions: Sequence[Question], *, seed: int, draws: int = _DRAWS
     ) -> tuple[Estimate, ...]:
         """The answers from draws of the logits."""
         law = course_keys(n=self.n, sigma2=self.sigma2).logits(design(self.beta))
-        return monte_carlo.answers(law, questions, draws=_DRAWS, seed=seed, confidence=_CONFIDENCE)
+        return monte_carlo.answers(law, questions, draws=draws, seed=seed, confidence=_CONFIDENCE)
 
     def __str__(self) -> str:
         return f"n = {self.n:.12g}, β = {self.beta:g}, σ² = {self.sigma2:g}"

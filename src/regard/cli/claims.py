@@ -1,5 +1,6 @@
 """`regard claims`."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,13 +1,14 @@
 """Which question a piece of a document answers: by its enumerators, by its title, or by the symbols it uses."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from regard.derivations.judging.scope import Scope
-from regard.derivations.notation.syntax import Expression, Symbol, symbols
+from regard.derivations.notation.syntax import Expression, Symbol, children
 from regard.derivations.problems.model import Problem, Question
 
-__all__ = ["fit", "questions_of"]
+__all__ = ["Stay", "fit", "questions_of"]
 
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _MAY_BE_A_SCALE = 0.5
@@ -19,10 +20,9 @@ def questions_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem)
     Where the section does not say which part of a question it answers, all parts come, the first one first.
     """
     by_title = _by_title(titles, problem)
-    candidates = by_title or [
-        question for question in problem.questions if path and question.path[: len(path[:2])] == path[:2]
-    ]
-    candidates = [question for question in candidates if by_title or len(path) >= min(2, len(question.path))]
+    by_path = [q for q in problem.questions if len(path) > 1 and q.path[:2] == path[:2] and _is_numbered(q)]
+    by_number = [q for q in problem.questions if len(path) == 1 and q.path == path]
+    candidates = by_title or by_path or by_number
     roman = path[2] if len(path) > 2 else None
     exact = [question for question in candidates if len(question.path) > 2 and question.path[2] == roman]
     return tuple(exact[:1] or candidates)
@@ -59,34 +59,46 @@ def _contains(title: str, name: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", title) is not None
 
 
-def fit(
-    expressions: Iterable[Expression], problem: Problem, own: Collection[Symbol] = ()
-) -> list[tuple[float, Question]]:
-    """How well each question's symbols explain those of a passage: the share known as written, best first.
+@dataclass(frozen=True, kw_only=True)
+class Stay:
+    """Where a document without headings is: the question it was answering, and the symbols it has defined there."""
 
-    `own` are symbols that the document has defined itself: they fit everywhere.
-    """
-    used = {symbol for expression in expressions for symbol in symbols(expression)} - set(own)
+    question: Question | None = None
+    own: frozenset[Symbol] = frozenset()
+
+
+def fit(expressions: Iterable[Expression], problem: Problem, stay: Stay | None = None) -> list[tuple[float, Question]]:
+    """How well each question's symbols explain those of a passage: the share known as written, best first."""
+    used = {symbol for expression in expressions for symbol in _outer_symbols(expression)}
     scores = []
     for place, question in enumerate(problem.questions):
         scope = Scope(setting=question.setting)
-        known = sum(_is_known(symbol, scope) for symbol in used)
+        own = stay.own if stay is not None and question is stay.question else frozenset()
+        known = sum(1.0 if symbol in own else _is_known(symbol, scope) for symbol in used)
         scores.append(((known / len(used) if used else 1.0) - 1e-6 * place, question))
     return sorted(scores, key=lambda score: -score[0])
 
 
+def _outer_symbols(node: Expression) -> Iterator[Symbol]:
+    """The symbols of a formula, without those that only stand in subscripts."""
+    if isinstance(node, Symbol):
+        yield node
+        return
+    for child in children(node):
+        yield from _outer_symbols(child)
+
+
 def _is_known(symbol: Symbol, scope: Scope) -> float:
     setting = scope.setting
-    if (
-        symbol.name in setting.sizes
-        or symbol.name in setting.fixed
-        or symbol.name in setting.free
-        or symbol.name in ("e", "pi")
-    ):
+    indices = {*setting.sizes, *setting.fixed, *setting.free}
+    if not symbol.subscripts and symbol.name in indices | {"e", "pi"}:
         return 1.0
     function = setting.functions.get(symbol.name)
     if function is not None and function.is_subscripted and symbol.subscripts:
         return 1.0
     if not scope.knows(symbol):
         return 0.0 if symbol.subscripts else _MAY_BE_A_SCALE
-    return 1.0 if scope.find(symbol).note is None else 0.6
+    found = scope.find(symbol)
+    if isinstance(found.member, Symbol) and found.member.name not in indices:
+        return 0.0
+    return 1.0 if found.note is None else 0.6

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question
-from regard.derivations.questions import fit, questions_of
+from regard.derivations.questions import Stay, fit, questions_of
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.reading.outline import section_at, structure
 from regard.derivations.reading.sentences import sentence_after, sentence_before
@@ -83,6 +83,7 @@ class _Item:
     is_answer: bool
     alternatives: tuple[Question, ...] = ()
     is_lumped: bool = False
+    is_under_heading: bool = True
     error: NotUnderstood | None = None
 
 
@@ -90,10 +91,10 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
     """The verdicts on a document under a problem; `is_strict` refutes an = that only holds in the limit."""
     sections = _sections(document, problem)
     items = _placed(document, problem, sections)
-    judges = _judges(items, problem)
+    judges = _judges(items, problem, is_strict)
     steps: list[SheetStep] = []
     for item in items:
-        steps += _judged(document, problem, item, judges, is_strict)
+        steps += _judged(document, item, judges)
     steps += _choices(document, problem, sections)
     steps.sort(key=lambda step: step.start)
     steps = _numbered(steps)
@@ -158,7 +159,7 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         is_answer = region.is_answer if region else True
         alternatives = region.questions[1:] if region else ()
         if question is None and is_answer:
-            current, alternatives = _fitting(chains, problem, current, own)
+            current, alternatives = _fitting(chains, problem, Stay(question=current, own=frozenset(own)))
             question = current
             own |= _introduced(chains)
         passage = sentence_before(document, span.start)
@@ -183,6 +184,7 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
                 error=error,
                 alternatives=alternatives,
                 is_lumped=region is not None and bool(region.questions[1:]),
+                is_under_heading=region is not None and bool(region.questions),
             )
         )
     return items
@@ -215,19 +217,17 @@ def _premises(chains: Sequence[Chain]) -> tuple[Relation, ...]:
     return tuple(found)
 
 
-def _fitting(
-    chains: Sequence[Chain], problem: Problem, current: Question | None, own: Collection[Symbol]
-) -> tuple[Question | None, tuple[Question, ...]]:
+def _fitting(chains: Sequence[Chain], problem: Problem, stay: Stay) -> tuple[Question | None, tuple[Question, ...]]:
     """The question whose symbols fit a formula best, and others that fit nearly as well.
 
     The question before stays unless another fits clearly better.
     """
     expressions = [side for chain in chains for side in map(_readable, chain.sides) if side is not None]
     if not expressions:
-        return current, ()
-    scores = fit(expressions, problem, own)
+        return stay.question, ()
+    scores = fit(expressions, problem, stay)
     near = tuple(question for score, question in scores if score >= scores[0][0] - _STAY)
-    chosen = current if current in near else scores[0][1]
+    chosen = stay.question if stay.question in near else scores[0][1]
     return chosen, tuple(question for question in near if question is not chosen)[:_ALTERNATIVES]
 
 
@@ -250,12 +250,12 @@ def _introduced(chains: Sequence[Chain]) -> set[Symbol]:
     return found
 
 
-def _judges(items: Sequence[_Item], problem: Problem) -> dict[str, QuestionJudge]:
+def _judges(items: Sequence[_Item], problem: Problem, is_strict: bool) -> dict[str, QuestionJudge]:
     judges: dict[str, QuestionJudge] = {}
     for item in items:
         for question in (item.question, *item.alternatives):
             if question is not None and item.is_answer and question.id not in judges:
-                judge = QuestionJudge(problem=problem, question=question)
+                judge = QuestionJudge(problem=problem, question=question, is_strict=is_strict)
                 judge.prepare(
                     [
                         other.formula
@@ -268,9 +268,7 @@ def _judges(items: Sequence[_Item], problem: Problem) -> dict[str, QuestionJudge
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
-def _judged(
-    document: Document, problem: Problem, item: _Item, judges: Mapping[str, QuestionJudge], is_strict: bool
-) -> list[SheetStep]:
+def _judged(document: Document, item: _Item, judges: Mapping[str, QuestionJudge]) -> list[SheetStep]:
     if item.error is not None:
         return _unread(document, item)
     if not item.is_answer:
@@ -282,11 +280,11 @@ def _judged(
             _recognised(chain, k, unknown, "step") for chain in item.formula.chains for k in range(len(chain.signs))
         ]
     else:
-        _inherit(judges, item.question)
+        _inherit(judges, item)
         steps = judges[item.question.id].judge(item.formula)
         if any(step.finding.is_false for step in steps):
             steps = _rescued(steps, item, judges)
-    return [_sheet_step(document, item, step, is_strict) for step in steps]
+    return [_sheet_step(document, item, step) for step in steps]
 
 
 def _rescued(steps: list[JudgedStep], item: _Item, judges: Mapping[str, QuestionJudge]) -> list[JudgedStep]:
@@ -310,15 +308,21 @@ def _saves(first: JudgedStep, second: JudgedStep, is_lumped: bool) -> bool:
     return is_chance or (second.finding.is_true and not any(ANY_NUMBER in note for note in second.finding.notes))
 
 
-def _inherit(judges: Mapping[str, QuestionJudge], question: Question) -> None:
-    """Definitions and designs go on from one part of a question to the next."""
-    judge = judges[question.id]
+def _inherit(judges: Mapping[str, QuestionJudge], item: _Item) -> None:
+    """What the document has defined goes on: scales everywhere, the rest from one part of a question to the next.
+
+    Without headings there are no parts, and everything goes on.
+    """
+    assert item.question is not None
+    judge = judges[item.question.id]
     for other in judges.values():
-        if other is not judge and other.question.path[:2] == question.path[:2] and len(question.path) > 2:
-            new = {key: meaning for key, meaning in other.scope.own.items() if key not in judge.scope.own}
-            for key, meaning in new.items():
-                if key not in judge.question.setting.symbols or judge.question.design is None:
-                    judge.scope = judge.scope.with_meaning(meaning)
+        is_sibling = other.question.path[:2] == judge.question.path[:2]
+        for key, meaning in other.scope.own.items():
+            is_part = is_sibling or not (item.is_under_heading or key in other.designs)
+            is_scale = meaning.tends == "infinity" and meaning.formula is None
+            is_open = key not in judge.question.setting.symbols or (is_part and judge.question.design is None)
+            if other is not judge and key not in judge.scope.own and (is_part or is_scale) and is_open:
+                judge.scope = judge.scope.with_meaning(meaning)
 
 
 def _recognised(chain: Chain, place: int, finding: Finding, kind: str = "given") -> JudgedStep:
@@ -343,9 +347,7 @@ def _unread(document: Document, item: _Item) -> list[SheetStep]:
         _sheet_step(
             document,
             item,
-            JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign, sign_start=offset),
-            False,
-        )
+            JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign, sign_start=offset))
         for offset, sign in relation_signs(item.span.source)
     ]
 
@@ -360,11 +362,9 @@ _STATUS: dict[str, Status] = {
 }
 
 
-def _sheet_step(document: Document, item: _Item, step: JudgedStep, is_strict: bool) -> SheetStep:
+def _sheet_step(document: Document, item: _Item, step: JudgedStep) -> SheetStep:
     finding = step.finding
     status = _STATUS[finding.kind]
-    if is_strict and any(note.startswith("≈ is meant") for note in finding.notes):
-        status = "refuted"
     source = item.span.source
     last = max(len(source) - 1, 0)
     start = item.span.raw_offset(min(step.start, last)) if source else item.span.start
@@ -405,7 +405,7 @@ def _outcome(step: JudgedStep, status: Status) -> str:
     if finding.probability is not None:
         return "holds with probability"
     if finding.kind == "approximate":
-        return "≈ is meant" if any("≈ is meant" in note for note in finding.notes) else "holds in the limit"
+        return "≈ is meant" if finding.is_loose else "holds in the limit"
     return "holds"
 
 

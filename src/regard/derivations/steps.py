@@ -7,7 +7,7 @@ from typing import Literal
 
 from regard.derivations.context import Surroundings, is_supposed, premises_in_prose
 from regard.derivations.designs import Designs, bind, judge_designs, solved
-from regard.derivations.judging.judge import Sides, decide, read_side
+from regard.derivations.judging.judge import ANY_NUMBER, Sides, decide, read_side
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.relations import Relation
 from regard.derivations.judging.scope import CASE_NOTE, Scope, UnknownSymbol
@@ -63,6 +63,7 @@ class QuestionJudge:
 
     problem: Problem
     question: Question
+    is_strict: bool = False
     own: dict[str, SymbolMeaning] = field(default_factory=dict)
     designs: dict[str, Expression] = field(default_factory=dict)
     scope: Scope = field(init=False)
@@ -213,20 +214,25 @@ class QuestionJudge:
         at_values = decide(replace(sides, is_particular=True), particular) if particular is not None else None
         if at_values is not None and at_values.is_true:
             return at_values.with_notes(("at the values that the text gives",))
-        finding = decide(sides, self.scope)
+        finding = self._found(sides, self.scope)
         if at_values is not None and not finding.is_true:
             return at_values
         if not finding.is_false:
             return finding
         if last.is_wrong and last.anchor:
-            mended = decide(replace(sides, left=last.anchor), self.scope)
+            mended = self._found(replace(sides, left=last.anchor), self.scope)
             if mended.is_true:
                 return mended.with_notes(("it follows from the last right term of the chain",))
         if any(found.is_false for found in self._design_findings.values()):
-            intended = decide(sides, replace(self.intended, own={**self.scope.own, **self.intended.own}))
+            intended = self._found(sides, replace(self.intended, own={**self.scope.own, **self.intended.own}))
             if intended.is_true:
                 return intended.with_notes(("it is so for the design that was asked for",))
         return finding
+
+    def _found(self, sides: Sides, scope: Scope) -> Finding:
+        """The finding; read strictly, an = that only holds in the limit is false."""
+        finding = decide(sides, scope)
+        return replace(finding, kind="false") if self.is_strict and finding.is_loose else finding
 
     # -- what is not judged ------------------------------------------------------------------------------------------
     def _condition(self, left: Sequence[Token], sign: str, right: Sequence[Token]) -> tuple[Kind, Finding] | None:
@@ -320,12 +326,9 @@ class QuestionJudge:
             if is_same or not finding.is_false:
                 self.scope = bind(self.scope, name, expression)
             return "design", finding
-        if self._is_asked_elsewhere(left) and not self.scope.own.get(describe(left)) and sign == "=":
-            expression = read_side(right, self.scope)
-            if not all(self.scope.knows(symbol) for symbol in _bare(expression)):
-                self.scope = bind(self.scope, describe(left), expression)
-                return "definition", Finding(kind="true", reason="the query that the question goes on with")
-            return None
+        if self._is_asked_elsewhere(left) and sign == "=":
+            self.scope = bind(self.scope, describe(left), read_side(right, self.scope))
+            return "definition", Finding(kind="true", reason="the query that the question goes on with")
         if self._is_only_in_the_other_case(left) and not decide(Sides(left=tokens, sign=sign, right=right), self.scope).is_true:
             return self._definition(left, sign, right)
         if self.scope.knows(left) or self._is_constant(left) or left.name in self.question.setting.functions:
@@ -368,6 +371,8 @@ class QuestionJudge:
             return "definition", Finding(kind="true", reason="a new symbol is introduced")
         expression = read_side(right, self.scope)
         finding = decide(Sides(left=right, sign="=", right=right), self.scope)
+        if any(ANY_NUMBER in note for note in finding.notes):
+            return "definition", Finding(kind="unknown", reason="it is defined by symbols that are not", notes=finding.notes)
         if finding.is_true:
             index = (
                 left.subscripts[0].name

@@ -24,6 +24,7 @@ class Row:
     """What became of one planting, and of the same document without the slip."""
 
     family: str
+    where: str
     is_caught: bool
     is_alone: bool
     is_original_clean: bool
@@ -43,8 +44,8 @@ def row(seed: int, place: int) -> Row:
     notes = [f"true, yet refuted: {verdict.where} {verdict.source!r}: {verdict.reason}" for verdict in touched]
     notes += [f"no verdict on the sign at {line}:{column}" for line, column in lost]
     notes += [] if outcome.is_exact else _failure(outcome)
-    return Row(family=slip.family + " (strict)" * slip.is_strict, is_caught=outcome.is_caught, is_alone=not outcome.others,
-               is_original_clean=not touched and not lost, notes=tuple(notes))  # fmt: skip
+    return Row(family=slip.family + " (strict)" * slip.is_strict, where=slip.where, is_caught=outcome.is_caught,
+               is_alone=not outcome.others, is_original_clean=not touched and not lost, notes=tuple(notes))  # fmt: skip
 
 
 def _failure(outcome: Outcome) -> list[str]:
@@ -61,13 +62,13 @@ def _written(slip: Slip) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rates, one line a family."""
+    """The rates, one line a family, then one a place."""
     names = [name for family in FAMILIES for name in (family, f"{family} (strict)")]
     lines = [f"{'slip':<46} planted  refuted  exactly    other"]
-    for name in [*names, "all"]:
-        own = [row for row in rows if name in ("all", row.family)]
+    for name in [*names, *sorted({row.where for row in rows}), "all"]:
+        own = [row for row in rows if name in ("all", row.family, row.where)]
         if own:
-            caught, exact, others = sum(r.is_caught for r in own), sum(r.is_exact for r in own), sum(not r.is_alone for r in own)
+            caught, exact, others = (sum(found) for found in zip(*((r.is_caught, r.is_exact, not r.is_alone) for r in own), strict=True))
             lines.append(f"{name:<46} {len(own):>7} {caught:>8} {exact / len(own):>8.1%} {others:>8}")
     return "\n".join(lines)
 

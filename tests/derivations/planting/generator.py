@@ -35,6 +35,14 @@ class Slip:
         return max(self.side - 1, 0)
 
 
+    @property
+    def where(self) -> str:
+        """Which side of its chain it is on."""
+        chain = self.derivation.chains[self.chain]
+        ends = {0: "the first term", len(chain.sides) - 1: "the last term"}
+        return "a design" if chain.role == "design" else ends.get(self.side, "a middle term")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Planting:
     """A document with one slip, the same document without it, and the step that must be refuted."""

@@ -15,9 +15,11 @@ LEADS = {
 DESIGNS = {"en": ("I take", "Take", "Choose", "My choice:"), "zh": ("取", "选择", "令")}
 GIVENS = {"en": ("We know", "Recall"), "zh": ("题目给出", "已知")}
 LARGE = {"en": " with a large ", "zh": "，其中系数很大："}
+TASKS = {"en": "Task: find what is asked for, and justify it.", "zh": "题目：求出答案并说明理由。"}
 STOPS = {"en": ".", "zh": "。"}
-FORMS = ("assignment", "numbered", "parts", "title", "none")
-LAYOUTS = ("display", "inline", "aligned", "continued", "list")
+FORMS = ("assignment", "numbered", "answered", "parts", "title", "none")
+LAYOUTS = ("display", "inline", "aligned", "continued", "list", "quoted", "worded", "joined")
+LONG_CHAINS = ("aligned", "continued")
 INLINE = (("$", "$"), (r"\(", r"\)"))
 DISPLAY = (("$$", "$$"), ("$$\n", "\n$$"), (r"\[ ", r" \]"), ("```math\n", "\n```"))
 
@@ -52,6 +54,7 @@ class _Pen:
     hand: Hand
     language: str
     text: str = ""
+    is_open: bool = False
     signs: list[tuple[int, str, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -83,12 +86,13 @@ class _Pen:
 
 def lay_out(derivations: Sequence[Derivation], rng: np.random.Generator) -> Page:
     """The document; how it looks depends on `rng` alone, so a changed term changes nothing else."""
-    pen = _Pen(rng=rng, hand=Hand.draw(rng), language=pen_language(rng))
+    pen = _Pen(rng=rng, hand=Hand.draw(rng), language="en" if rng.random() < 0.5 else "zh")
     form = pen.choose([form for form in FORMS if all(_fits(form, derivation) for derivation in derivations)])
     if len(derivations) > 1 and form == "none":
         form = "assignment"
     previous: Derivation | None = None
     for derivation in derivations:
+        pen.is_open = False
         _heading(pen, derivation, form, previous)
         pen.text += derivation.opening[pen.language]
         for place, chain in enumerate(derivation.chains):
@@ -97,16 +101,12 @@ def lay_out(derivations: Sequence[Derivation], rng: np.random.Generator) -> Page
     return pen.page()
 
 
-def pen_language(rng: np.random.Generator) -> str:
-    return "en" if rng.random() < 0.5 else "zh"
-
-
 def _fits(form: str, derivation: Derivation) -> bool:
     if form == "none":
         return derivation.stands_alone
     if form == "title":
         return len(derivation.number) == 2 or derivation.number[2] == "i"
-    if form == "numbered":
+    if form in ("numbered", "answered"):
         return derivation.number[0] != "3"
     return form == "assignment" or derivation.subject != "subspaces"
 
@@ -121,9 +121,11 @@ def _heading(pen: _Pen, derivation: Derivation, form: str, previous: Derivation 
         lines = [f"## Part {part}"] * is_new_part + [f"### {letter}"] * is_new_question + [f"#### {roman}"] * bool(roman)
         pen.text += "\n\n".join(lines) + "\n\n"
         return
+    numbered = f"### Q{part}-{'abcdefg'.index(letter) + 1}. {derivation.title}"
     titles = {
         "assignment": f"{part}.({letter}) {derivation.title}",
-        "numbered": f"### Q{part}-{'abcdefg'.index(letter) + 1}. {derivation.title}",
+        "numbered": numbered,
+        "answered": f"{numbered}\n\n*{TASKS[pen.language]}*\n\nMy answer:",
         "title": f"## {derivation.title}",
     }
     if form in titles and is_new_question:
@@ -133,19 +135,31 @@ def _heading(pen: _Pen, derivation: Derivation, form: str, previous: Derivation 
 
 
 def _chain(pen: _Pen, chain: Chain, derivation: str, place: int) -> None:
-    layouts = [layout for layout in LAYOUTS if len(chain.signs) > 1 or layout not in ("aligned", "continued")]
-    layout = pen.choose(layouts)
+    layout = pen.choose([layout for layout in LAYOUTS if _suits(layout, chain, pen)])
     leads = {"step": LEADS, "design": DESIGNS, "given": GIVENS}[chain.role]
     lead = pen.choose(leads[pen.language])
-    if layout in ("inline", "list"):
+    if layout in ("inline", "list", "quoted"):
         pen.block(is_item=layout == "list")
-        pen.text += "- " if layout == "list" else f"{lead} " if pen.language == "en" else lead
+        opening = f"{lead} " if pen.language == "en" else lead
+        pen.text += {"inline": opening, "list": "- ", "quoted": f"> {opening}"}[layout]
         _in_line(pen, chain, derivation, place)
-        return
-    pen.block()
-    pen.text += lead.rstrip(",") + (":" if pen.language == "en" else "：") * (not lead.endswith(":"))
-    pen.block()
-    _displayed(pen, chain, derivation, place, layout)
+    elif layout == "joined":
+        pen.text = pen.text.removesuffix(pen.display[1]) + r", \qquad "
+        _displayed(pen, chain, derivation, place, layout)
+    else:
+        pen.block()
+        if layout != "worded":
+            pen.text += lead.rstrip(",") + (":" if pen.language == "en" else "：") * (not lead.endswith(":"))
+            pen.block()
+        pen.text += pen.display[0] + rf"\text{{{lead} }}" * (layout == "worded")
+        _displayed(pen, chain, derivation, place, layout)
+    pen.is_open = layout in ("display", "joined") and chain.condition is None
+
+
+def _suits(layout: str, chain: Chain, pen: _Pen) -> bool:
+    if layout == "joined":
+        return pen.is_open and chain.condition is None
+    return len(chain.signs) > 1 or layout not in LONG_CHAINS
 
 
 def _in_line(pen: _Pen, chain: Chain, derivation: str, place: int) -> None:
@@ -173,7 +187,7 @@ def _step(pen: _Pen, sign: str, derivation: str, place: int, step: int, *, befor
 def _displayed(pen: _Pen, chain: Chain, derivation: str, place: int, layout: str) -> None:
     opens, closes = pen.display
     is_aligned = layout == "aligned"
-    pen.text += opens + r"\begin{aligned} " * is_aligned + write(chain.sides[0], pen.hand)
+    pen.text += r"\begin{aligned} " * is_aligned + write(chain.sides[0], pen.hand)
     for step, sign in enumerate(chain.signs):
         if layout == "continued" and step:
             pen.text += f"{closes}\n\n{opens}"

@@ -112,8 +112,8 @@ CLAIM = Claim(
     ),
     routes=(_by_enclosure, _by_sampling, _by_algebra),
     derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
-    "Φ((1−L/β)/σ). A larger β lowers the bar L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; with n = 10 "
-    "and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the bar is at or below 0: asking for no "
-    "more than an even share is met more often than that.",
+    "Φ((1−L/β)/σ). A larger β lowers the bar L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; with "
+    "n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the bar is at or below 0: "
+    "asking for no more than an even share is met more often than that.",
     source="CS224N assignment 4, question 1(d)",
 )

@@ -233,9 +233,11 @@ class Evaluator:
         first = node.factors[0]
         if self.is_one_a_vector and isinstance(first, Number) and first.value == 1:
             factors[0] = self._ones(Ones())
-        total = factors[0]
+        total, is_pending = factors[0], False
         for factor, is_dot in zip(factors[1:], node.dots, strict=True):
-            total = multiply(total, factor, is_dot=is_dot)
+            is_pending |= is_dot
+            total = multiply(total, factor, is_dot=is_pending)
+            is_pending &= factor.is_scalar
         return total
 
     def _quotient(self, node: Quotient) -> Value:

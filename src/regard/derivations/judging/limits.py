@@ -56,26 +56,33 @@ def _drive(instances: Instances) -> Instance:
 
 
 def _errors(instances: Instances, instance: Instance) -> np.ndarray:
-    """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none."""
-    worst = np.zeros(instance.num_stages * instance.num_draws)
+    """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none.
+
+    Errors are relative to the left side, save against a literal 0 and, in an =, while the sides stay of ordinary size.
+    """
+    absolute = np.zeros(instance.num_stages * instance.num_draws)
+    relative, sizes, is_absolute = absolute.copy(), absolute.copy(), False
     for _, left, right, _ in instances.pairs(instance, BALLS):
-        errors = _error(*same_shape(left, right), is_relative=instances.relation.sign != "=")
-        worst = np.maximum(worst, errors)
+        left_side, right_side = same_shape(left, right)
+        is_absolute |= left.is_zero or right.is_zero
+        for table, found in zip((absolute, relative, sizes), _gaps_and_sizes(left_side, right_side), strict=True):
+            np.maximum(table, found, out=table)
+    ordinary = 1.0 <= sizes.reshape(instance.num_stages, -1)[-1].max() <= 1e30
+    worst = absolute if is_absolute or (instances.relation.sign == "=" and ordinary) else relative
     worst[~instances.premises_hold(instance)] = 0.0
     return worst.reshape(instance.num_stages, instance.num_draws)
 
 
-def _error(left: Value, right: Value, *, is_relative: bool) -> np.ndarray:
+def _gaps_and_sizes(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each draw the absolute error, the relative error, and the size of the left side."""
     gap = BALLS.absolute(left.array - right.array)
     size = BALLS.absolute(left.array + right.array * 0)
-    is_absolute = left.is_zero or right.is_zero
-    result = []
+    rows = []
     for k in range(gap.shape[0]):
-        absolute = max((_upper(x) for x in gap[k].flat), default=0.0)
-        largest = max((_upper(x) for x in size[k % size.shape[0]].flat), default=0.0)
-        may_scale = is_relative or largest > 1e30 or largest < 1
-        result.append(_ratio(gap[k], size[k % size.shape[0]]) if may_scale and not is_absolute else absolute)
-    return np.array(result)
+        sizes = size[k % size.shape[0]]
+        rows.append((max(map(_upper, gap[k].flat)), _ratio(gap[k], sizes), max(map(_upper, sizes.flat))))
+    absolute, relative, largest = (np.array(column) for column in zip(*rows, strict=True))
+    return absolute, relative, largest
 
 
 def _upper(ball: Any) -> float:
@@ -83,13 +90,13 @@ def _upper(ball: Any) -> float:
 
 
 def _ratio(gap: np.ndarray, size: np.ndarray) -> float:
-    """The largest gap over the largest size where either is beyond floats."""
+    """The largest gap over the largest size, also where both are beyond floats."""
     top, bottom = gap.flat[0], size.flat[0]
     for x in gap.flat:
         top = x if bool(x > top) else top
     for x in size.flat:
         bottom = x if bool(x > bottom) else bottom
-    return _upper(top / bottom) if not bottom.is_zero() else _upper(top)
+    return _upper(top / bottom) if bool(bottom > 0) else _upper(top)
 
 
 def _vanishes(errors: list[float]) -> bool:

@@ -28,6 +28,11 @@ class Finding:
         return self.kind in ("true", "approximate")
 
     @property
+    def is_loose(self) -> bool:
+        """True if an = was written where only ≈ is true."""
+        return any(note.startswith("≈ is meant") for note in self.notes)
+
+    @property
     def is_false(self) -> bool:
         """True if the relation was evaluated and fails."""
         return self.kind in ("false", "ill-shaped")

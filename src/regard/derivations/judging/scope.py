@@ -165,7 +165,7 @@ class Scope:
                     found.append(renamed)
         named = [(other, f"'{spelt}' is read as '{describe(other)}'") for other in found if other != symbol]
         for each in (symbol, *found):
-            if len(each.name) == 1:
+            if len(each.name) == 1 and each.subscripts:
                 other = Symbol(each.name.swapcase(), each.subscripts)
                 named.append((other, f"'{spelt}' {CASE_NOTE} '{describe(other)}'"))
         slip = SLIPS.get(symbol.name)

@@ -45,7 +45,7 @@ def answer_ranges(document: Document) -> tuple[AnswerRange, ...]:
         for piece in left_over(stretch, near):
             text = _RULES.sub("", document.text[piece.start : piece.end])
             start = piece.start + len(text) - len(text.lstrip())
-            if text.strip(_BLANK):
+            if text.strip().strip(_BLANK):
                 answers.append(replace(stretch, start=start, end=start + len(text.strip())))
     return tuple(answers)
 

@@ -57,11 +57,14 @@ def cut(source: str, stretches: Iterable[Stretch]) -> list[list[list[Piece]]]:
     stretches = tuple(stretches)
     low, high = _inside(source)
     atoms = _atoms(source, low, high)
+    whole = [[[Piece(source=source, steps=tuple(stretch.step for stretch in stretches))]]]
     if atoms is None:
-        return [[[Piece(source=source, steps=tuple(stretch.step for stretch in stretches))]]]
+        return whole
     starts = [atom.start for atom in atoms]
     merged = _merged([_snapped(stretch, atoms, starts) for stretch in stretches], atoms)
-    return _table(source, atoms, merged, (low, high))
+    rows = _table(source, atoms, merged, (low, high))
+    shown = {step for row in rows for cell in row for piece in cell for step in piece.steps}
+    return rows if shown.issuperset(stretch.step for stretch in stretches) else whole
 
 
 def _inside(source: str) -> tuple[int, int]:

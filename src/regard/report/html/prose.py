@@ -42,7 +42,8 @@ def _block(inner: str, text: str, slots: Slots, *, is_heading: bool = False) -> 
 
 
 def _markdown(text: str, slots: Slots) -> str:
-    reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["code", "reference"])
+    reader = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False})
+    reader.enable(["table", "strikethrough"]).disable(["code", "reference"])
     reader.renderer = _Renderer(slots)
     tokens = _prepared(reader.parse(text), slots)
     blocks: list[list[Token]] = [[]]
