@@ -171,7 +171,7 @@ BAD_INPUT = {
     "n too small": (["claims", "average-of-two", "--set", "n=2"], "average-of-two is refused: n = 2 lies outside"),
     "n not whole": (["claims", "average-of-two", "--set", "n=3.5"], "n = 3.5 is not a whole number"),
     "d absurd": (["claims", "rope-decays", "--set", "d=1e18"], "d = 1e+18 lies outside the claim's domain 32 ≤ d"),
-    "beta negative": (["claims", "two-heads", "--set", "beta=-1"], "beta = -1 lies outside the claim's domain beta > 0"),
+    "beta negative": (["claims", "two-heads", "--set", "beta=-1"], "beta = -1 lies outside the claim's domain"),
     "beta infinite": (["claims", "average-of-two", "--set", "beta=inf"], "beta = inf lies outside"),
     "beta nan": (["claims", "average-of-two", "--set", "beta=nan"], "beta = nan lies outside"),
     "variance negative": (["claims", "reliability-ceiling", "--set", "sigma2=-1"], "sigma2 = -1 lies outside"),

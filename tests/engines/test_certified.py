@@ -5,6 +5,7 @@ import pytest
 from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from regard.engines import (
     Chance,
@@ -19,6 +20,7 @@ from regard.engines import (
     Variance,
     certified,
     coefficient,
+    monte_carlo,
     total_weight,
     weight,
 )
@@ -46,6 +48,34 @@ def single_law(count=1, variance=0.5):
     )
 
 
+@st.composite
+def laws(draw):
+    """Laws with one random key or none, anywhere among groups of several keys, under one to three heads."""
+    num_groups, num_heads = draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    numbers = hnp.arrays(np.float64, (num_groups, num_heads), elements=st.floats(-4, 4))
+    counts = draw(st.lists(st.integers(1, 5), min_size=num_groups, max_size=num_groups))
+    group = draw(st.integers(0, num_groups - 1))
+    variances = np.zeros((num_groups, 1))
+    if draw(st.booleans()):
+        counts[group], variances[group] = 1, draw(st.floats(0.1, 2))
+    return LogitLaw(
+        names=tuple("pqrs"[:num_groups]),
+        counts=tuple(counts),
+        means=draw(numbers),
+        directions=draw(numbers)[:, :, None],
+        variances=variances,
+    )
+
+
+def brute_force(law):
+    """Weights of a key of each group (group, head, place) on a grid of deviations, and the density of its places."""
+    places = np.linspace(-12, 12, 4001)
+    deviations = np.sqrt(law.variances[:, :, None]) * places
+    powers = np.exp(law.means[:, :, None] + law.directions * deviations)
+    density = np.exp(-(places**2) / 2)
+    return powers / (np.array(law.counts)[:, None, None] * powers).sum(axis=0), density / density.sum()
+
+
 def test_a_law_without_randomness_gives_the_softmax():
     law = course_keys(n=10, sigma2=0.0).logits(one_head(1.0))
     found = certified.answers(law, [Mean(of=weight("a")), Variance(of=weight("a")), TotalVariance()])
@@ -54,6 +84,26 @@ def test_a_law_without_randomness_gives_the_softmax():
     assert [estimate.upper for estimate in found[1:]] == [0.0, 0.0]
     assert certified.answer(law, Probability(of=weight("a"), at_least=0.2, at_most=0.21)).lower == 1.0
     assert certified.answer(law, Quantile(of=weight("a"), level=0.5)).contains(found[0].value)
+
+
+@settings(max_examples=25)
+@given(laws())
+def test_any_law_with_one_random_direction_agrees_with_brute_force(law):
+    # Both rules are exact to rounding: the sigmoids are far wider than the steps.
+    shares, density = brute_force(law)
+    outputs = shares.mean(axis=1)
+    means = outputs @ density
+    counts = np.array(law.counts)
+    total_variance = counts @ (outputs - means[:, None]) ** 2 @ density
+    target = {law.names[0]: 0.25}
+    goal = np.array([0.25] + [0.0] * (len(counts) - 1))
+    squared_error = counts @ (outputs - goal[:, None]) ** 2 @ density
+    questions = [Mean(of=coefficient(name)) for name in law.names]
+    questions += [TotalVariance(), SquaredError(target=target)]
+    for estimate, rule in zip(certified.answers(law, questions), [*means, total_variance, squared_error], strict=True):
+        assert estimate.lower - 1e-11 <= rule <= estimate.upper + 1e-11
+    wrong = SquaredError(target={law.names[0]: 0.26})
+    assert not certified.answer(law, wrong).contains(squared_error) or abs(means[0] - 0.255) < 1e-9
 
 
 def test_a_single_key_gets_all_the_weight_however_random():
@@ -100,6 +150,20 @@ def test_parallel_directions_of_one_key_are_one_direction():
     assert one.agrees_with(other)
     with pytest.raises(NotCertifiable, match="singles one out"):
         certified.answer(law, Mean(of=weight("a"), given=GAMMA_POSITIVE))
+
+
+def test_a_condition_on_a_deviation_that_no_query_sees_changes_nothing():
+    law = LogitLaw(
+        names=("a", "rest"),
+        counts=(1, 9),
+        means=np.array([[2.0], [0.0]]),
+        directions=np.array([[[0.0, 1.0]], [[0.0, 0.0]]]),
+        variances=np.array([[0.5, 2.0], [0.0, 0.0]]),
+    )
+    given_positive = certified.answer(law, Mean(of=weight("a"), given=GAMMA_POSITIVE))
+    assert given_positive == certified.answer(law, Mean(of=weight("a")))
+    sampled = monte_carlo.answer(law, Mean(of=weight("a"), given=GAMMA_POSITIVE), seed=9, confidence=1 - 1e-6)
+    assert sampled.agrees_with(given_positive)
 
 
 def test_a_condition_on_another_key_changes_nothing():

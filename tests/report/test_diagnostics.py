@@ -107,7 +107,7 @@ def test_markup_of_rich_is_plain_text(judged):
     assert "[/] [link=x]y[/link]" in text
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(st.characters(codec="utf-8"), max_size=40), st.text(st.characters(codec="utf-8"), max_size=40))
 def test_hostile_text_and_names_cannot_steer_the_terminal(judged, prose, name):
     path = f"{name}\x1b[2J.md"

@@ -18,7 +18,7 @@ FINE = ClaimVerdict(
 )  # fmt: skip
 MYTH = ClaimVerdict(
     id="half-sum-averages", statement="s", status="refuted", expected="refuted",
-    evidence=tuple(Evidence(route=route, status="refuted", detail="d") for route in ("certified integral", "balls", "x")),
+    evidence=tuple(Evidence(route=name, status="refuted", detail="d") for name in ("certified integral", "balls", "x")),
     counterexample="n = 10, β = ½: a_a = 0.1459, and the statement says that it is one half, " * 2,
 )  # fmt: skip
 SURPRISE = ClaimVerdict(

@@ -8,7 +8,7 @@ from regard.derivations.problems.model import Choice
 __all__ = ["Chosen", "find_choice", "find_choice_by_cue"]
 
 _OPENING = re.compile(
-    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:[ivx]+[.)]\s*)?(?:answer|ans|答案?|解)?[\s*_.:：]*", re.IGNORECASE
+    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:[ivx]+[.)]\s*)?(?:(?:my )?answer|ans|solution|答案?|解)?[\s*_.:：]*", re.IGNORECASE
 )
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
 

@@ -11,13 +11,17 @@ __all__ = ["Surroundings", "is_supposed", "premises_in_prose"]
 
 _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming|in some samples|for some samples|in other samples|in others|"
-    r"in some draws|to get|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
+    r"in some draws|to get|would need|would require|would have to|would imply|would mean|must both|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
     re.IGNORECASE,
 )
 _REGIME_ONLY = re.compile(
     r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?"
     r"[\ufffc\w\\{}βλαγ$\s]{0,40}?(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
     r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"[\s,，:：]*(?:for no|is impossible|cannot|can't|can never|never|does not hold|doesn't hold|fails|is false|is wrong|不成立|不可能|不能成立|是错的)",
     re.IGNORECASE,
 )
 _PROSE_PREMISE = re.compile(
@@ -37,11 +41,13 @@ class Surroundings:
 
 
 def is_supposed(surroundings: Surroundings) -> bool:
-    """True if a formula stands under a written condition, other than that the scale is large.
+    """True if a formula stands under a written condition, other than that the scale is large, or is denied right after.
 
     >>> is_supposed(Surroundings(before="If the key is long, ")), is_supposed(Surroundings(before="When β is large, "))
     (True, False)
     """
+    if _DENIED.match(surroundings.after):
+        return True
     rest = _REGIME_ONLY.sub(" ", surroundings.before)
     return _CONDITION_WORDS.search(rest) is not None
 

@@ -101,7 +101,7 @@ def _explained(finding: Finding, scope: Scope, question: Question, own: Designs,
     reason = f"it does not reach the goal {_plain(design.goal)}: {finding.reason}"
     return replace(
         finding,
-        reason="; ".join(part for part in (reason, remedy) if part),
+        reason="; ".join(part for part in (remedy, reason) if part),
         counterexample=shown or finding.counterexample,
     )
 

@@ -1,6 +1,7 @@
 """A whole document judged: every step a verdict, every question a row."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,11 +19,13 @@ from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import Stay, fit, questions_of
 from regard.derivations.reading.document import Document, MathSpan
+from regard.derivations.reading.macros import expand
 from regard.derivations.reading.outline import section_at, structure
 from regard.derivations.reading.sentences import sentence_after, sentence_before
 from regard.derivations.signs import relation_signs
 from regard.derivations.steps import Formula, JudgedStep, QuestionJudge, index_conditions
-from regard.verdict import Status, StepVerdict
+from regard.errors import InputError
+from regard.verdict import Place, Status, StepVerdict
 
 __all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
 
@@ -74,10 +77,27 @@ class Sheet:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Source:
+    """A formula's LaTeX, macros put in, and the way back to the document's text."""
+
+    text: str
+    span: MathSpan
+    offsets: tuple[int, ...] | None = None
+
+    def raw_offset(self, offset: int) -> int:
+        """The offset in the document of a character of the formula."""
+        if not self.text or not self.span.source:
+            return self.span.start
+        inside = min(max(offset, 0), len(self.text) - 1)
+        origin = inside if self.offsets is None else self.offsets[inside]
+        return self.span.raw_offset(min(origin, len(self.span.source) - 1))
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Item:
     """A formula in its place."""
 
-    span: MathSpan
+    source: Source
     formula: Formula
     question: Question | None
     is_answer: bool
@@ -146,7 +166,8 @@ def _region_of(regions: Sequence[_Region], offset: int) -> _Region | None:
 
 def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) -> list[_Item]:
     """Every formula with its chains, its sentence and its question."""
-    raw = [(span, *_chains(document, span)) for span in document.spans]
+    sources = {span.start: _expanded(document, span) for span in document.spans}
+    raw = [(span, *_chains(sources[span.start])) for span in document.spans]
     in_sentence: dict[int, list[tuple[int, tuple[Chain, ...]]]] = {}
     for span, chains, _ in raw:
         in_sentence.setdefault(sentence_before(document, span.start).start, []).append((span.start, chains))
@@ -165,7 +186,7 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         passage = sentence_before(document, span.start)
         siblings = _nearest_last(in_sentence[passage.start], span.start)
         formula = Formula(
-            source=span.source,
+            source=sources[span.start].text,
             chains=chains,
             surroundings=Surroundings(
                 before=document.text[passage.start : passage.end][-_CONTEXT:],
@@ -177,7 +198,7 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
         )
         items.append(
             _Item(
-                span=span,
+                source=sources[span.start],
                 formula=formula,
                 question=question,
                 is_answer=is_answer,
@@ -197,9 +218,20 @@ def _nearest_last(groups: Sequence[tuple[int, tuple[Chain, ...]]], offset: int) 
     return [chain for chains in (*after, *before) for chain in chains]
 
 
-def _chains(document: Document, span: MathSpan) -> tuple[tuple[Chain, ...], NotUnderstood | None]:
+def _expanded(document: Document, span: MathSpan) -> Source:
+    """The formula with the document's macros put in; one whose macros run away stays as it is written."""
+    if not document.macros:
+        return Source(text=span.source, span=span)
     try:
-        return tuple(read_chains(span.source)), None
+        expansion = expand(span.source, document.macros)
+    except InputError:
+        return Source(text=span.source, span=span)
+    return Source(text=expansion.source, span=span, offsets=expansion.offsets)
+
+
+def _chains(source: Source) -> tuple[tuple[Chain, ...], NotUnderstood | None]:
+    try:
+        return tuple(read_chains(source.text)), None
     except NotUnderstood as error:
         return (), error
 
@@ -296,7 +328,10 @@ def _rescued(steps: list[JudgedStep], item: _Item, judges: Mapping[str, Question
     defined = judges[item.question.id].defined_in(item.formula)
     for other in () if defined and not item.is_lumped else item.alternatives:
         others = judges[other.id].judge(item.formula)
-        steps = [second if _saves(first, second, item.is_lumped) else first for first, second in zip(steps, others, strict=True)]
+        steps = [
+            second if _saves(first, second, item.is_lumped) else first
+            for first, second in zip(steps, others, strict=True)
+        ]
     return steps
 
 
@@ -347,9 +382,15 @@ def _unread(document: Document, item: _Item) -> list[SheetStep]:
         _sheet_step(
             document,
             item,
-            JudgedStep(kind="step", finding=finding, start=0, end=len(item.span.source), sign=sign, sign_start=offset))
-        for offset, sign in relation_signs(item.span.source)
+            JudgedStep(kind="step", finding=finding, start=0, end=len(item.source.text), sign=sign, sign_start=offset),
+        )
+        for offset, sign in relation_signs(item.source.text)
     ]
+
+
+def _command(document: Document, place: Place) -> str:
+    """The command that judges one line again."""
+    return f"regard verify {shlex.quote(document.path)} --line {place.line}"
 
 
 _STATUS: dict[str, Status] = {
@@ -365,15 +406,13 @@ _STATUS: dict[str, Status] = {
 def _sheet_step(document: Document, item: _Item, step: JudgedStep) -> SheetStep:
     finding = step.finding
     status = _STATUS[finding.kind]
-    source = item.span.source
-    last = max(len(source) - 1, 0)
-    start = item.span.raw_offset(min(step.start, last)) if source else item.span.start
-    end = item.span.raw_offset(min(max(step.end - 1, 0), last)) + 1 if source else item.span.end
-    sign_offset = item.span.raw_offset(min(step.sign_start, last)) if source else item.span.start
-    written = " ".join(source[step.start : step.end].split())
+    start, sign_offset = item.source.raw_offset(step.start), item.source.raw_offset(step.sign_start)
+    end = max(item.source.raw_offset(step.end - 1) + 1, start + 1)
+    source = item.source.text[step.start : step.end]
+    place = document.place(sign_offset)
     verdict = StepVerdict(
         id="",
-        statement=written,
+        statement=" ".join(source.split()),
         status=status,
         outcome=_outcome(step, status),
         method=finding.method or "recognised",
@@ -383,11 +422,11 @@ def _sheet_step(document: Document, item: _Item, step: JudgedStep) -> SheetStep:
         probability=finding.probability,
         seed=0,
         counterexample=finding.counterexample if status == "refuted" else None,
-        where=document.place(sign_offset),
+        where=place,
         kind=step.kind,
-        source=source[step.start : step.end],
+        source=source,
         question=item.question.id if item.question else None,
-        reproduce=f"regard verify {document.path} --line {document.place(sign_offset).line}",
+        reproduce=_command(document, place),
     )
     return SheetStep(verdict=verdict, start=start, end=end)
 
@@ -452,7 +491,7 @@ def _choices(document: Document, problem: Problem, regions: Sequence[_Region]) -
                     source=chosen.words,
                     question=question.id,
                     seed=0,
-                    reproduce=f"regard verify {document.path} --line {document.place(start).line}",
+                    reproduce=_command(document, document.place(start)),
                 ),
             )
         )

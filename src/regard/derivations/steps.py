@@ -189,7 +189,11 @@ class QuestionJudge:
         except NotUnderstood as error:
             return "step", Finding(kind="not understood", reason=str(error)), False
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            return "step", Finding(kind="not understood", reason=f"the judge failed on it: {type(error).__name__}: {error}"), False
+            return (
+                "step",
+                Finding(kind="not understood", reason=f"the judge failed on it: {type(error).__name__}: {error}"),
+                False,
+            )
 
     def _recognised(
         self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula
@@ -250,7 +254,9 @@ class QuestionJudge:
                 return "supposition", Finding(kind="true", reason="a condition on an index")
         target = self._readable(right)
         if self._is_value(expression, target) and sign in ("=", "<", ">", "≤", "≥", "≠", "≈"):
-            return "supposition", Finding(kind="true", reason="a particular value" if sign == "=" else "a condition on a number")
+            return "supposition", Finding(
+                kind="true", reason="a particular value" if sign == "=" else "a condition on a number"
+            )
         tends = self._tends(expression)
         if tends and sign in ("→", ">", "≫", "≪", "≥") and isinstance(target, Infinity | Number):
             return "supposition", Finding(kind="true", reason="the regime")
@@ -287,7 +293,12 @@ class QuestionJudge:
         return None if scope is self.scope else scope
 
     def _is_value(self, left: Expression | None, right: Expression | None) -> bool:
-        return self._is_drawn(left) and right is not None and left != right and (_is_constant(right) or self._is_drawn(right))
+        return (
+            self._is_drawn(left)
+            and right is not None
+            and left != right
+            and (_is_constant(right) or self._is_drawn(right))
+        )
 
     def _tends(self, symbol: Symbol) -> bool:
         try:
@@ -329,7 +340,10 @@ class QuestionJudge:
         if self._is_asked_elsewhere(left) and sign == "=":
             self.scope = bind(self.scope, describe(left), read_side(right, self.scope))
             return "definition", Finding(kind="true", reason="the query that the question goes on with")
-        if self._is_only_in_the_other_case(left) and not decide(Sides(left=tokens, sign=sign, right=right), self.scope).is_true:
+        if (
+            self._is_only_in_the_other_case(left)
+            and not decide(Sides(left=tokens, sign=sign, right=right), self.scope).is_true
+        ):
             return self._definition(left, sign, right)
         if self.scope.knows(left) or self._is_constant(left) or left.name in self.question.setting.functions:
             if self._is_anything(left) and sign == "=":
@@ -372,7 +386,9 @@ class QuestionJudge:
         expression = read_side(right, self.scope)
         finding = decide(Sides(left=right, sign="=", right=right), self.scope)
         if any(ANY_NUMBER in note for note in finding.notes):
-            return "definition", Finding(kind="unknown", reason="it is defined by symbols that are not", notes=finding.notes)
+            return "definition", Finding(
+                kind="unknown", reason="it is defined by symbols that are not", notes=finding.notes
+            )
         if finding.is_true:
             index = (
                 left.subscripts[0].name
@@ -395,7 +411,9 @@ class QuestionJudge:
 
 def _is_constant(expression: Expression) -> bool:
     """True for a number made of numbers: 10, ½, log 196."""
-    return not any(symbol.name not in ("e", "pi") for symbol in symbols(expression)) and not isinstance(expression, Infinity)
+    return not any(symbol.name not in ("e", "pi") for symbol in symbols(expression)) and not isinstance(
+        expression, Infinity
+    )
 
 
 def _bare(expression: Expression) -> list[Symbol]:

@@ -136,7 +136,7 @@ def line_of(law: LogitLaw, heads: Sequence[int], *, given: Deviation | None, sca
     """The law under these heads along its random direction, every logit multiplied by `scale` > 0."""
     group, column, variance = _random_direction(law, heads, given)
     slopes = np.zeros(law.num_heads) if column is None else law.directions[group, :, column]
-    spread = _spread(law, group, variance, given)
+    spread = _spread(law, group, variance, given if column == 0 else None)
     is_still = isinstance(spread, Atoms) and len(spread.points) == 1
     classes: dict[tuple[float, ...], _HeadClass] = {}
     sigmoids: list[Sigmoid] = []
@@ -156,7 +156,9 @@ def line_of(law: LogitLaw, heads: Sequence[int], *, given: Deviation | None, sca
 def _sigmoid(law: LogitLaw, group: int, logits: tuple[float, ...], scale: arb) -> tuple[Sigmoid, tuple[arb, ...]]:
     """The random key's sigmoid under one head, and every group's share a key of what the sigmoid leaves."""
     *means, slope = logits
-    others = [(means[place], count) for place, count in enumerate(law.counts) if place != group]
+    # If nothing is random the key set apart may have twins in its own group.
+    counts = [count - (place == group) for place, count in enumerate(law.counts)]
+    others = [(mean, count) for mean, count in zip(means, counts, strict=True) if count]
     if not others:
         return Sigmoid(offset=None, slope=arb(0)), (arb(1),)
     top = max(mean for mean, _ in others)
@@ -176,7 +178,7 @@ def _random_direction(law: LogitLaw, heads: Sequence[int], given: Deviation | No
         return 0, None, arb(0)
     group = int(groups[0])
     columns = [int(column) for column in np.flatnonzero(moving[group])]
-    conditioned = given is not None and law.index(given.group) == group and len(columns) > 1
+    conditioned = given is not None and law.index(given.group) == group and 0 in columns and len(columns) > 1
     if len(groups) > 1 or law.counts[group] > 1 or conditioned:
         raise NotCertifiable(_too_random(law, moving, given if conditioned else None))
     lead = [Fraction(x) for x in law.directions[group, list(heads), columns[0]].tolist()]

@@ -21,8 +21,8 @@ from regard.derivations.reading import (
 from regard.errors import InputError
 
 PIECES = (
-    "$ $$ $$$ \\( \\) \\[ \\] \\\\[ ` `` ``` ```math ~~~ \\begin{align} \\end{align} \\begin{cases} \\end{cases} \\$ \\ "
-    "{ } <!-- --> <code> </code> | |-| > - 1. # ## ### --- === ** * _ % \\verb|x| \\begin{document} \\end{document} "
+    "$ $$ $$$ \\( \\) \\[ \\] \\\\[ ` `` ``` ```math ~~~ \\begin{align} \\end{align} \\begin{cases} \\end{cases} \\$ "
+    "\\ { } <!-- --> <code> </code> | |-| > - 1. # ## ### --- === ** * _ % \\verb|x| \\begin{document} \\end{document} "
     "\\newcommand{\\a}{ \\def\\b#1{ \\text{ \\item \\item[(a)] \\section{1 (a)} \\question \\part \\begin{solution} "
     "\\end{solution} i. ii. (a) b) 1.(c) Q1-2. 第一题 Answer: 解： My answer: Part 2 x = y 5 word 如果 。 ， . : ! ? "
     "![a](b) <img> title:"

@@ -168,7 +168,7 @@ def test_no_asset_names_another_place():
         )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     st.lists(st.sampled_from([*hostile.PROSE, *(f"${formula}$" for formula in hostile.FORMULAS)]), max_size=12),
     st.lists(st.sampled_from(hostile.FORMULAS), max_size=5),
@@ -186,7 +186,7 @@ def test_a_hostile_document_is_shown_and_never_run(judged, pieces, formula, kind
     source.encode("utf-8")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(max_size=120), st.sampled_from(["markdown", "latex", "text"]), st.data())
 def test_any_text_with_marks_anywhere_makes_a_page(judged, text, kind, data):
     document = judged(f"{text} $x = 1$ {text}", kind=kind, holds=["x = 1"])

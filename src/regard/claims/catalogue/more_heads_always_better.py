@@ -102,6 +102,7 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(KEYS, Parameter(name="beta", default=2.0, lower=BETA.lower, is_open=True), SIGMA2),
     conditions=(*COURSE, "orthonormal values"),
+    assumes=("E‖c−½(v_a+v_b)‖² may be differentiated in β under the expectation",),
     form=lambda _n: 0.0,
     rivals=(
         Rival(statement="two heads are closer from β* = 2.17373685971 on, and one below (n = 10, σ² = ½)",

@@ -125,6 +125,7 @@ CLAIM = Claim(
     assumes=(
         "1−t ≤ e^{−t} ≤ 1 for t ≥ 0",
         "the logistic density s(1−s) is symmetric, of mass 1 and second moment π²/3",
+        "E s(bZ−ℓ) may be differentiated in ℓ under the expectation",
         "Φ is continuous",
         "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
     ),
@@ -140,8 +141,8 @@ CLAIM = Claim(
     routes=(_by_enclosure, _by_sampling, _by_algebra),
     derivation="w_a = s(β(γ−1)−ℓ), s the sigmoid and ℓ = log(1+(n−2)e^{−β}) → 0. P(w_a ≥ x) = "
     "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all mass goes to the ends. "
-    "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its mean "
-    "is about γ's density at 1, 1/(σ√(2π)), over β. The error is at most (π²/3+ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²). "
+    "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its "
+    "mean is about γ's density at 1, 1/(σ√(2π)), over β. The error is at most (π²/3+ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²). "
     "n = 10, σ² = ½: Var w_a = 0.149015, 0.222019, 0.238731 at β = 5, 20, 50, and at β = 20 P(|w_a−½| < 0.1) = 0.023: "
     "the output is almost never the mean. The order of limits matters: the other noise must vanish first (β√α → 0).",
     source="CS224N assignment 4, question 1(c)",

@@ -87,6 +87,7 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
+    assumes=("P(w_a < 0.9) converges where w_a does for almost every γ",),
     form=Lock(misses=lambda sigma: 0 * sigma),
     rivals=(
         Rival(statement="P(w_a ≥ 0.9) → Φ(1/σ)", form=Lock(misses=backwards_chance), becomes="holds"),

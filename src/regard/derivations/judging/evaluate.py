@@ -135,7 +135,11 @@ class Evaluator:
         if constant is not None:
             return constant
         bare = Symbol(node.name)
-        if node.subscripts and self.scope.knows(bare) and not any(isinstance(script, Label) for script in node.subscripts):
+        if (
+            node.subscripts
+            and self.scope.knows(bare)
+            and not any(isinstance(script, Label) for script in node.subscripts)
+        ):
             return self._scripted(Scripted(bare, node.subscripts))
         unprimed = Symbol(node.name.removesuffix("'"), node.subscripts)
         is_label = "'" in self.scope.setting.aliases.get("_perm", ())
@@ -329,7 +333,9 @@ class Evaluator:
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = dict(zip(function.arguments, (self(argument) for argument in node.arguments), strict=True))
         first = values[function.arguments[0]]
-        formula = function.vector_formula if function.vector_formula is not None and first.shape[0] > 1 else function.formula
+        formula = (
+            function.vector_formula if function.vector_formula is not None and first.shape[0] > 1 else function.formula
+        )
         arguments = {id(self.scope.find(Symbol(name)).meaning): value for name, value in values.items()}
         return replace(self, _memo={}, _arguments=arguments, _depth=self._depth + 1, indices={})(formula)
 
@@ -340,7 +346,11 @@ class Evaluator:
         """E, Var or P of something linear in the random symbols."""
         body = node.arguments[0]
         if isinstance(body, Condition):
-            sides = (body.left, Negative(body.right[0])) if body.sign in (">", "≥") else (body.right[0], Negative(body.left))
+            sides = (
+                (body.left, Negative(body.right[0]))
+                if body.sign in (">", "≥")
+                else (body.right[0], Negative(body.left))
+            )
             body = Sum(sides)
         values = []
         for size in (1.0, 2.0):

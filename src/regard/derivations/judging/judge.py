@@ -100,10 +100,12 @@ def _decide_sides(sides: Sides, scope: Scope) -> Finding:
 
 def _charitable(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     """A failure that rests on symbols nobody declared refutes nothing: they may not be the numbers they were taken for."""
-    if not finding.is_false or not scope.setting.undeclared:
+    loose = {name for name, m in scope.setting.symbols.items() if "any" in m.assume and m.shape == ("1", "1")}
+    open_names = scope.setting.undeclared | (loose - scope.own.keys())
+    if not finding.is_false or not open_names:
         return finding
     used = {describe(symbol) for side in (sides.left, sides.right) for symbol in symbols(read_side(side, scope))}
-    doubtful = sorted(used & scope.setting.undeclared)
+    doubtful = sorted(used & open_names)
     if not doubtful:
         return finding
     reason = f"{', '.join(doubtful)} not declared; taken as numbers, {finding.reason}: {finding.counterexample}"
@@ -282,7 +284,12 @@ def _parse_readings(sides: Sides, scope: Scope) -> Iterator[Reading]:
     )
     wide_argument = (True, False) if has_bare else (True,)
     for is_slash_wide, is_argument_wide in itertools.product(wide_slash, wide_argument):
-        yield Reading(is_slash_wide=is_slash_wide, is_argument_wide=is_argument_wide, functions=functions, is_complex=scope.setting.is_complex)
+        yield Reading(
+            is_slash_wide=is_slash_wide,
+            is_argument_wide=is_argument_wide,
+            functions=functions,
+            is_complex=scope.setting.is_complex,
+        )
 
 
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[tuple[Relation, Scope, tuple[str, ...]]]:

@@ -123,7 +123,9 @@ def decide_limit(instances: Instances, *, is_particular: bool = False) -> Findin
     success = np.array([_vanishes(list(column)) for column in table.T])
     worst = table.max(axis=1)
     if is_particular and worst[-1] <= _CLOSE:
-        return Finding(kind="approximate", reason=f"the error is {worst[-1]:.1e}", method="limit", value=float(worst[-1]))
+        return Finding(
+            kind="approximate", reason=f"the error is {worst[-1]:.1e}", method="limit", value=float(worst[-1])
+        )
     if success.all():
         return Finding(
             kind="approximate",

@@ -167,8 +167,10 @@ class Atoms(Functions):
             return self.accent(ACCENTS[text])
         if text[1:].lower() in FUNCTIONS and text[0] == "\\" or text in self.reading.functions and self.text() == ")":
             return self.apply(FUNCTIONS.get(text[1:].lower(), text))
-        if text in ("P", "\\Pr", "\\mathbb{P}") and self.holds_event():
+        if text in ("P", "\\Pr") and self.holds_event():
             return self.event()
+        if text == "E" and self.text() == "]":
+            return self.apply("mean")
         if text == "\\infty":
             return Infinity()
         if text == "\\dots":
