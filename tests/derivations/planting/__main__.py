@@ -1,19 +1,20 @@
 """Plants many slips and prints how many the judge finds, by family: `python -m derivations.planting 1000 --seed 0`.
 
-Run it with `PYTHONPATH=src:tests`. It leaves with 1 if a step other than the planted one was refuted, a true document was
-touched, a sign got no verdict, or fewer than 95 % of the slips were found.
+Run it with `PYTHONPATH=src:tests`. It leaves with 1 if a step other than the planted one was refuted, a true document
+was touched, a sign got no verdict, or fewer than 95 % of the slips were found.
 """
 
+import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import click
 import numpy as np
 
 from derivations.planting.generator import FAMILIES, Slip, plant
-from derivations.planting.measure import Outcome, lost_signs, measure, wrongly_refuted
+from derivations.planting.measure import Outcome, examine, measure
 from derivations.planting.writing import Hand, write
 
 LEAST = 0.95
@@ -37,19 +38,18 @@ class Row:
 
 def row(seed: int, place: int) -> Row:
     planting = plant(np.random.default_rng([seed, place]))
-    original, slip = planting.original, planting.slip
-    outcome = measure(planting)
-    touched = wrongly_refuted(original, is_strict=slip.is_strict)
-    lost = lost_signs(original)
-    notes = [f"true, yet refuted: {verdict.where} {verdict.source!r}: {verdict.reason}" for verdict in touched]
-    notes += [f"no verdict on the sign at {line}:{column}" for line, column in lost]
-    notes += [] if outcome.is_exact else _failure(outcome)
+    slip = planting.slip
+    outcome, original = measure(planting), examine(planting.original, is_strict=slip.is_strict)
+    notes = [f"true, yet refuted: {verdict.where} {verdict.source!r}: {verdict.reason}" for verdict in original.refuted]
+    notes += [f"no verdict on the sign at {line}:{column}" for line, column in original.lost]
+    notes += [] if outcome.is_caught and not outcome.others else _failure(slip, outcome)
     return Row(family=slip.family + " (strict)" * slip.is_strict, where=slip.where, is_caught=outcome.is_caught,
-               is_alone=not outcome.others, is_original_clean=not touched and not lost, notes=tuple(notes))  # fmt: skip
+               is_alone=not outcome.others, is_original_clean=not original.refuted and not original.lost,
+               notes=tuple(notes))  # fmt: skip
 
 
-def _failure(outcome: Outcome) -> list[str]:
-    slip, verdict = outcome.planting.slip, outcome.verdict
+def _failure(slip: Slip, outcome: Outcome) -> list[str]:
+    verdict = outcome.verdict
     said = "no verdict" if verdict is None else f"{verdict.kind} {verdict.status}: {verdict.source!r}: {verdict.reason}"
     others = [f"also refuted: {other.where} {other.source!r}: {other.reason}" for other in outcome.others]
     return [f"{slip.family}, {slip.derivation.name}: {_written(slip)}", said, *others]
@@ -68,7 +68,8 @@ def table(rows: Sequence[Row]) -> str:
     for name in [*names, *sorted({row.where for row in rows}), "all"]:
         own = [row for row in rows if name in ("all", row.family, row.where)]
         if own:
-            caught, exact, others = (sum(found) for found in zip(*((r.is_caught, r.is_exact, not r.is_alone) for r in own), strict=True))
+            caught, exact = sum(row.is_caught for row in own), sum(row.is_exact for row in own)
+            others = sum(not row.is_alone for row in own)
             lines.append(f"{name:<46} {len(own):>7} {caught:>8} {exact / len(own):>8.1%} {others:>8}")
     return "\n".join(lines)
 
@@ -77,10 +78,14 @@ def table(rows: Sequence[Row]) -> str:
 @click.argument("count", type=int, default=1000)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--jobs", default=2, show_default=True)
-def main(count: int, seed: int, jobs: int) -> None:
+@click.option("--json", "is_json", is_flag=True, help="What became of each planting, as JSON.")
+def main(count: int, seed: int, jobs: int, is_json: bool) -> None:
     """Plants COUNT slips and prints the rates by family, with every failure."""
     with ProcessPoolExecutor(jobs) as pool:
         rows = list(pool.map(row, [seed] * count, range(count), chunksize=10))
+    if is_json:
+        click.echo(json.dumps([asdict(found) for found in rows]))
+        return
     for place, found in enumerate(rows):
         if found.notes:
             click.echo(f"[{place}] " + "\n      ".join(found.notes))

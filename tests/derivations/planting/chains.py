@@ -1,4 +1,4 @@
-"""What a derivation is made of: chains of terms, in the order in which they are written, under the question they answer."""
+"""What a derivation is made of: chains of terms in the order of writing, under the question that they answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -34,7 +34,6 @@ class Slip:
         """The step that brings the slip in: the first one for the first side, else the one before the side."""
         return max(self.side - 1, 0)
 
-
     @property
     def where(self) -> str:
         """Which side of its chain it is on."""
@@ -92,7 +91,8 @@ def _slips_in(derivation: Derivation, family: str) -> Iterator[Slip]:
 
 def _sides(chain: Chain) -> range:
     """What the problem gives stays; a design is changed on its right side only."""
-    return range(len(chain.sides)) if chain.role == "step" else range(1, len(chain.sides)) if chain.role == "design" else range(0)
+    first = {"step": 0, "design": 1, "given": len(chain.sides)}[chain.role]
+    return range(first, len(chain.sides))
 
 
 @cache

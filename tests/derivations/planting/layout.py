@@ -118,7 +118,8 @@ def _heading(pen: _Pen, derivation: Derivation, form: str, previous: Derivation 
     is_new_question = is_new_part or previous is None or previous.number[:2] != derivation.number[:2]
     pen.block()
     if form == "parts":
-        lines = [f"## Part {part}"] * is_new_part + [f"### {letter}"] * is_new_question + [f"#### {roman}"] * bool(roman)
+        lines = [f"## Part {part}"] * is_new_part + [f"### {letter}"] * is_new_question
+        lines += [f"#### {roman}"] if roman else []
         pen.text += "\n\n".join(lines) + "\n\n"
         return
     numbered = f"### Q{part}-{'abcdefg'.index(letter) + 1}. {derivation.title}"

@@ -8,15 +8,16 @@ from derivations.planting.layout import Page
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.problems.model import Problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import Sheet, judge_document
+from regard.derivations.sheet import judge_document
 from regard.verdict import StepVerdict
+
+Spot = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """The verdict on the planted step (None if there is none) and the other steps that were refuted."""
 
-    planting: Planting
     verdict: StepVerdict | None
     others: tuple[StepVerdict, ...]
 
@@ -24,9 +25,13 @@ class Outcome:
     def is_caught(self) -> bool:
         return self.verdict is not None and self.verdict.status == "refuted"
 
-    @property
-    def is_exact(self) -> bool:
-        return self.is_caught and not self.others
+
+@dataclass(frozen=True, kw_only=True)
+class Untouched:
+    """A true document: the steps that were refuted all the same, and the signs that got no verdict."""
+
+    refuted: tuple[StepVerdict, ...]
+    lost: tuple[Spot, ...]
 
 
 @cache
@@ -34,30 +39,27 @@ def _problem() -> Problem:
     return load_problem("cs224n-a4")
 
 
-def judged(text: str, *, is_strict: bool = False) -> Sheet:
-    return judge_document(read_text(text), _problem(), is_strict=is_strict)
+def _verdicts(text: str, *, is_strict: bool) -> tuple[StepVerdict, ...]:
+    return judge_document(read_text(text), _problem(), is_strict=is_strict).verdicts
+
+
+def _spot(verdict: StepVerdict) -> Spot:
+    assert verdict.where is not None
+    return verdict.where.line, verdict.where.column
 
 
 def measure(planting: Planting) -> Outcome:
     """The judge's word on a planting; strict where the slip stays true in the limit."""
-    sheet = judged(planting.document, is_strict=planting.slip.is_strict)
-    place = (planting.planted.line, planting.planted.column)
-    here = [verdict for verdict in sheet.verdicts if _place(verdict) == place]
-    others = tuple(verdict for verdict in sheet.verdicts if verdict.status == "refuted" and _place(verdict) != place)
-    return Outcome(planting=planting, verdict=here[0] if len(here) == 1 else None, others=others)
+    verdicts = _verdicts(planting.document, is_strict=planting.slip.is_strict)
+    spot = (planting.planted.line, planting.planted.column)
+    here = [verdict for verdict in verdicts if _spot(verdict) == spot]
+    others = tuple(verdict for verdict in verdicts if verdict.status == "refuted" and _spot(verdict) != spot)
+    return Outcome(verdict=here[0] if len(here) == 1 else None, others=others)
 
 
-def wrongly_refuted(page: Page, *, is_strict: bool = False) -> tuple[StepVerdict, ...]:
-    """The steps of a true document that the judge refutes."""
-    return tuple(verdict for verdict in judged(page.text, is_strict=is_strict).verdicts if verdict.status == "refuted")
-
-
-def lost_signs(page: Page) -> list[tuple[int, int]]:
-    """Signs that a document has and no verdict is about."""
-    places = {_place(verdict) for verdict in judged(page.text).verdicts}
-    return [(step.line, step.column) for step in page.steps if (step.line, step.column) not in places]
-
-
-def _place(verdict: StepVerdict) -> tuple[int, int]:
-    assert verdict.where is not None
-    return verdict.where.line, verdict.where.column
+def examine(page: Page, *, is_strict: bool = False) -> Untouched:
+    """The judge's word on a document in which all is true."""
+    verdicts = _verdicts(page.text, is_strict=is_strict)
+    spots = {_spot(verdict) for verdict in verdicts}
+    lost = tuple((step.line, step.column) for step in page.steps if (step.line, step.column) not in spots)
+    return Untouched(refuted=tuple(verdict for verdict in verdicts if verdict.status == "refuted"), lost=lost)

@@ -43,12 +43,13 @@ def _rotation(angle: Term) -> Term:
 
 def _about_rotations(name: str, part: str, chains: tuple[Chain, ...], **opening: str) -> Derivation:
     title = {"i": "Rotary codes as complex multiplication", "ii": "Rotary codes are relative"}[part]
-    return Derivation(name=name, subject="rotations", number=("3", "g", part), title=title, opening=opening, chains=chains)
+    number = ("3", "g", part)
+    return Derivation(name=name, subject="rotations", number=number, title=title, opening=opening, chains=chains)
 
 
 def _about_sinusoids(name: str, chains: tuple[Chain, ...], **opening: str) -> Derivation:
-    return Derivation(name=name, subject="sinusoids", number=("2", "b", "i"), title="Position embeddings", opening=opening,
-                      chains=chains)  # fmt: skip
+    number, title = ("2", "b", "i"), "Position embeddings"
+    return Derivation(name=name, subject="sinusoids", number=number, title=title, opening=opening, chains=chains)
 
 
 shift = t_1 - t_2
@@ -74,7 +75,8 @@ POSITIONS = (
         chain(_rope(z, t) * _turn(s), "=", z * _turn(Group(t + s)), "=", _rope(z, t + s)),
     ), en="Only the difference of the positions is left.", zh="最后只剩下位置之差。"),
     _about_rotations("rotary: inner product", "ii", (
-        chain(call("inner", _rope(z_1, t_1), _rope(z_2, t_2)), "=", call("inner", z_1 * _turn(t_1), z_2 * _turn(t_2)), "=",
+        chain(call("inner", _rope(z_1, t_1), _rope(z_2, t_2)), "=",
+              call("inner", z_1 * _turn(t_1), z_2 * _turn(t_2)), "=",
               call("Re", z_1 * _turn(t_1) * _conj(z_2 * _turn(t_2))), "=", call("Re", turned)),
         chain(call("inner", _rope(z_1, shift), _rope(z_2, 0)), "=", call("inner", z_1 * _turn(Group(shift)), z_2), "=",
               call("Re", turned)),
@@ -100,8 +102,8 @@ POSITIONS = (
         chain(Dot(call("Phi", t), call("Phi", u)), "=",
               Total(_sin(t * omega_i) * _sin(u * omega_i) + _cos(t * omega_i) * _cos(u * omega_i), "i", ""), "=",
               Total(_cos(Group(t - u) * omega_i), "i", "")),
-        chain(call("norm", call("Phi", t)) ** 2, "=", Total(_sin(t * omega_i) ** 2 + _cos(t * omega_i) ** 2, "i", ""), "=",
-              d / 2),
+        chain(call("norm", call("Phi", t)) ** 2, "=",
+              Total(_sin(t * omega_i) ** 2 + _cos(t * omega_i) ** 2, "i", ""), "=", d / 2),
         chain(call("norm", call("Phi", t)), "=", call("sqrt", d / 2)),
         chain(P * Group(X + codes), "=", P * X + P * codes),
     ), en="Two codes are compared by their distance.", zh="两个编码只按距离比较。"),

@@ -1,12 +1,27 @@
-"""The slips people make, as changes of a term at one place; whether a change makes a step false is decided elsewhere."""
+"""The slips people make, as changes of a term at one place; whether one makes its step false is decided elsewhere."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from derivations.planting.terms import (
-    Apply, Number, Over, Plus, Power, Symbol, Term, Times, Transposed, half, one, plus, subterms, term, times, zero,
-)  # fmt: skip
+    Apply,
+    Number,
+    Over,
+    Plus,
+    Power,
+    Symbol,
+    Term,
+    Times,
+    Transposed,
+    half,
+    one,
+    plus,
+    subterms,
+    term,
+    times,
+    zero,
+)
 
 Rule = Callable[[Term], Iterator[Term]]
 
@@ -75,7 +90,8 @@ def flipped_positions(value: Term) -> Iterator[Term]:
 
 
 def _are_positions(value: Plus) -> bool:
-    return len(value.summands) == 2 and all(isinstance(part, Symbol) and part.name in POSITIONS for part in value.children)
+    names = [part.name for part in value.children if isinstance(part, Symbol)]
+    return len(value.summands) == len(names) == 2 and POSITIONS.issuperset(names)
 
 
 def dropped_term(value: Term) -> Iterator[Term]:
@@ -202,5 +218,5 @@ def slips(value: Term, family: str, *, is_limit: bool) -> list[Term]:
 
 
 def _is_odd(value: Term) -> bool:
-    """Nobody writes a transpose of a transpose, or a sum that is only a minus inside a product."""
+    """Nobody writes a transpose of a transpose."""
     return isinstance(value, Transposed) and isinstance(value.body, Transposed)

@@ -1,6 +1,7 @@
 """Terms of a derivation: small trees that can be written down, evaluated, and changed at one place.
 
-Nothing here knows how Regard reads or judges: a slip is a change of the tree, so what is written and what it is worth change together.
+Nothing here knows how Regard reads or judges: a slip is a change of the tree, so that what is written and what it is
+worth change together.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class Dot(Term):
 
 @dataclass(frozen=True)
 class Apply(Term):
-    """A named function: exp, sqrt, sin, cos, Re, conj, inner, norm, softmax, ReLU, RoPE, and R_t, Φ_t with a subscript."""
+    """A named function: exp, sqrt, sin, cos, Re, conj, inner, norm, softmax, ReLU, RoPE, and R_t, Φ_t."""
 
     name: str
     arguments: tuple[Term, ...]

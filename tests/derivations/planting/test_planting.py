@@ -4,27 +4,30 @@ Asserted, with the seed fixed to `SEED`, on documents of the library next door:
 - nothing in a document without a slip is refuted, and every relation sign in it has a verdict;
 - of 150 planted slips, which numpy alone has found false, at least 95 % are refuted at the planted step;
 - in none of the 150 documents is any other step refuted.
-For a given judge the outcome never varies. A judge that finds 99 % of all slips would fail the second with probability 1e-4.
+For a given judge the outcome never varies; one that finds 99 % of all slips fails the second with probability 1e-4.
 The full count, by family: `PYTHONPATH=src:tests python -m derivations.planting 1000`.
 """
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from derivations.planting.chains import Derivation
 from derivations.planting.generator import FAMILIES, LIBRARY, Planting, plant
-from derivations.planting.layout import Page, lay_out
-from derivations.planting.measure import Outcome, lost_signs, measure, wrongly_refuted
+from derivations.planting.measure import examine, measure
 from derivations.planting.retrieval import c, k_a, k_b, mu_a, n, q, scale, v_a, w_a
 from derivations.planting.terms import Dot, Term, exp, half, symbols
 from derivations.planting.truth import truth_of
 from derivations.planting.values import Misfit, evaluate
 from derivations.planting.worlds import SUBJECTS
 
-SEED, NUM_PLANTINGS, NUM_LOOKS, LEAST = 11, 150, 2, 0.95
+SEED, NUM_PLANTINGS, LEAST = 11, 150, 0.95
+TESTS = Path(__file__).parents[2]
 
 each_derivation = pytest.mark.parametrize("derivation", LIBRARY, ids=lambda derivation: derivation.name)
 each_family = pytest.mark.parametrize("family", FAMILIES)
@@ -39,38 +42,28 @@ def plantings() -> tuple[Planting, ...]:
     return tuple(plant(rng(place)) for place in range(NUM_PLANTINGS))
 
 
-@cache
-def outcomes() -> tuple[Outcome, ...]:
-    return tuple(measure(planting) for planting in plantings())
-
-
-def looks(derivation: Derivation) -> list[Page]:
-    return [lay_out([derivation], rng(LIBRARY.index(derivation), look)) for look in range(NUM_LOOKS)]
-
-
 # -- the judge ---------------------------------------------------------------------------------------------------------
-@each_derivation
-def test_nothing_true_is_refuted(derivation: Derivation) -> None:
-    assert not [verdict.source for page in looks(derivation) for verdict in wrongly_refuted(page)]
-
-
-@each_derivation
-def test_every_sign_has_a_verdict(derivation: Derivation) -> None:
-    assert not [lost for page in looks(derivation) for lost in lost_signs(page)]
-
-
-def test_the_planted_step_is_refuted() -> None:
-    missed = [outcome for outcome in outcomes() if not outcome.is_caught]
-    assert len(missed) <= (1 - LEAST) * NUM_PLANTINGS, [(o.planting.slip.family, o.verdict) for o in missed]
-
-
-def test_no_other_step_is_refuted() -> None:
-    assert not [(other.where, other.source) for outcome in outcomes() for other in outcome.others]
+def test_the_planted_step_is_refuted_and_no_other(python: Callable) -> None:
+    """In a process of its own: signatures that are executed make a judge ten times as slow."""
+    path = f"{TESTS.parent / 'src'}:{TESTS}"
+    run = python("-m", "derivations.planting", str(NUM_PLANTINGS), "--seed", str(SEED), "--json", PYTHONPATH=path)
+    assert run.returncode == 0, run.stderr
+    rows = json.loads(run.stdout)
+    assert len(rows) == NUM_PLANTINGS
+    assert not [row["notes"] for row in rows if not row["is_original_clean"]], "a true document was touched"
+    assert not [row["notes"] for row in rows if not row["is_alone"]], "another step was refuted"
+    missed = [row["notes"] for row in rows if not row["is_caught"]]
+    assert len(missed) <= (1 - LEAST) * NUM_PLANTINGS, missed
 
 
 def test_a_document_without_the_slip_does_not_count_as_caught() -> None:
     planting = next(planting for planting in plantings() if not planting.slip.is_strict)
     assert not measure(replace(planting, document=planting.original.text)).is_caught
+
+
+def test_a_document_with_a_slip_does_not_count_as_true() -> None:
+    planting = next(planting for planting in plantings() if planting.slip.family == "sine for cosine")
+    assert examine(replace(planting.original, text=planting.document)).refuted
 
 
 # -- the generator -----------------------------------------------------------------------------------------------------
@@ -94,7 +87,7 @@ def test_every_family_can_be_planted(family: str) -> None:
 def test_a_slip_changes_its_own_line_and_no_sign() -> None:
     for planting in plantings():
         before, after = planting.original.text.splitlines(), planting.document.splitlines()
-        changed = [number for number, lines in enumerate(zip(before, after, strict=True), start=1) if len(set(lines)) > 1]
+        changed = [line for line, (old, new) in enumerate(zip(before, after, strict=True), start=1) if old != new]
         assert len(changed) == 1
         assert planting.planted.line in (changed[0], changed[0] + 1)
         sign = after[planting.planted.line - 1][planting.planted.column - 1 :]

@@ -1,4 +1,4 @@
-"""Whether a step is really true or false: both sides evaluated with numpy in many worlds, and along the way to the limit."""
+"""Whether a step is really true: both sides evaluated with numpy in many worlds, and along the way to the limit."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""What a term is worth in a world: plain numpy, matrices two-dimensional, 1×1 a number; shapes that don't fit are an error."""
+"""What a term is worth in a world: plain numpy, matrices in two dimensions, 1×1 a number, misfits an error."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -8,8 +8,20 @@ from typing import Any
 import numpy as np
 
 from derivations.planting.terms import (
-    Apply, Dot, Grid, Group, Number, Over, Plus, Power, Symbol, Term, Times, Total, Transposed,
-)  # fmt: skip
+    Apply,
+    Dot,
+    Grid,
+    Group,
+    Number,
+    Over,
+    Plus,
+    Power,
+    Symbol,
+    Term,
+    Times,
+    Total,
+    Transposed,
+)
 
 Array = np.ndarray
 

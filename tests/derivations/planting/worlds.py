@@ -32,7 +32,7 @@ class _Regime:
 
 @dataclass(frozen=True, kw_only=True)
 class _Keys:
-    """Which keys: exact or noisy, one of them of uncertain length, orthonormal or only of length one, one head or two."""
+    """Which keys: exact or noisy, one of uncertain length, orthonormal or only of length one, for one head or two."""
 
     is_noisy: bool = False
     is_one_long: bool = False
@@ -63,9 +63,11 @@ class _Keys:
         covariances = np.stack([regime.noise * np.eye(WIDTH)] * NUM_KEYS)
         covariances[a] += 0.5 * means[a] @ means[a].T * self.is_one_long
         values = rng.normal(size=keys.shape)
-        known = {"k": keys, "mu": means, "v": values, "Sigma": covariances, "n": NUM_KEYS, "d": WIDTH, "scale": regime.scale,
-                 "noise": regime.noise, "gamma": regime.gamma, "I": np.eye(WIDTH)}  # fmt: skip
-        targets = [means[j]] if self.is_copying else [means[a] + means[b]] if self.num_heads == 1 else [means[a], means[b]]
+        known = {"k": keys, "mu": means, "v": values, "Sigma": covariances, "n": NUM_KEYS, "d": WIDTH,
+                 "scale": regime.scale, "noise": regime.noise, "gamma": regime.gamma, "I": np.eye(WIDTH)}  # fmt: skip
+        targets = (
+            [means[a], means[b]] if self.num_heads == 2 else [means[j] if self.is_copying else means[a] + means[b]]
+        )
         known |= _looked_up(keys, values, [regime.scale * target for target in targets])
         return World(values=known, places={"a": a, "b": b, "i": i, "j": j}, lengths=dict.fromkeys("ij", NUM_KEYS))
 
@@ -98,8 +100,8 @@ def _subspaces(rng: np.random.Generator) -> World:
     columns = np.linalg.qr(rng.normal(size=(d, m + p)))[0]
     first, second = columns[:, :m], columns[:, m:]
     coordinates, others = rng.normal(size=(m, 1)), rng.normal(size=(p, 1))
-    known = {"A": first, "B": second, "c": coordinates, "v_a": first @ coordinates, "v_b": second @ others, "I": np.eye(m),
-             "coefficient": coordinates[:, 0], "axis": first.T[:, :, None]}  # fmt: skip
+    known = {"A": first, "B": second, "c": coordinates, "v_a": first @ coordinates, "v_b": second @ others,
+             "I": np.eye(m), "coefficient": coordinates[:, 0], "axis": first.T[:, :, None]}  # fmt: skip
     known |= {"s": known["v_a"] + known["v_b"], "M": first @ first.T}
     return World(values=known, places={"j": int(rng.integers(m))}, lengths={"j": m})
 
@@ -131,8 +133,9 @@ def _sinusoids(rng: np.random.Generator) -> World:
     num_pairs, tokens = 3, 5
     t, s, u = (int(position) for position in rng.permutation(np.arange(1, 12))[:3])
     permutation = np.roll(np.eye(tokens), 1, axis=0)
-    known = {"omega": rng.uniform(0.5, 2.0, size=num_pairs), "t": t, "s": s, "u": u, "d": 2 * num_pairs, "P": permutation,
-             "X": rng.normal(size=(tokens, 2 * num_pairs)), "codes": rng.normal(size=(tokens, 2 * num_pairs))}  # fmt: skip
+    inputs, codes = rng.normal(size=(2, tokens, 2 * num_pairs))
+    known = {"omega": rng.uniform(0.5, 2.0, size=num_pairs), "t": t, "s": s, "u": u, "d": 2 * num_pairs,
+             "P": permutation, "X": inputs, "X_perm": permutation @ inputs, "codes": codes}  # fmt: skip
     return World(values=known, places={"i": int(rng.integers(num_pairs))}, lengths={"i": num_pairs})
 
 
@@ -141,8 +144,9 @@ def _rotations(rng: np.random.Generator) -> World:
     positions = [int(position) for position in rng.permutation(np.arange(1, 12))[:4]]
     z, other = numbers[0], rng.normal(size=(2, 1))
     pair = np.array([[z.real], [z.imag]])
-    known = dict(zip(("z", "z_1", "z_2"), numbers, strict=True)) | dict(zip(("t", "s", "t_1", "t_2"), positions, strict=True))
-    known |= {"theta": rng.normal(), "imaginary": 1j, "x_1": z.real, "x_2": z.imag, "x": pair, "y": other, "I": np.eye(2)}
+    known = dict(zip(("z", "z_1", "z_2", "t", "s", "t_1", "t_2"), [*numbers, *positions], strict=True))
+    known |= {"theta": rng.normal(), "imaginary": 1j, "x_1": z.real, "x_2": z.imag, "x": pair, "y": other,
+              "I": np.eye(2)}  # fmt: skip
     return World(values=known, places={}, lengths={})
 
 

@@ -3,13 +3,25 @@
 import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Self
+from typing import Self, TypeGuard
 
 import numpy as np
 
 from derivations.planting.terms import (
-    Apply, Dot, Grid, Group, Number, Over, Plus, Power, Symbol, Term, Times, Total, Transposed,
-)  # fmt: skip
+    Apply,
+    Dot,
+    Grid,
+    Group,
+    Number,
+    Over,
+    Plus,
+    Power,
+    Symbol,
+    Term,
+    Times,
+    Total,
+    Transposed,
+)
 
 HANDS = {
     "scale": (r"\beta", r"\lambda", "t", "C"),
@@ -33,8 +45,8 @@ HANDS = {
     "matrix": ("pmatrix", "bmatrix"),
 }
 
-_LETTERS = {"mu": r"\mu", "gamma": r"\gamma", "noise": r"\alpha", "w": r"\alpha", "Sigma": r"\Sigma", "omega": r"\omega",
-            "theta": r"\theta", "imaginary": "i", "coefficient": "c", "axis": "a", "codes": r"\Phi"}  # fmt: skip
+_LETTERS = {"mu": r"\mu", "gamma": r"\gamma", "noise": r"\alpha", "w": r"\alpha", "Sigma": r"\Sigma",
+            "omega": r"\omega", "theta": r"\theta", "imaginary": "i", "coefficient": "c", "axis": "a", "codes": r"\Phi"}  # fmt: skip
 _MATRICES = {*"XPQKVHZWAI"}
 
 
@@ -134,20 +146,32 @@ def _sum(summands: tuple[tuple[int, Term], ...], hand: Hand) -> str:
 def _product(factors: tuple[Term, ...], hand: Hand) -> str:
     text = ""
     for place, factor in enumerate(factors):
-        is_last = place == len(factors) - 1
-        written = write(factor, hand)
-        if isinstance(factor, Plus | Dot) and not (isinstance(factor, Dot) and hand.dot != "cdot"):
-            written = f"({written})"
-        elif isinstance(factor, Over) and hand.fraction == "slash" or isinstance(factor, Total) and not is_last:
-            written = f"({written})"
-        elif isinstance(factor, Apply) and factor.name in ("sin", "cos") and not is_last and not _is_function(factors[place + 1]):
-            written = _circular(factor.name, factor.arguments[0], hand, is_bracketed=True)
+        after = factors[place + 1] if place + 1 < len(factors) else None
+        written = _factor(factor, after, hand)
         text = written if not place else text + _between(factors[place - 1], text, factor, written, hand) + written
     return text
 
 
-def _is_function(factor: Term) -> bool:
-    return isinstance(factor, Apply) and factor.name in ("sin", "cos")
+def _factor(factor: Term, after: Term | None, hand: Hand) -> str:
+    """A factor in brackets where its neighbours would tear it apart."""
+    match factor:
+        case Plus():
+            is_bracketed = True
+        case Dot():
+            is_bracketed = hand.dot == "cdot"
+        case Over():
+            is_bracketed = hand.fraction == "slash"
+        case Total():
+            is_bracketed = after is not None
+        case _ if _is_circular(factor) and after is not None and not _is_circular(after):
+            return _circular(factor.name, factor.arguments[0], hand, is_bracketed=True)
+        case _:
+            is_bracketed = False
+    return f"({write(factor, hand)})" if is_bracketed else write(factor, hand)
+
+
+def _is_circular(term: Term) -> TypeGuard[Apply]:
+    return isinstance(term, Apply) and term.name in ("sin", "cos")
 
 
 def _between(before: Term, left: str, factor: Term, right: str, hand: Hand) -> str:
@@ -176,7 +200,7 @@ def _atom(term: Term, hand: Hand) -> str:
 
 
 def _power(body: Term, exponent: int, hand: Hand) -> str:
-    if isinstance(body, Apply) and body.name in ("sin", "cos"):
+    if _is_circular(body):
         return _circular(body.name, body.arguments[0], hand, exponent=f"^{exponent}")
     if isinstance(body, Apply) and body.name == "norm":
         return f"{write(body, hand)}^{exponent}"

@@ -65,7 +65,7 @@ def check_structure(document: Document) -> None:
         place = answer.end
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(TEXTS, KINDS)
 def test_any_text_is_read_or_refused(text, kind):
     try:
@@ -199,7 +199,7 @@ def blocks(draw) -> Built:
     return draw(paragraphs())
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.lists(blocks(), min_size=1, max_size=6), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_every_pair_that_was_written_is_found(parts, newline):
     text = "\n\n".join(part.text for part in parts).replace("\n", newline)
