@@ -1,8 +1,8 @@
 import sys
 
 import pytest
-from hostile_jobs import twice
 
+from hostile_jobs import twice
 from regard.derivations import cluster
 from regard.derivations.cluster import run_on_cluster
 from regard.derivations.pool import Limits, Lost

@@ -1,8 +1,8 @@
 import os
 
 import pytest
-from hostile_jobs import own_process, twice
 
+from hostile_jobs import own_process, twice
 from regard.derivations.pool import Limits, Lost, run_tasks
 from regard.errors import InputError
 

@@ -3,9 +3,9 @@ import json
 
 import jsonschema
 import pytest
-from hostile_jobs import by_name, quick, slowly
 
 import regard
+from hostile_jobs import by_name, quick, slowly
 from regard.errors import InputError
 from regard.report.json import schema
 from regard.verbs.request import Request

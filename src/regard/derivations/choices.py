@@ -8,8 +8,9 @@ from regard.derivations.problems.model import Choice
 __all__ = ["Chosen", "find_choice", "find_choice_by_cue"]
 
 _OPENING = re.compile(
-    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:[ivx]+[.)]\s*)?(?:(?:my )?answer|ans|solution|答案?|解)?[\s*_.:：]*", re.IGNORECASE
+    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?(?:(?:my )?answer|ans|solution|a(?=[:：])|答案?|解)?[\s*_.:：]*", re.IGNORECASE
 )
+_NEGATED = re.compile(r"(?:\bnot|n't|\bnever|\bno|不|没|無|无)[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
 
 
@@ -28,6 +29,7 @@ def find_choice(prose: str, choice: Choice) -> Chosen | None:
     >>> find_choice("No. The codes differ.", Choice(answer="no", yes=("yes",), no=("no",))).answer
     'no'
     """
+    prose = _ASKED.sub(lambda asked: " " * len(asked.group()), prose)
     opening = _OPENING.match(prose)
     begin = 0 if opening is None else opening.end()
     first = _longest(prose, begin, choice, is_opening=True)
@@ -36,7 +38,7 @@ def find_choice(prose: str, choice: Choice) -> Chosen | None:
     for offset in range(begin, len(prose)):
         found = _longest(prose, offset, choice, is_opening=False)
         if found is not None:
-            return found
+            return None if _NEGATED.search(prose[max(0, offset - 40) : offset]) else found
     return None
 
 

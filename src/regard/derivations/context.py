@@ -7,11 +7,11 @@ from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 
-__all__ = ["Surroundings", "is_supposed", "premises_in_prose"]
+__all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose"]
 
 _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming|in some samples|for some samples|in other samples|in others|"
-    r"in some draws|to get|would need|would require|would have to|would imply|would mean|must both|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)|某些样本|另一些样本|有些样本|有时|一旦",
+    r"in some draws|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])|需要满足|并非|未必|某些样本|另一些样本|有些样本|有时|一旦",
     re.IGNORECASE,
 )
 _REGIME_ONLY = re.compile(
@@ -21,7 +21,7 @@ _REGIME_ONLY = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[\s,，:：]*(?:for no|is impossible|cannot|can't|can never|never|does not hold|doesn't hold|fails|is false|is wrong|不成立|不可能|不能成立|是错的)",
+    r"[\s,，:：]*(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|不够|不行|cannot|can't|can never|never|does not hold|doesn't hold|fails|is false|is wrong|不成立|不可能|不能成立|是错的)",
     re.IGNORECASE,
 )
 _PROSE_PREMISE = re.compile(
@@ -46,10 +46,15 @@ def is_supposed(surroundings: Surroundings) -> bool:
     >>> is_supposed(Surroundings(before="If the key is long, ")), is_supposed(Surroundings(before="When β is large, "))
     (True, False)
     """
-    if _DENIED.match(surroundings.after):
+    if is_denied(surroundings):
         return True
     rest = _REGIME_ONLY.sub(" ", surroundings.before)
     return _CONDITION_WORDS.search(rest) is not None
+
+
+def is_denied(surroundings: Surroundings) -> bool:
+    """True if the words right after a formula take it back: x = y is not enough."""
+    return _DENIED.match(surroundings.after) is not None
 
 
 def premises_in_prose(surroundings: Surroundings) -> tuple[Relation, ...]:

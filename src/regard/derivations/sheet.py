@@ -15,7 +15,7 @@ from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Symbol, symbols
-from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import Stay, fit, questions_of
 from regard.derivations.reading.document import Document, MathSpan
@@ -167,7 +167,7 @@ def _region_of(regions: Sequence[_Region], offset: int) -> _Region | None:
 def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) -> list[_Item]:
     """Every formula with its chains, its sentence and its question."""
     sources = {span.start: _expanded(document, span) for span in document.spans}
-    raw = [(span, *_chains(sources[span.start])) for span in document.spans]
+    raw = _joined_cells(document, [(span, *_chains(sources[span.start])) for span in document.spans])
     in_sentence: dict[int, list[tuple[int, tuple[Chain, ...]]]] = {}
     for span, chains, _ in raw:
         in_sentence.setdefault(sentence_before(document, span.start).start, []).append((span.start, chains))
@@ -209,6 +209,25 @@ def _placed(document: Document, problem: Problem, regions: Sequence[_Region]) ->
             )
         )
     return items
+
+
+_Raw = tuple[MathSpan, tuple[Chain, ...], NotUnderstood | None]
+
+
+def _joined_cells(document: Document, raw: Sequence[_Raw]) -> list[_Raw]:
+    """In a table row | α_a | → ½ | the relation of one cell goes on from the first cell of its row that has none."""
+    joined, rows = [], dict[int, MathSpan]()
+    for span, chains, error in raw:
+        line = document.line_at(span.start)
+        is_row = line.text.lstrip("> ").startswith("|")
+        if is_row and not chains and error is None:
+            rows.setdefault(line.number, span)
+        head = rows.get(line.number)
+        if is_row and head is not None and chains and not chains[0].sides[0]:
+            left = tuple(tokenize(head.source))
+            chains = (replace(chains[0], sides=(left, *chains[0].sides[1:]), is_moved=True), *chains[1:])
+        joined.append((span, chains, error))
+    return joined
 
 
 def _nearest_last(groups: Sequence[tuple[int, tuple[Chain, ...]]], offset: int) -> list[Chain]:
@@ -438,6 +457,8 @@ def _outcome(step: JudgedStep, status: Status) -> str:
     if status == "undecided":
         if finding.probability is not None:
             return "true with a probability"
+        if finding.is_after_slip:
+            return "after a slip"
         return "supposition" if step.is_supposed else "not understood"
     if step.kind in ("given", "definition"):
         return step.kind

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from regard.derivations.context import Surroundings, is_supposed, premises_in_prose
+from regard.derivations.context import Surroundings, is_denied, is_supposed, premises_in_prose
 from regard.derivations.designs import Designs, bind, judge_designs, solved
 from regard.derivations.judging.judge import ANY_NUMBER, Sides, decide, read_side
 from regard.derivations.judging.outcome import Finding
@@ -13,7 +14,7 @@ from regard.derivations.judging.relations import Relation
 from regard.derivations.judging.scope import CASE_NOTE, Scope, UnknownSymbol
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
-from regard.derivations.notation.syntax import Condition, Expression, Infinity, Number, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Condition, Expression, Infinity, Number, Quotient, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
 
@@ -163,7 +164,8 @@ class QuestionJudge:
             last = self.last
         for sign, right in zip(chain.signs, chain.sides[1:], strict=True):
             kind, finding, supposed = self._step(last, sign.text, right, formula)
-            start = last.side[0].start if last.side and steps == [] and chain.sides[0] else sign.start
+            opens = last.side and steps == [] and chain.sides[0] and not chain.is_moved
+            start = last.side[0].start if opens else sign.start
             end = right[-1].end if right else sign.end
             steps.append(
                 JudgedStep(
@@ -204,9 +206,12 @@ class QuestionJudge:
         left = self._readable(last.side)
         if isinstance(left, Symbol) and sign in ("=", "≈", "∼", "∝", "∈"):
             bound = self._binding(left, sign, right, last.side)
+            if bound is not None and bound[1].is_false and is_denied(formula.surroundings):
+                return "supposition", _never_false(bound[1]), True
             if bound is not None:
                 return (*bound, False)
-        supposed = is_supposed(formula.surroundings)
+        premised = [premise for premise in formula.premises if not (isinstance(premise.left, Symbol) and self._tends(premise.left))]
+        supposed = is_supposed(formula.surroundings) or bool(premised)
         premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
         sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
         finding = self._decide(sides, last, self._particular(formula))
@@ -226,12 +231,17 @@ class QuestionJudge:
         if last.is_wrong and last.anchor:
             mended = self._found(replace(sides, left=last.anchor), self.scope)
             if mended.is_true:
-                return mended.with_notes(("it follows from the last right term of the chain",))
-        if any(found.is_false for found in self._design_findings.values()):
+                return _after_slip("the term before it is wrong; it follows from the last right one", mended)
+        if any(found.is_false for found in self._design_findings.values()) or self._redefines_query():
             intended = self._found(sides, replace(self.intended, own={**self.scope.own, **self.intended.own}))
             if intended.is_true:
-                return intended.with_notes(("it is so for the design that was asked for",))
+                return _after_slip("it is so for the query that was asked for, not for the one that is written", intended)
         return finding
+
+    def _redefines_query(self) -> bool:
+        """True if the text has put a query of its own in the place of the one that the question goes on with."""
+        asked = {name for question in self.problem.questions if question.design for name in question.design.symbols}
+        return any(name in asked for name in self.scope.own.keys() - self.intended.own.keys() - self.designs.keys())
 
     def _found(self, sides: Sides, scope: Scope) -> Finding:
         """The finding; read strictly, an = that only holds in the limit is false."""
@@ -334,8 +344,8 @@ class QuestionJudge:
                 expression = self.designs[name]
             is_same = expression == self.designs[name]
             finding = self._design_findings[name] if is_same else self._judged({**self.designs, name: expression})[name]
-            if is_same or not finding.is_false:
-                self.scope = bind(self.scope, name, expression)
+            self.scope = bind(self.scope, name, expression)
+            self._design_findings = {**self._design_findings, name: finding} if finding.is_false else self._design_findings
             return "design", finding
         if self._is_asked_elsewhere(left) and sign == "=":
             self.scope = bind(self.scope, describe(left), read_side(right, self.scope))
@@ -376,9 +386,17 @@ class QuestionJudge:
         return not left.subscripts and left.name in names
 
     def _distribution(self, left: Symbol, right: Sequence[Token]) -> tuple[Kind, Finding]:
-        if self.scope.knows(left):
-            return "given", Finding(kind="true", reason="a random symbol is introduced")
-        return "definition", Finding(kind="true", reason="a random symbol is introduced")
+        """γ ∼ N(1, ½): checked where the problem says how γ is distributed, a new name for it where it is another letter."""
+        introduced = Finding(kind="true", reason="a random symbol is introduced")
+        law = _normal_law(right)
+        known = self.scope.find(left).meaning if self.scope.knows(left) else None
+        if known is not None and known.is_random_number and law is not None:
+            return "given", _compared(law, known)
+        numbers = [meaning for meaning in self.scope.meanings.values() if meaning.is_random_number]
+        if len(numbers) == 1 and law is not None and (known is None or "any" in known.assume):
+            if _compared(law, numbers[0]).is_true:
+                self.scope = self.scope.with_meaning(SymbolMeaning(name=describe(left), formula=Symbol(numbers[0].name)))
+        return ("given" if known is not None else "definition"), introduced
 
     def _definition(self, left: Symbol, sign: str, right: tuple[Token, ...]) -> tuple[Kind, Finding]:
         if sign == "∈":
@@ -416,9 +434,44 @@ def _is_constant(expression: Expression) -> bool:
     )
 
 
+def _normal_law(tokens: Sequence[Token]) -> tuple[Fraction, Fraction] | None:
+    """Mean and variance of N(1, ½), where both are plain numbers."""
+    place = next((k for k, token in enumerate(tokens) if token.text == "N"), None)
+    if place is None or len(tokens) < place + 5 or tokens[place + 1].kind != "open":
+        return None
+    try:
+        mean, variance = (_rational(part) for part in _members(tokens[place + 2 : -1]))
+    except (NotUnderstood, ValueError):
+        return None
+    return mean, variance
+
+
+def _rational(expression: Expression) -> Fraction:
+    if isinstance(expression, Number):
+        return expression.value
+    if isinstance(expression, Quotient):
+        return _rational(expression.top) / _rational(expression.bottom)
+    raise ValueError("not a plain number")
+
+
+def _compared(law: tuple[Fraction, Fraction], meaning: SymbolMeaning) -> Finding:
+    mean, variance = law
+    if mean == Fraction(meaning.mean) and variance == Fraction(meaning.variance or 0):
+        return Finding(kind="true", reason="the problem gives it")
+    if mean == Fraction(meaning.mean) and variance**2 == Fraction(meaning.variance or 0):
+        return Finding(kind="unknown", reason="the second number may be a standard deviation")
+    given = f"N({meaning.mean:g}, {meaning.variance:g})"
+    return Finding(kind="false", reason="the distribution is another", method="the problem's distribution",
+                   counterexample=f"the problem gives {given}, written is N({float(mean):g}, {float(variance):g})")
+
+
 def _bare(expression: Expression) -> list[Symbol]:
     inside = {script for symbol in symbols(expression) for script in symbol.subscripts}
     return [symbol for symbol in symbols(expression) if symbol not in inside]
+
+
+def _after_slip(reason: str, finding: Finding) -> Finding:
+    return Finding(kind="unknown", reason=reason, notes=finding.notes, is_after_slip=True)
 
 
 def _never_false(finding: Finding) -> Finding:

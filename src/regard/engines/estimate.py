@@ -43,7 +43,7 @@ class Estimate:
 
     def contains(self, number: float) -> bool:
         """True if the number lies in the interval."""
-        return self.lower <= number <= self.upper
+        return bool(self.lower <= number <= self.upper)
 
     def agrees_with(self, other: "Estimate") -> bool:
         """True if the two intervals have a number in common."""

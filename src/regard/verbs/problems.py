@@ -9,10 +9,9 @@ from regard.claims import all_claims
 from regard.derivations.problems.checking import ancestors, find_faults
 from regard.derivations.problems.loading import load_problem, parse_problem, problem_source, shipped_problems
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
-from regard.derivations.questions import question_of
-from regard.derivations.reading import outline, read_text
+from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
-from regard.derivations.structured.answers import heading, latex_name
+from regard.derivations.structured.answers import heading, latex_name, opened_by
 from regard.derivations.structured.places import Path, Places, find_places
 from regard.errors import InputError
 from regard.report.problem_pages import Complaint, ProblemEntry, ProblemPage, QuestionEntry, SymbolEntry
@@ -139,8 +138,7 @@ def _unknown_claims(problem: Problem) -> Iterator[tuple[Path, str]]:
 def _unheard_headings(problem: Problem) -> Iterator[tuple[Path, str]]:
     for number, question in enumerate(problem.questions):
         line = heading(question)
-        sections = outline(read_text(f"{line}\n\n$x = 1$"))
-        found = question_of(sections[-1].path, [sections[-1].title], problem) if sections else None
+        found = opened_by(line, problem)
         if found is not question:
             heard = f"opens '{found.id}'" if found else "opens no question"
             yield ("questions", number, "title"), f"The heading '{line.strip('# ')}' {heard}, not '{question.id}'."

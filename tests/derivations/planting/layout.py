@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from derivations.planting.chains import Chain, Derivation
+from derivations.planting.terms import Symbol
 from derivations.planting.writing import Hand, write
 
 LEADS = {
@@ -174,8 +175,8 @@ def _in_line(pen: _Pen, chain: Chain, derivation: str, place: int) -> None:
         pen.text += (" for " if pen.language == "en" else "，") + opens
         _condition(pen, chain.condition)
         pen.text += closes
-    if chain.role == "design":
-        pen.text += LARGE[pen.language] + opens + pen.hand.scale + closes if "scale" in repr(chain.sides) else ""
+    if chain.role == "design" and chain.sides[0] == Symbol("q"):
+        pen.text += LARGE[pen.language] + opens + pen.hand.scale + closes
     pen.text += STOPS[pen.language]
 
 

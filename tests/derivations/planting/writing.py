@@ -46,7 +46,8 @@ HANDS = {
 }
 
 _LETTERS = {"mu": r"\mu", "gamma": r"\gamma", "noise": r"\alpha", "w": r"\alpha", "Sigma": r"\Sigma",
-            "omega": r"\omega", "theta": r"\theta", "imaginary": "i", "coefficient": "c", "axis": "a", "codes": r"\Phi"}  # fmt: skip
+            "omega": r"\omega", "theta": r"\theta", "imaginary": "i", "coefficient": "c", "axis": "a",
+            "codes": r"\Phi"}  # fmt: skip
 _MATRICES = {*"XPQKVHZWAI"}
 
 

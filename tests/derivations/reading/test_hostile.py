@@ -25,10 +25,10 @@ HOSTILE = {
     "headings": ["", "# 1\n## a\n### i\n", 300],
     "romans": ["1.(a)\n\n", "i.\n\n", 1_000],
     "markers": ["1.(a)\n\n", "Answer: $x$\n\n", 1_000],
-    "blanks after a marker": ["Answer", " ", 100_000],
-    "blanks after a number": ["1", " ", 100_000],
-    "blanks after a heading": ["#", " ", 100_000],
-    "blanks in mathematics": ["$", " ", 100_000],
+    "blanks after a marker": ["Answer", " ", 30_000],
+    "blanks after a number": ["1", " ", 30_000],
+    "blanks after a heading": ["#", " ", 30_000],
+    "blanks in mathematics": ["$", " ", 30_000],
     "definitions": ["", r"\def\a{", 5_000],
     "sections": ["", r"\section{", 5_000],
     "full stops": ["", "i.e. x. ", 5_000],
@@ -70,13 +70,13 @@ def test_each_ends_soon(python):
 
 def test_twice_the_text_takes_about_twice_the_time(python):
     pieces = ["1.(a) Take $q$ and \\(c\\), `code`.\n\n", "> - | $x", "> $$\n", "i.\n\nAnswer: $x$\n", "```a\n~~~~b\n"]
-    texts = {f"{number} times {piece}": ["", piece, number] for piece in pieces for number in (50, 300, 600)}
+    texts = {f"{number} times {piece}": ["", piece, number] for piece in pieces for number in (50, 150, 300)}
     seconds = timed(python, texts)
     for piece in pieces:
-        once, twice = (seconds[f"{number} times {piece} as markdown"] for number in (300, 600))
+        once, twice = (seconds[f"{number} times {piece} as markdown"] for number in (150, 300))
         assert twice < 3.5 * once + 0.1, piece
 
 
 def test_runs_of_every_length_end_soon(python):
-    runs = {mark: ["", "".join(mark * k + " x\n" for k in range(300, 0, -1)), 1] for mark in "`~$*#>"}
+    runs = {mark: ["", "".join(mark * k + " x\n" for k in range(80, 0, -1)), 1] for mark in "`~$*#>"}
     assert max(timed(python, runs).values()) < 3

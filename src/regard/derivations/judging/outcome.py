@@ -10,7 +10,10 @@ Kind = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not und
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The truth of a relation under one reading, with what shows it; `swaps` are the names that the reading takes for others."""
+    """The truth of a relation under one reading, with what shows it; `swaps` are the names that the reading takes for others.
+
+    `is_after_slip` marks a step that is not judged because an earlier slip makes it wrong, though it is right without that slip.
+    """
 
     kind: Kind
     reason: str
@@ -21,6 +24,7 @@ class Finding:
     probability: float | None = None
     notes: tuple[str, ...] = ()
     swaps: tuple[tuple[str, str], ...] = ()
+    is_after_slip: bool = False
 
     @property
     def is_true(self) -> bool:

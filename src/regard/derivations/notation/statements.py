@@ -14,7 +14,7 @@ class Chain:
     """Sides joined by relation signs; `before` is the prose that stands before it inside the formula.
 
     A chain whose first side is empty continues the chain above. `is_nested` marks a relation found inside brackets, `is_case` one
-    that chooses among cases.
+    that chooses among cases, `is_moved` a chain whose first side stands in another formula.
     """
 
     sides: tuple[tuple[Token, ...], ...]
@@ -22,6 +22,7 @@ class Chain:
     before: str = ""
     is_nested: bool = False
     is_case: bool = False
+    is_moved: bool = False
 
     @property
     def start(self) -> int:

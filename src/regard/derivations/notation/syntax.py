@@ -1,7 +1,7 @@
 """The tree that a formula is read into. What a symbol means is decided later, by the problem."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 
 __all__ = [
@@ -226,8 +226,8 @@ class Derivative(Expression):
 
 def children(node: Expression) -> Iterator[Expression]:
     """The expressions directly below a node."""
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in node.__slots__:
+        value = getattr(node, name)
         if isinstance(value, Expression):
             yield value
         elif isinstance(value, tuple):

@@ -205,7 +205,9 @@ class _Lexer:
     def prose(self, start: int) -> None:
         inside, _ = self.group()
         name = inside.strip()
-        if re.fullmatch(r"[A-Za-z]+", name) and (len(name) > 1 or name in "IRT"):
+        if re.fullmatch(r"[A-Za-z]", name):
+            return self.emit("letter", name, start, "roman")
+        if re.fullmatch(r"[A-Za-z]+", name):
             return self.emit("word", name, start, "text")
         return self.emit("text", inside, start)
 

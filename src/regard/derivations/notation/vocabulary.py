@@ -27,7 +27,7 @@ __all__ = [
 
 
 def _table(text: str) -> dict[str, str]:
-    """Pairs written as `word=meaning`, divided by blanks."""
+    """The pairs written as word→meaning, divided by blanks."""
     return dict(pair.rsplit("→", 1) for pair in text.split())
 
 
@@ -53,78 +53,118 @@ RELATIONS = {
     for sign in signs.split()
 }
 SEPARATORS = frozenset(
-    r"\\ \quad \qquad ; , \Rightarrow \implies \therefore \because \iff \Leftrightarrow \Longrightarrow \newline \cr \forall ∀ ⇒ ⟹ ∴ ∵"
-    r" ， ； 。 、 ： : \mid \land \wedge \hookrightarrow \leadsto".split()
+    r"""
+    \\ \quad \qquad \newline \cr , ; : ， ； 。 、 ：
+    \Rightarrow \implies \Longrightarrow \iff \Leftrightarrow \hookrightarrow \leadsto ⇒ ⟹
+    \therefore \because ∴ ∵ \forall ∀ \mid \land \wedge
+    """.split()
 )
+# A bracket, whichever way it is spelt, is known by the mark that closes it.
 OPENING = _table(
-    r"(→) [→] \{→\} \lbrace→\} \lbrack→] \langle→\rangle ⟨→\rangle {→} \lVert→\rVert \lvert→\rvert \lfloor→\rfloor \lceil→\rceil （→)"
+    r"""
+    (→) （→) [→] \lbrack→] {→} \{→\} \lbrace→\} \langle→\rangle ⟨→\rangle
+    \lVert→\rVert \lvert→\rvert \lfloor→\rfloor \lceil→\rceil
+    """
 )
 CLOSING = _table(
-    r")→) ]→] \}→\} \rbrace→\} \rbrack→] \rangle→\rangle ⟩→\rangle }→} \rVert→\rVert \rvert→\rvert \rfloor→\rfloor \rceil→\rceil ）→)"
+    r"""
+    )→) ）→) ]→] \rbrack→] }→} \}→\} \rbrace→\} \rangle→\rangle ⟩→\rangle
+    \rVert→\rVert \rvert→\rvert \rfloor→\rfloor \rceil→\rceil
+    """
 )
 IGNORED = frozenset(
-    r"\left \right \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \middle \, \: \! \> \; & ~ \displaystyle"
-    r" \textstyle \scriptstyle \limits \nolimits \notag \nonumber \hfill \medspace \thinspace \thickspace \allowbreak \strut \null"
-    r" \relax \rm \bf \it \sf \tt \cal \par \noindent \centering \hline \cdotp \enspace \enskip \mathstrut \bigm \Bigm \mathopen \mathclose \mathbin \mathrel"
-    r" \mathord".split()
+    r"""
+    \left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \biggl \biggr \Biggl \Biggr \bigm \Bigm
+    \, \: \! \> \; \enspace \enskip \medspace \thinspace \thickspace \hfill \strut \mathstrut \null \allowbreak
+    \displaystyle \textstyle \scriptstyle \limits \nolimits \notag \nonumber \cdotp
+    \rm \bf \it \sf \tt \cal \mathopen \mathclose \mathbin \mathrel \mathord
+    \relax \par \noindent \centering \hline
+    """.split()
 ) | {"\\ "}
 FONTS = _table(
-    r"\mathbf→bold \boldsymbol→bold \bm→bold \pmb→bold \mathrm→roman \mathsf→roman \mathtt→roman \mathcal→script"
-    r" \mathscr→script \mathbb→blackboard \mathds→blackboard \mathbbm→blackboard \mathbbold→blackboard \mathit→ \mathfrak→ \mathnormal→"
+    r"""
+    \mathbf→bold \boldsymbol→bold \bm→bold \pmb→bold
+    \mathrm→roman \mathsf→roman \mathtt→roman
+    \mathcal→script \mathscr→script
+    \mathbb→blackboard \mathds→blackboard \mathbbm→blackboard \mathbbold→blackboard
+    \mathit→ \mathfrak→ \mathnormal→
+    """
 )
 TEXT = frozenset(
-    r"\text \textrm \textbf \textit \mbox \hbox \operatorname \operatorname* \textnormal \textsf \texttt \mathop \emph \textup".split()
+    r"""
+    \text \textrm \textbf \textit \textnormal \textsf \texttt \textup \emph
+    \mbox \hbox \operatorname \operatorname* \mathop
+    """.split()
 )
 SWALLOWED = frozenset(
-    r"\tag \tag* \label \hspace \hspace* \vspace \color \phantom \ref \eqref \cite \hphantom \vphantom \textcolor".split()
+    r"""
+    \tag \tag* \label \ref \eqref \cite \hspace \hspace* \vspace \phantom \hphantom \vphantom \color \textcolor
+    """.split()
 )
 UNWRAPPED = frozenset(r"\boxed \underline \mathrlap \mathclap \ensuremath \smash \fbox \cancel".split())
+# Words that are read as one even without a backslash; where two begin alike, the first of the list is tried first.
 WORDS = tuple(
-    "softmax Softmax SoftMax SOFTMAX ReLU relu Relu RELU exp log ln sin cos tan tanh sqrt diag Var Cov RoPE rope sigmoid others other"
-    " max min mean LN LayerNorm Attention PE".split()
+    """
+    softmax Softmax SoftMax SOFTMAX ReLU relu Relu RELU exp log ln sin cos tan tanh sqrt diag Var Cov RoPE rope
+    sigmoid others other max min mean LN LayerNorm Attention PE
+    """.split()
 )
 UNICODE = {
     char: tuple(tokens.split())
     for char, tokens in {
-        "ᵀ": r"^ \top", "⊤": r"\top", "½": r"\frac 1 2", "²": "^ 2", "³": "^ 3", "·": r"\cdot", "×": r"\times", "∑": r"\sum",
-        "∞": r"\infty", "√": r"\sqrt", "‖": r"\|", "−": "-", "⋅": r"\cdot", "′": "'", "∥": r"\|", "…": r"\dots", "⋯": r"\dots",
-        "ℝ": r"\R", "÷": "/", "＝": "=", "＋": "+", "－": "-", "∂": r"\partial", "∇": r"\nabla", "₀": "_ 0", "₁": "_ 1", "₂": "_ 2",
-        "₃": "_ 3", "ₐ": "_ a", "ᵢ": "_ i", "ⱼ": "_ j", "ₙ": "_ n", "ₖ": "_ k", "¼": r"\frac 1 4", "∏": r"\prod", "⁻": "^ -",
+        "ᵀ": r"^ \top", "⊤": r"\top", "²": "^ 2", "³": "^ 3", "⁻": "^ -", "′": "'",
+        "₀": "_ 0", "₁": "_ 1", "₂": "_ 2", "₃": "_ 3",
+        "ₐ": "_ a", "ᵢ": "_ i", "ⱼ": "_ j", "ₖ": "_ k", "ₙ": "_ n",
+        "½": r"\frac 1 2", "¼": r"\frac 1 4", "√": r"\sqrt", "∑": r"\sum", "∏": r"\prod",
+        "·": r"\cdot", "⋅": r"\cdot", "×": r"\times", "÷": "/", "−": "-",
+        "＝": "=", "＋": "+", "－": "-",
+        "‖": r"\|", "∥": r"\|", "…": r"\dots", "⋯": r"\dots",
+        "∞": r"\infty", "ℝ": r"\R", "∂": r"\partial", "∇": r"\nabla",
     }.items()
 }  # fmt: skip
-GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕ",
-        (
-            "\\" + name
-            for name in "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega"
-            " Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega epsilon phi".split()
-        ),
-        strict=True,
-    )
+GREEK = _table(
+    r"""
+    α→\alpha β→\beta γ→\gamma δ→\delta ε→\epsilon ϵ→\epsilon ζ→\zeta η→\eta θ→\theta ι→\iota κ→\kappa λ→\lambda
+    μ→\mu ν→\nu ξ→\xi π→\pi ρ→\rho σ→\sigma τ→\tau υ→\upsilon φ→\phi ϕ→\phi χ→\chi ψ→\psi ω→\omega
+    Γ→\Gamma Δ→\Delta Θ→\Theta Λ→\Lambda Ξ→\Xi Π→\Pi Σ→\Sigma Φ→\Phi Ψ→\Psi Ω→\Omega
+    """
 )
 VARIANTS = _table(
-    r"\varepsilon→\epsilon \varphi→\phi \vartheta→\theta \varrho→\rho \ell→l \T→\top \intercal→\top \transpose→\top \ldots→\dots"
-    r" \cdots→\dots \dotsc→\dots \dotsb→\dots \vdots→\dots \ddots→\dots \Vert→\| \vert→| \lnorm→\| \dfrac→\frac \tfrac→\frac \cfrac→\frac"
-    r" \ast→* \star→* \prime→' \bullet→\cdot \ln→\log \widehat→\hat \widetilde→\tilde \colon→: \longrightarrow→\to"
-    r" \varPhi→\Phi \varSigma→\Sigma \smallsetminus→\setminus \backslash→\setminus"
+    r"""
+    \varepsilon→\epsilon \varphi→\phi \vartheta→\theta \varrho→\rho \varPhi→\Phi \varSigma→\Sigma \ell→l
+    \T→\top \intercal→\top \transpose→\top \prime→' \ast→* \star→*
+    \ldots→\dots \cdots→\dots \dotsc→\dots \dotsb→\dots \vdots→\dots \ddots→\dots
+    \Vert→\| \lnorm→\| \vert→| \dfrac→\frac \tfrac→\frac \cfrac→\frac
+    \bullet→\cdot \ln→\log \widehat→\hat \widetilde→\tilde \colon→: \longrightarrow→\to
+    \smallsetminus→\setminus \backslash→\setminus
+    """
 )
 FUNCTIONS = _table(
-    "exp→exp softmax→softmax relu→relu log→log ln→log sin→sin cos→cos tan→tan tanh→tanh sqrt→sqrt diag→diag re→re im→im var→var cov→cov"
-    " sigmoid→sigmoid max→max min→min mean→mean tr→trace trace→trace span→span rank→rank det→det attention→attention"
+    """
+    exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh
+    softmax→softmax relu→relu sigmoid→sigmoid attention→attention
+    re→re im→im var→var cov→cov mean→mean max→max min→min
+    diag→diag tr→trace trace→trace span→span rank→rank det→det
+    """
 )
-ACCENTS = _table(r"\hat→hat \tilde→tilde \bar→bar \overline→bar \vec→ \dot→dot \check→check \overrightarrow→")
+ACCENTS = _table(r"\hat→hat \tilde→tilde \bar→bar \overline→bar \dot→dot \check→check \vec→ \overrightarrow→")
 BIG_OPERATORS = _table(r"\sum→sum \prod→product \max→max \min→min")
 MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix smallmatrix array".split())
 UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf".split())
 STACKED = frozenset(r"\underset \overset \stackrel".split())
 BRACED = frozenset(r"\underbrace \overbrace".split())
 WRAPPERS = frozenset(
-    "aligned align align* split gather gather* gathered equation equation* multline multline* eqnarray eqnarray* alignat alignat*"
-    " alignedat displaymath math flalign flalign*".split()
+    """
+    equation equation* displaymath math align align* aligned alignat alignat* alignedat flalign flalign* split
+    gather gather* gathered multline multline* eqnarray eqnarray*
+    """.split()
 )
 PROSE_WORDS = frozenset(
-    "for and if when where so otherwise as or with all any since because then thus hence let that by given therefore large small is are"
-    " the set else we have get similarly also to of each every on in at from which this be other und für et pour donc si y con para sonst"
-    " sinon also wegen car".split()
+    """
+    for and if when where so otherwise as or with all any since because then thus hence let that by given therefore
+    large small is are the set else we have get similarly also to of each every on in at from which this be other
+    und für sonst wegen also
+    et pour donc si sinon car
+    y con para
+    """.split()
 )

@@ -18,13 +18,15 @@ from typing import Any
 
 from regard.derivations.problems.loading import load_problem, shipped_problems
 from regard.derivations.problems.model import Problem, Question
+from regard.derivations.questions import questions_of
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import read_text
+from regard.derivations.reading.outline import outline
 from regard.derivations.structured.compose import Composition
 from regard.derivations.structured.places import Path, Places, Written, find_places
 from regard.errors import InputError
 
-__all__ = ["SCHEMA", "Answers", "heading", "latex_name", "read_answers"]
+__all__ = ["SCHEMA", "Answers", "heading", "latex_name", "opened_by", "read_answers"]
 
 SCHEMA = "regard-answers/1"
 _FIELDS = ("choice", "design", "answer", "prose")
@@ -154,6 +156,13 @@ def heading(question: Question) -> str:
     number, *parts = question.path or ("",)
     enumerator = f"{number}." + "".join(f"({part})" for part in parts if part.isalpha() and len(part) < 5)
     return f"## {enumerator if question.path else ''} {question.title}".replace("  ", " ")
+
+
+def opened_by(line: str, problem: Problem) -> Question | None:
+    """The question that the reader takes a heading to open."""
+    sections = outline(read_text(f"{line}\n\n$x = 1$"))
+    found = questions_of(sections[-1].path, [sections[-1].title], problem) if sections else ()
+    return found[0] if found else None
 
 
 def _phrase(question: Question, choice: str) -> str:
