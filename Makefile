@@ -1,5 +1,5 @@
 # Each target makes its own .venv, with everything pinned by constraints.txt; a second call finds it done.
-#   make run    the catalogue of claims, then one myth explained
+#   make run    a flawed answer sheet judged (and as a page in out/), the catalogue of claims, one myth explained
 #   make test   lint, types, import rules and every test
 #   make lint   the first three of these
 #   make bench  the figures, measured on this machine
@@ -18,6 +18,10 @@ IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 run: $(VENV)/.core
+	@rm -rf out && mkdir -p out && $(BIN)/regard verify --example out/answers.md
+	@$(BIN)/regard verify out/answers.md --html out/report.html || [ $$? = 1 ]
+	@echo "The answers with every step marked: out/report.html"
+	@echo
 	@$(BIN)/regard claims
 	@echo
 	@$(BIN)/regard claims --explain two-heads-always-steady

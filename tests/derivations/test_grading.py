@@ -75,8 +75,11 @@ def test_what_is_refuted_is_told_with_its_place():
     assert any("a.md:" in reason and "because" in reason for reason in question.reasons)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["holds", "refuted", "undecided", "proved"]),
-                          st.sampled_from(["step", "design", "choice", "given", "definition", "supposition"]))))  # fmt: skip
+STATUSES = st.sampled_from(["holds", "refuted", "undecided", "proved"])
+KINDS = st.sampled_from(["step", "design", "choice", "given", "definition", "supposition"])
+
+
+@given(st.lists(st.tuples(STATUSES, KINDS)))
 def test_a_score_lies_between_nothing_and_all(kinds):
     question = graded(*(step(status, kind) for status, kind in kinds))
     assert question.score is None or 0.0 <= question.score <= 4.0
@@ -92,7 +95,9 @@ def test_files_of_one_submission_are_graded_together():
     first = DocumentReport(
         file="a", problem="p", verdicts=(step(),), questions=(row(), row("unanswered", 2.0, "2")), seconds=1.0
     )
-    second = DocumentReport(file="b", problem="p", verdicts=(step("refuted", question="2"),), questions=(row("unanswered"), row("judged", 2.0, "2")), seconds=2.0)  # fmt: skip
+    refuted = step("refuted", question="2")
+    rows = (row("unanswered"), row("judged", 2.0, "2"))
+    second = DocumentReport(file="b", problem="p", verdicts=(refuted,), questions=rows, seconds=2.0)
     whole = merged([first, DocumentReport.failed("c", "unreadable", "why"), second], file="all")
     assert [(q.id, q.state) for q in whole.questions] == [("1b", "judged"), ("2", "judged")]
     assert (grade(whole).score, grade(whole).max_score, whole.seconds) == (4.0, 6.0, 3.0)

@@ -52,12 +52,12 @@ def single_law(count=1, variance=0.5):
 def laws(draw):
     """Fields of laws with one random key or none, anywhere among groups of several keys, under one to three heads."""
     num_groups, num_heads = draw(st.integers(2, 4)), draw(st.integers(1, 3))
-    numbers = hnp.arrays(np.float64, (num_groups, num_heads), elements=st.floats(-4, 4))
+    numbers = hnp.arrays(np.float64, (num_groups, num_heads), elements=st.integers(-16, 16).map(lambda x: x / 4))
     counts = draw(st.lists(st.integers(1, 5), min_size=num_groups, max_size=num_groups))
     group = draw(st.integers(0, num_groups - 1))
     variances = np.zeros((num_groups, 1))
     if draw(st.booleans()):
-        counts[group], variances[group] = 1, draw(st.floats(0.1, 2))
+        counts[group], variances[group] = 1, draw(st.integers(1, 8)) / 4
     return {
         "names": tuple("pqrs"[:num_groups]),
         "counts": tuple(counts),

@@ -11,8 +11,8 @@ COUNTS = {"proved": 0, "holds": 3, "refuted": 1, "undecided": 1}
 
 def grade(file="a.md", **more) -> Grade:
     asked = QuestionGrade(id="1b", title="t", state="judged", points=4.0, score=2.5)
-    return Grade(**{"file": file, "outcome": "judged", "reason": None, "problem": "p", "counts": COUNTS, "understood": 0.9,
-                    "questions": (asked,), "seconds": 1.0, **more})  # fmt: skip
+    usual = {"outcome": "judged", "reason": None, "problem": "p", "counts": COUNTS, "understood": 0.9}
+    return Grade(**{"file": file, **usual, "questions": (asked,), "seconds": 1.0, **more})
 
 
 def read(grades, questions):

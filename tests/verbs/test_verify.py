@@ -31,7 +31,7 @@ def many(folder, *names, text="1.(a) $x = 1$"):
     return folder
 
 
-# -- one document in this process ----------------------------------------------------------------------------------------
+# -- one document in this process -------------------------------------------------------------------------------------
 def test_a_text_a_path_and_a_string_that_is_a_path_are_all_judged(tmp_path):
     path = tmp_path / "a.md"
     path.write_text(WRONG, encoding="utf-8")
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_is_an_input_error(given):
         verify(given)
 
 
-# -- a batch ---------------------------------------------------------------------------------------------------------------
+# -- a batch ----------------------------------------------------------------------------------------------------------
 def test_one_bad_file_never_stops_the_batch(tmp_path):
     folder = many(tmp_path / "in", "good.md", "hang.md", "crash.md", "raise.md", "well.tex")
     rows, document = run([folder], work=by_name, jobs=2, time_limit=3.0)
@@ -128,7 +128,7 @@ def test_two_hundred_tiny_files_come_out_in_order(tmp_path):
         assert [row["file"].split("/")[-1] for row in csv.DictReader(file)] == names
 
 
-# -- going on ------------------------------------------------------------------------------------------------------------
+# -- going on ---------------------------------------------------------------------------------------------------------
 def test_a_second_run_skips_what_is_done_and_judges_what_is_new(tmp_path):
     folder = many(tmp_path / "in", "a.md", "b.md", "hang.md")
     out = str(tmp_path / "out")
@@ -195,7 +195,7 @@ def test_a_single_document_leaves_nothing_but_what_was_asked_for(tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.json"]  # a fake report has no page
 
 
-# -- what cannot be written --------------------------------------------------------------------------------------------------
+# -- what cannot be written -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("option", ["json_file", "csv_file", "html", "gradescope"])
 def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path, option):
     folder = many(tmp_path / "in", "a.md", "b.md")

@@ -37,8 +37,9 @@ __all__ = ["verify"]
 @click.option("--all", "is_all", is_flag=True, help="Show every step, those that hold too.")
 @click.option("--watch", "is_watching", is_flag=True, help="Judge again whenever a document is saved.")
 @click.option("--autograder", metavar="ZIP", help="Write an autograder for --problem that Gradescope takes.")
+@click.option("--example", "is_example", is_flag=True, help="Print a flawed answer sheet to try, or write it to PATH.")
 @click.option("--new-answers", metavar="PROBLEM", help="Print a file of answers to fill in, or write it to PATH.")
-def verify(is_all: bool, is_watching: bool, autograder: str | None, new_answers: str | None, **asked: Any) -> int:
+def verify(is_all: bool, is_watching: bool, autograder: str | None, **asked: Any) -> int:
     """Judge the steps of written derivations: Markdown, LaTeX, notebooks, text, answers.toml, and folders of them.
 
     Each step holds, is refuted with a counterexample, or is undecided; a true step is never called false.
@@ -46,6 +47,7 @@ def verify(is_all: bool, is_watching: bool, autograder: str | None, new_answers:
 
     \b
     Examples:
+      regard verify --example answers.md             writes a flawed answer sheet to try
       regard verify answers.md                       the steps that need a look
       regard verify answers.md --html report.html    the document with its steps marked
       regard verify submissions/ --problem cs224n-a4 --gradescope out/ --csv class.csv --jobs 2
@@ -58,8 +60,10 @@ def verify(is_all: bool, is_watching: bool, autograder: str | None, new_answers:
     from regard.verbs import request
     from regard.verbs import verify as verb
 
-    if new_answers is not None:
-        return write_template(asked["paths"], verb.new_answers(new_answers))
+    new_answers, is_example = asked.pop("new_answers"), asked.pop("is_example")
+    if new_answers is not None or is_example:
+        text = verb.example() if new_answers is None else verb.new_answers(new_answers)
+        return write_template(asked["paths"], text)
     if autograder is not None:
         from regard.verbs.autograder import write_autograder
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from regard.report.spelling import spelled
 from regard.report.terminal import ALARM, say
 
 __all__ = [
@@ -114,9 +115,10 @@ def show_problem(console: Console, page: ProblemPage) -> None:
 
 
 def show_complaints(console: Console, file: str, complaints: Sequence[Complaint]) -> None:
-    """Prints a line for each complaint, or that there is none."""
+    """Prints a line for each complaint, never broken, as compilers do; or that there is none."""
     for complaint in complaints:
         place = f"{file}:{complaint.line}: " if complaint.line else f"{file}: "
-        say(console, place + complaint.message, style=ALARM)
+        console.print(Text(spelled(f"{place}{complaint.message}", console.encoding), style=ALARM), soft_wrap=True)
     if not complaints:
-        say(console, f"{file}: nothing is wrong with it", style="green")
+        line = spelled(f"{file}: nothing is wrong with it", console.encoding)
+        console.print(Text(line, style="green"), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 from regard.derivations.problems.loading import load_problem
@@ -14,7 +15,7 @@ from regard.report.judged import JudgedDocument
 from regard.verbs.jobs import Job, Order, Product, do_job, products
 from regard.verbs.keeper import Keeper
 
-__all__ = ["Stopped", "judge_files", "new_answers", "verify"]
+__all__ = ["Stopped", "example", "judge_files", "new_answers", "verify"]
 
 Report = Callable[[int, int], None]
 _TEXT = "<text>.md"
@@ -71,6 +72,11 @@ def judge_files(
     except KeyboardInterrupt:
         raise Stopped(keeper.how_to_go_on()) from None
     return [views[number] for number in sorted(views)]
+
+
+def example() -> str:
+    """An answer sheet with slips in it, to see what judging looks like."""
+    return (resources.files("regard.derivations") / "examples" / "flawed-answers.md").read_text(encoding="utf-8")
 
 
 def new_answers(problem: str) -> str:

@@ -259,7 +259,7 @@ def _without_idle_braces(tokens: list[Token]) -> list[Token]:
         is_idle = len(group) == 3 and group[0].kind == "open" and group[0].text == "}" and group[2].text == "}"
         is_column = place > 0 and tokens[place - 1].kind == "environment"
         if is_idle and not is_column and group[2].kind == "close" and group[1].kind in ("letter", "word"):
-            result.append(group[1])
+            result.append(replace(group[1], start=group[0].start, end=group[2].end))
             place += 3
         else:
             result.append(tokens[place])
