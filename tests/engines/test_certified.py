@@ -50,8 +50,8 @@ def single_law(count=1, variance=0.5):
 
 @st.composite
 def laws(draw):
-    """Fields of laws with one random key or none, anywhere among groups of several keys, under one to three heads."""
-    num_groups, num_heads = draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    """Fields of laws with one random key or none, anywhere among groups of several keys, under one or two heads."""
+    num_groups, num_heads = draw(st.integers(2, 4)), draw(st.integers(1, 2))
     numbers = hnp.arrays(np.float64, (num_groups, num_heads), elements=st.integers(-16, 16).map(lambda x: x / 4))
     counts = draw(st.lists(st.integers(1, 5), min_size=num_groups, max_size=num_groups))
     group = draw(st.integers(0, num_groups - 1))
@@ -86,7 +86,7 @@ def test_a_law_without_randomness_gives_the_softmax():
     assert certified.answer(law, Quantile(of=weight("a"), level=0.5)).contains(found[0].value)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(laws())
 def test_any_law_with_one_random_direction_agrees_with_brute_force(fields):
     # The rule is exact to rounding: the sigmoids are far wider than its steps.

@@ -7,8 +7,9 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from regard.engines import events
+from regard.engines.balls import doubles_around, exact_ball
 from regard.engines.estimate import Estimate
-from regard.engines.lines import Affine, Line, exact_ball, line_of
+from regard.engines.lines import Affine, Line, line_of
 from regard.engines.quantities import Quantity, exact
 from regard.engines.questions import (
     Chance,
@@ -201,15 +202,9 @@ def _estimate(ball: arb, question: Question) -> Estimate:
     """The ball as doubles, rounded outwards and cut to what the question can have for an answer."""
     if not ball.is_finite():
         raise NotCertifiable(f"The integral for {question} did not converge in balls. Use monte_carlo.answer.")
-    low, high = _double(ball.lower(), -math.inf), _double(ball.upper(), math.inf)
+    low, high = doubles_around(ball)
     if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Chance):
         low = max(low, 0.0)
     if isinstance(question, Probability | Chance | Correlation):
         low, high = max(low, -1.0), min(high, 1.0)
     return Estimate(value=min(max(float(ball.mid()), low), high), lower=low, upper=high, method="certified")
-
-
-def _double(bound: arb, outwards: float) -> float:
-    """The bound itself if it is a double, else the next double outwards."""
-    nearest = float(bound)
-    return nearest if arb(nearest) == bound else math.nextafter(nearest, outwards)

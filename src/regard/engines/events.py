@@ -1,12 +1,14 @@
 """Probabilities and quantiles by subdivision: each stretch of δ is certainly in, certainly out, or split."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from flint import arb, ctx
 
+from regard.engines.balls import doubles_around
+from regard.engines.estimate import Estimate
 from regard.engines.lines import Affine, Line, Sigmoid
+from regard.engines.root import certified_root
 from regard.engines.spreads import Atoms, NormalStretch
 
 __all__ = ["probability", "quantile"]
@@ -87,7 +89,14 @@ def quantile(line: Line, quantity: Affine, level: float, reach: float) -> arb:
             return _at_level(line, quantity, line.spread, arb(level))
         if all(product <= 0 for product in rising):
             return _at_level(line, quantity, line.spread, 1 - arb(level))
-    return _by_halving(lambda x: probability(line, quantity, -math.inf, x), level, reach)
+
+    def excess(place: float) -> Estimate:
+        ball = probability(line, quantity, -math.inf, place) - level
+        low, high = doubles_around(ball)
+        return Estimate(value=low + (high - low) / 2, lower=low, upper=high, method="certified")
+
+    crossing = certified_root(excess, -reach - 1.0, reach + 1.0, tolerance=_FINEST_STEP * (1 + reach))
+    return arb(crossing.lower).union(arb(crossing.upper))
 
 
 def _at_level(line: Line, quantity: Affine, stretch: NormalStretch, level: arb) -> arb:
@@ -98,21 +107,6 @@ def _at_level(line: Line, quantity: Affine, stretch: NormalStretch, level: arb) 
     standard = -(2 * below).erfcinv() if below < above else (2 * above).erfcinv()
     place = standard * (2 * stretch.variance).sqrt()
     return quantity([curve(place) for curve in line.sigmoids])
-
-
-def _by_halving(distribution: Callable[[float], arb], level: float, reach: float) -> arb:
-    """The stretch from the last x that is surely below the quantile to one that is surely not."""
-    low, high = -reach - 1.0, reach + 1.0
-    while high - low > _FINEST_STEP * (1 + abs(low)):
-        middle = low + (high - low) / 2
-        if distribution(middle) < level:
-            low = middle
-        else:
-            high = middle
-    step = high - low
-    while not distribution(high) >= level:
-        high, step = high + step, 2 * step
-    return arb(low).union(arb(high))
 
 
 def _subdivide(line: Line, stretch: NormalStretch, event: _Event) -> tuple[list[Bounds], list[Bounds]]:

@@ -14,14 +14,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
+from regard.engines.balls import exact_ball
 from regard.engines.quantities import Quantity, coefficient
 from regard.engines.spreads import Atoms, NormalStretch, Spread
 from regard.errors import NotCertifiable
 from regard.scenarios import Deviation, LogitLaw
 
-__all__ = ["Affine", "Line", "Sigmoid", "exact_ball", "line_of"]
+__all__ = ["Affine", "Line", "Sigmoid", "line_of"]
 
 Ball = Any
 
@@ -125,11 +126,6 @@ class Line:
             return Affine(constant=fixed if sign == 1 else share * (1 - fixed), slopes=(arb(0),) * len(self.sigmoids))
         slopes = tuple(sign * share if k == heads.place else arb(0) for k in range(len(self.sigmoids)))
         return Affine(constant=arb(0) if sign == 1 else share, slopes=slopes)
-
-
-def exact_ball(number: Fraction) -> arb:
-    """A fraction as a ball of working precision."""
-    return arb(fmpq(number.numerator, number.denominator))
 
 
 def line_of(law: LogitLaw, heads: Sequence[int], *, given: Deviation | None, scale: arb) -> Line:

@@ -56,12 +56,12 @@ def _guess(low: float, at_low: float, high: float, at_high: float) -> float:
 
 
 def _approach(function: Callable[[float], Estimate], end: float, doubtful: float, sign: int, tolerance: float) -> float:
-    """The end moved towards a point of unknown sign, as far as its own sign stays certain."""
-    while abs(doubtful - end) > tolerance / 2 and (middle := (end + doubtful) / 2) not in (end, doubtful):
-        if _sign(function(middle)) == sign:
-            end = middle
-        else:
-            doubtful = middle
+    """A point of certain sign between a point of unknown sign and an end, in doubling steps from the former."""
+    step = math.copysign(max(tolerance / 2, 2 * math.ulp(doubtful)), end - doubtful)
+    while abs(step) < abs(end - doubtful):
+        if _sign(function(doubtful + step)) == sign:
+            return doubtful + step
+        step *= 2
     return end
 
 

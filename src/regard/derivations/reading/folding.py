@@ -1,27 +1,17 @@
 """The fold over openings and markers: a stack of open questions, and what the next line makes of it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from regard.derivations.reading.asking import NEARBY, holds_a_question, is_only_bold, is_summed_up
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.enumerators import ROMANS
 from regard.derivations.reading.markers import PLAIN, Marker
 from regard.derivations.reading.openings import Opening
 from regard.derivations.reading.paths import Context, follows, resolve
 from regard.derivations.reading.ranges import Range
-from regard.derivations.reading.splitting import PLACEHOLDER
 
 __all__ = ["Folding", "Question"]
-
-_ASKS = re.compile(
-    r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"
-    r"|, and (?:justify|explain|show|prove)\b|(?:\A|[.;:!)*]\s|[\r\n])\s{0,4}"
-    r"(?:Find|Show that|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
-)
-_NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
-_BOLD = re.compile(r"\*\*[^*]+\*\*:?|__[^_]+__:?")
-_NEARBY = 1_500
 
 
 @dataclass(kw_only=True)
@@ -46,20 +36,26 @@ class Question:
     is_restated: bool = False
     is_marked: bool = False
     is_roman: bool = False
+    ordinal: int = 0
+    written: tuple[int, str] | None = None
 
 
 class Folding:
-    """Reads openings and markers in order; what it finds stands in `questions`, `markers` and `restated`."""
+    """Reads openings and markers in order; what it finds stands in `questions`, `markers` and `restated`.
 
-    def __init__(self, document: Document, events: Sequence[Opening | Marker]) -> None:
+    Block quotes at the end of questions are counted in `num_quoted`; with `takes_quotes` they count as answers.
+    """
+
+    def __init__(self, document: Document, events: Sequence[Opening | Marker], *, takes_quotes: bool) -> None:
         start = document.front_matter.end if document.front_matter else 0
-        self.document, self.events = document, events
+        self.document, self.events, self.takes_quotes = document, events, takes_quotes
         self.questions: list[Question] = []
         self.markers: list[Marker] = []
         self.restated: list[Range] = []
         self.stack = [Question(start=start, body=start)]
         self.since: list[Question] = []
-        self.latest: dict[tuple[str, ...], Question] = {}
+        self.latest: dict[tuple[int, tuple[str, ...]], Question] = {}
+        self.num_quoted = 0
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -73,9 +69,18 @@ class Folding:
         if opening.enumerator and not path and not is_heading:
             return
         rank = self._rank(opening, is_titled=not path)
-        self._leave(path, rank, opening.start)
-        if opening.is_answer and path in self.latest:
-            self._restate([self.latest[path]])
+        if opening.ordinal:
+            self._leave_listed(opening)
+        else:
+            self._leave(path, rank, opening.start)
+        known = self.latest.get((self._place(), path))
+        if opening.is_answer and known:
+            self._restate([known])
+        self._push(opening, path, rank)
+
+    def _push(self, opening: Opening, path: tuple[str, ...], rank: float) -> None:
+        enumerator = opening.enumerator
+        is_numbered = enumerator is not None and enumerator.number is not None and opening.level == PLAIN
         question = Question(
             path=path,
             title=opening.title,
@@ -83,17 +88,23 @@ class Folding:
             body=opening.body,
             words=opening.words,
             rank=rank,
-            word=opening.enumerator.word if opening.enumerator else "",
-            is_heading=is_heading,
+            word=enumerator.word if enumerator else "",
+            is_heading=opening.level < PLAIN,
             num_markers=len(self.markers),
             is_marked=opening.is_answer,
             is_roman=opening.is_roman and len(path) == 2 and path[1] not in ROMANS,
+            ordinal=opening.ordinal,
+            written=(enumerator.number or 0, enumerator.second or "") if enumerator and is_numbered else None,
         )
         if self.stack[-1].first_inner < 0:
             self.stack[-1].first_inner = opening.start
+        self.latest[self._place(), path] = question
         for items in (self.stack, self.questions, self.since):
             items.append(question)
-        self.latest[path] = question
+
+    def _place(self) -> int:
+        """Where the innermost section without a path begins; inside another one, letters may start anew."""
+        return next((item.start for item in reversed(self.stack) if not item.path), 0)
 
     def mark(self, marker: Marker, index: int) -> None:
         """Takes note of a marker: what its question holds before it is the question's own text."""
@@ -101,7 +112,7 @@ class Folding:
             self.markers.append(marker)
             self.restated.append(Range(start=marker.end, end=self._next_start(index)))
             return
-        if self._is_conclusion(marker, index) or (marker.is_quote and not self._is_only_bold(marker)):
+        if not self._is_quoted_answer(marker, index) if marker.quote_end else self._is_conclusion(marker, index):
             return
         self._close_asides(marker)
         self._close_restated(marker.start, index)
@@ -133,11 +144,12 @@ class Folding:
             above_word=above.word,
             has_title=opening.title != "",
             is_in_roman_part=part.is_roman,
+            written=None if is_heading else part.written,
         )
         path = resolve(enumerator, context)
         if is_heading or opening.is_answer or not path:
             return path
-        known = self.latest.get(path)
+        known = self.latest.get((self._place(), path))
         if known:
             return path if known.num_markers < len(self.markers) else ()
         is_safe = enumerator.number is not None or enumerator.word != ""
@@ -147,7 +159,14 @@ class Folding:
         if opening.level < PLAIN:
             return float(opening.level)
         heading = next(item for item in reversed(self.stack) if item.is_heading)
-        return heading.rank + (0.75 if is_titled else 0.5)
+        return heading.rank + (0.25 if opening.ordinal else 0.75 if is_titled else 0.5)
+
+    def _leave_listed(self, opening: Opening) -> None:
+        """The next titled item of a list ends the one before; the first one of a list ends nothing."""
+        for index, item in enumerate(self.stack):
+            if item.ordinal and item.ordinal == opening.ordinal - 1:
+                self._pop(index, opening.start)
+                break
 
     def _leave(self, path: tuple[str, ...], rank: float, offset: int) -> None:
         """Ends what a new section ends: questions that don't contain it, titled sections of its rank."""
@@ -174,25 +193,31 @@ class Folding:
 
     def _is_conclusion(self, marker: Marker, index: int) -> bool:
         """True for an "Answer: …" that sums up the derivation before it instead of opening one."""
-        if marker.is_own or marker.is_alone or marker.is_quote:
+        if marker.is_own or marker.is_alone:
             return False
-        before = self.document.prose[max(self.stack[-1].body, marker.start - _NEARBY) : marker.start]
-        after = self.document.prose[marker.end : min(self._next_start(index), marker.end + _NEARBY)]
-        return PLACEHOLDER in before and not _ASKS.search(before) and not _NEXT_PARAGRAPH.search(after)
+        before = self.document.prose[max(self.stack[-1].body, marker.start - NEARBY) : marker.start]
+        after = self.document.prose[marker.end : min(self._next_start(index), marker.end + NEARBY)]
+        return is_summed_up(before, after)
 
-    def _is_only_bold(self, marker: Marker) -> bool:
-        """True if the question holds nothing before the quote but words in bold."""
-        owner = next(item for item in reversed(self.stack) if item.path or item.is_heading)
+    def _is_quoted_answer(self, marker: Marker, index: int) -> bool:
+        """True if a block quote answers: after a question in bold, or as the end of one question after another."""
+        owner = next(item for item in reversed(self.stack) if item.path or item.is_heading or item.ordinal)
+        if owner is self.stack[0] or owner.is_marked:
+            return False
         start = owner.body if owner.is_heading else self.document.line_at(owner.start).start
-        before = self.document.text[max(start, marker.start - _NEARBY) : marker.start]
-        is_open = owner is not self.stack[0] and not owner.is_marked
-        return is_open and not _BOLD.sub("", before).strip("> \t\r\n")
+        before = self.document.text[max(start, marker.start - NEARBY) : marker.start]
+        if is_only_bold(before):
+            return True
+        rest = self.document.text[marker.quote_end : self._next_start(index)]
+        is_last = not rest.strip("> \t\r\n-*_") and holds_a_question(before)
+        self.num_quoted += is_last
+        return is_last and self.takes_quotes
 
     def _close_asides(self, marker: Marker) -> None:
         """Titled sections inside the question's text end where the answer begins."""
         while len(self.stack) > 1 and not self.stack[-1].path:
             aside = self.stack[-1]
-            if aside.is_heading and aside.rank < marker.level:
+            if aside.ordinal or (aside.is_heading and aside.rank < marker.level):
                 return
             self._pop(len(self.stack) - 1, marker.start)
 

@@ -8,7 +8,7 @@ from regard.derivations.reading.document import Document
 from regard.derivations.reading.enumerators import Enumerator, parse_enumerator
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["PLAIN", "Marker", "MarkerWords", "answer_environments", "marker_words", "quoted_answers"]
+__all__ = ["PLAIN", "Marker", "MarkerWords", "answer_environments", "marker_words", "quotes"]
 
 PLAIN = 100
 
@@ -19,7 +19,6 @@ _WORDS = re.compile(
 )
 _END = re.compile(r"\s{0,4}[*_}\]]{0,4}\s{0,4}(?:[:.]\s{0,4}[*_}]{0,4}\s{0,4}|$)")
 _LINK = re.compile(r"\s{0,4}(?:to|for|of)?\s{0,4}", re.IGNORECASE)
-_MAX_BOLD = 1_000
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?:\[[^\]\r\n]{0,80}\])?")
 
 
@@ -27,14 +26,14 @@ _ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?
 class Marker(Range):
     """The place of such words; `is_end` where an answer's environment ends, `is_own` if they say whose answer it is.
 
-    `is_alone` if nothing follows on the line; `is_quote` where a block quote takes the place of the words; `level` is
-    that of a heading, or `PLAIN`.
+    `is_alone` if nothing follows on the line; `quote_end` is where the block quote ends that takes the place of the
+    words, if one does; `level` is that of a heading, or `PLAIN`.
     """
 
     is_end: bool = False
     is_own: bool = False
     is_alone: bool = False
-    is_quote: bool = False
+    quote_end: int = 0
     level: int = PLAIN
 
 
@@ -80,9 +79,7 @@ def answer_environments(document: Document) -> Iterator[Marker]:
             yield Marker(start=found.start(), end=found.end(), is_end=found[1] == "end", is_own=True)
 
 
-def quoted_answers(document: Document) -> Iterator[Marker]:
-    """Where a block quote begins right after a paragraph in bold."""
+def quotes(document: Document) -> Iterator[Marker]:
+    """Where block quotes begin, for answers may be given in them."""
     for quote in document.quotes if document.kind != "latex" else ():
-        before = document.text[max(quote.start - _MAX_BOLD, 0) : quote.start].rstrip()
-        if before.endswith(("**", "__", "**:", "**：")):
-            yield Marker(start=quote.start, end=quote.start, is_quote=True)
+        yield Marker(start=quote.start, end=quote.start, quote_end=quote.end)

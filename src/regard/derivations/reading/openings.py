@@ -7,17 +7,10 @@ from dataclasses import dataclass, replace
 
 from regard.derivations.reading.document import Document, Heading
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, normalised, parse_enumerator
-from regard.derivations.reading.markers import (
-    PLAIN,
-    Marker,
-    MarkerWords,
-    answer_environments,
-    marker_words,
-    quoted_answers,
-)
+from regard.derivations.reading.markers import PLAIN, Marker, MarkerWords, answer_environments, marker_words, quotes
 from regard.derivations.reading.ranges import Line, Range
 from regard.derivations.reading.splitting import PLACEHOLDER
-from regard.derivations.reading.wording import CJK
+from regard.derivations.reading.titles import EDGES, cleaned, leading_title, listed_title, title_of
 
 __all__ = ["Opening", "events"]
 
@@ -29,11 +22,8 @@ _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
-_EDGES = " \t*_#:：{}-–—\\"
-_SENTENCE = re.compile(r"[。！？?]|[.!](?:\s|$)")
 _STOP = re.compile(r"[.。!！?？:：;；)）*_}\]" + PLACEHOLDER + "]")
 _CHOICE = re.compile(r"(?:yes|no|true|false|能|不能|是|不是|否|可以|不可以|会|不会|对|错|有|没有)", re.IGNORECASE)
-_MAX_TITLE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +31,8 @@ class Opening(Range):
     """A line that may open a section; `end` is where its own words end, `body` where what it opens begins.
 
     `level` is a heading's, or `PLAIN`; `is_answer` if the line itself says that an answer follows. Words behind the
-    enumerator, from `words` on, may be a title or all there is of the answer.
+    enumerator, from `words` on, may be a title or all there is of the answer. `ordinal` numbers the titled items of a
+    list.
     """
 
     body: int
@@ -50,6 +41,7 @@ class Opening(Range):
     level: int
     enumerator: Enumerator | None
     is_answer: bool = False
+    ordinal: int = 0
 
     @property
     def is_roman(self) -> bool:
@@ -59,7 +51,7 @@ class Opening(Range):
 
 def events(document: Document) -> list[Opening | Marker]:
     """Everything that may open a section or an answer, in the order of the text."""
-    markers = [*answer_environments(document), *quoted_answers(document)]
+    markers = [*answer_environments(document), *quotes(document)]
     return sorted([*_heading_events(document), *_line_events(document), *markers], key=lambda item: item.start)
 
 
@@ -68,7 +60,7 @@ def _heading_events(document: Document) -> Iterator[Opening | Marker]:
         title = normalised(heading.title)
         skipped = _skipped(title)
         marker = marker_words(title[skipped:])
-        if marker and not marker.enumerator and not title[skipped + marker.end :].strip(_EDGES):
+        if marker and not marker.enumerator and not title[skipped + marker.end :].strip(EDGES):
             level = heading.level
             yield Marker(start=heading.start, end=heading.end, is_own=marker.is_own, is_alone=True, level=level)
         else:
@@ -84,7 +76,7 @@ def _heading_opening(document: Document, heading: Heading, skipped: int) -> Open
         end=heading.end,
         body=heading.title_start + after if has_math else heading.end,
         words=heading.end,
-        title=heading.title[after:].strip(_EDGES),
+        title=cleaned(heading.title[after:]),
         level=heading.level,
         enumerator=enumerator,
     )
@@ -122,9 +114,11 @@ def _line_event(document: Document, line: Line, content: int, is_free: bool) -> 
         yield _line_opening(document, whole, label.end(), enumerator)
     elif enumerator and _is_plain_opening(words, enumerator) and (is_free or not words[enumerator.end :].strip("*_} ")):
         yield _line_opening(document, whole, content + enumerator.end, enumerator)
-    elif _BOLD.match(line.text) and _title(document.prose[content : line.end].rstrip("*_?？")):
-        title = document.text[content : line.end].strip(_EDGES)
-        yield _opening(whole, line.end, line.end, title=title)
+    elif _BOLD.match(line.text) and title_of(document.prose[content : line.end].rstrip("*_?？")):
+        yield _opening(whole, line.end, line.end, title=cleaned(document.text[content : line.end]))
+    elif is_free and (listed := listed_title(document.prose[content : line.end])):
+        ordinal, title, length = listed
+        yield replace(_opening(whole, content + length, content + length, title), ordinal=ordinal)
 
 
 def _marker_event(line: Range, content: int, marker: MarkerWords) -> Iterator[Opening | Marker]:
@@ -140,7 +134,7 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
     rest = words[enumerator.end :]
     if enumerator.word:
         is_set_off = rest[:1] in ("", "*", "_", "}") or words[: enumerator.end].rstrip()[-1] in ".:)、"
-        return is_set_off or (_title(rest) != "" and (not rest[0].isascii() or not rest[0].islower()))
+        return is_set_off or (title_of(rest) != "" and (not rest[0].isascii() or not rest[0].islower()))
     if enumerator.number is not None:
         return enumerator.is_firm and enumerator.second is not None and enumerator.form != "digits"
     return enumerator.is_firm and enumerator.symbol is not None and enumerator.symbol.islower()
@@ -148,23 +142,18 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
 
 def _line_opening(document: Document, line: Range, after: int, enumerator: Enumerator) -> Opening:
     """A line with a number and a title is a heading; behind a letter or numeral alone, the answer itself begins."""
-    title = _title(document.prose[after : line.end])
+    rest = document.prose[after : line.end]
+    title = title_of(rest)
     is_heading = title != "" and enumerator.number is not None and not _CHOICE.fullmatch(title)
     is_emphatic = document.text.startswith(("*", "_", "\\text", "\\emph"), line.start)
     closed = _CLOSED.match(document.text, after, line.end) if is_emphatic else None
     words = closed.end() if closed else after
-    return replace(_opening(line, line.end if is_heading else words, words, title), enumerator=enumerator)
+    opening = _opening(line, line.end if is_heading else words, words, title or leading_title(rest))
+    return replace(opening, enumerator=enumerator)
 
 
 def _opening(line: Range, body: int, words: int, title: str = "") -> Opening:
     return Opening(start=line.start, end=line.end, body=body, words=words, title=title, level=PLAIN, enumerator=None)
-
-
-def _title(rest: str) -> str:
-    """The rest of a line if it reads like a title: short, no formula, no sentence that ends."""
-    title = rest.strip(_EDGES)
-    is_title = len(title) <= _MAX_TITLE and PLACEHOLDER not in title and not _SENTENCE.search(title)
-    return title if is_title and not (CJK.search(title) and "，" in title) else ""
 
 
 def _skipped(text: str) -> int:

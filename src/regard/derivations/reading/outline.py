@@ -16,6 +16,9 @@ from regard.derivations.reading.ranges import Range
 
 __all__ = ["Section", "Structure", "outline", "section_at", "structure"]
 
+# Two questions that end in a block quote make a habit.
+_MIN_QUOTED = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class Section(Range):
@@ -59,19 +62,26 @@ def section_at(sections: Sequence[Section], offset: int) -> Section | None:
 def structure(document: Document) -> Structure:
     """The sections of a document and what in them is question and not answer."""
     found = sorted([*events(document), *numbered_items(document)], key=lambda item: item.start)
-    folding = Folding(document, found)
-    for index, event in enumerate(found):
-        if isinstance(event, Opening):
-            folding.open(event)
-        else:
-            folding.mark(event, index)
-    folding.close(len(document.text))
+    folding = _folded(document, found, takes_quotes=False)
+    if folding.num_quoted >= _MIN_QUOTED:
+        folding = _folded(document, found, takes_quotes=True)
     sections = sorted(folding.questions, key=lambda item: (item.start, -item.end))
     return Structure(
         sections=tuple(_section(document, question) for question in sections),
         markers=tuple(folding.markers),
         questions=tuple(folding.restated),
     )
+
+
+def _folded(document: Document, found: Sequence[Opening | Marker], *, takes_quotes: bool) -> Folding:
+    folding = Folding(document, found, takes_quotes=takes_quotes)
+    for index, event in enumerate(found):
+        if isinstance(event, Opening):
+            folding.open(event)
+        else:
+            folding.mark(event, index)
+    folding.close(len(document.text))
+    return folding
 
 
 def _section(document: Document, question: Question) -> Section:

@@ -14,7 +14,8 @@ class Context:
     """Where an enumerator stands: in the question `path`, below the heading that opened the question `above`.
 
     `above_word` is what that heading calls itself; `has_title` if words follow the enumerator; `is_in_roman_part` if
-    the part that is open was itself written as a roman numeral.
+    the part that is open was itself written as a roman numeral; `written` is the number and letter by which the open
+    part was opened, if it was in a line of its own.
     """
 
     path: tuple[str, ...]
@@ -22,6 +23,7 @@ class Context:
     above_word: str
     has_title: bool = False
     is_in_roman_part: bool = False
+    written: tuple[int, str] | None = None
 
 
 def resolve(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
@@ -35,8 +37,19 @@ def resolve(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
         return _from_symbol(enumerator, context)
     if enumerator.second:
         third = (enumerator.third,) if enumerator.third else ()
-        return (str(enumerator.number), enumerator.second, *third)
+        top = context.path[0] if _counts_on(enumerator, context) else str(enumerator.number)
+        return (top, enumerator.second, *third)
     return _from_number(enumerator, enumerator.number, context)
+
+
+def _counts_on(enumerator: Enumerator, context: Context) -> bool:
+    """True for the `2.(b)` after a `1.(a)`: there the numbers are those of a list, and say nothing new."""
+    number = enumerator.number or 0
+    return (
+        context.written == (number - 1, letter(number - 1))
+        and enumerator.second == letter(number)
+        and not enumerator.word
+    )
 
 
 def _from_number(enumerator: Enumerator, number: int, context: Context) -> tuple[str, ...]:

@@ -1,0 +1,137 @@
+"""How fast a class is judged, and whether memory stays flat: 600 documents like those people hand in.
+
+The documents are copies of the gold set (and of the samples where they are at hand), each made different by a line at
+its end. Beside the judge runs a peer that only reads: it finds the formulas and counts their relation signs.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.derivations.pool import Limits, run_tasks
+from regard.derivations.reading import KINDS, read
+from regard.derivations.signs import relation_signs
+from regard.verbs.request import Request
+from regard.verbs.verify import judge_files
+
+ROOT = Path(__file__).parents[1]
+SOURCES = (ROOT / "tests" / "derivations" / "gold", ROOT.parent / "shared" / "samples")
+MILESTONES = (100, 300, 600)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Resident memory in MB when so many documents were done."""
+
+    done: int
+    own: float
+    largest_worker: float
+
+
+def main() -> None:
+    """Prints the figures as Markdown, and writes them to a file if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=600)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", type=Path)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="regard-bench-") as scratch:
+        folder = Path(scratch) / "submissions"
+        originals = copies(folder, chosen.files)
+        text = figures(folder, Path(scratch) / "out", originals, chosen.jobs)
+    print(text)
+    if chosen.write:
+        chosen.write.write_text(text, encoding="utf-8")
+
+
+def copies(folder: Path, number: int) -> int:
+    """Fills a folder with so many documents and says how many different ones they were made from."""
+    originals = [
+        path for source in SOURCES if source.is_dir() for path in sorted(source.iterdir()) if path.suffix in KINDS
+    ]
+    folder.mkdir(parents=True)
+    for index in range(number):
+        original = originals[index % len(originals)]
+        target = folder / f"{index:04}-{original.name}"
+        shutil.copy(original, target)
+        if original.suffix != ".ipynb":
+            with target.open("a", encoding="utf-8") as file:
+                file.write(f"\n\nSubmission {index}.\n")
+    return len(originals)
+
+
+def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
+    """The tables."""
+    number = len(list(folder.iterdir()))
+    reading = timed(lambda: sum(1 for _ in run_tasks(sorted(folder.iterdir()), count_signs, Limits(jobs=jobs))))
+    memory: list[Memory] = []
+    judging = timed(lambda: judge(folder, out, jobs, memory))
+    lines = [
+        f"# Judging a class: {number} documents on {jobs} processes",
+        "",
+        f"Copies of {originals} documents of the gold set and the samples. Written by `bench/verify.py`.",
+        "",
+        "| | seconds | documents a second | target |",
+        "|---|---|---|---|",
+        f"| reading only: formulas found, relation signs counted | {reading:.1f} | {number / reading:.0f} | |",
+        f"| `regard verify --gradescope --csv`: every step judged | {judging:.1f} | {number / judging:.1f} | ≥ 20 |",
+        "",
+        "| documents done | memory of the main process, MB | of the largest worker, MB |",
+        "|---|---|---|",
+        *(f"| {item.done} | {item.own:.0f} | {item.largest_worker:.0f} |" for item in memory),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def timed(work: Callable[[], object]) -> float:
+    """How many seconds the work takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def count_signs(path: Path) -> int:
+    """The peer: what any reader must do before it can judge."""
+    return sum(len(relation_signs(span.source)) for span in read(path).spans)
+
+
+def judge(folder: Path, out: Path, jobs: int, memory: list[Memory]) -> None:
+    """A batch as an instructor runs it; notes the memory at the milestones."""
+    request = Request(paths=(str(folder),), problem="cs224n-a4", gradescope=str(out), csv_file=f"{out}.csv", jobs=jobs)
+    submissions = request.submissions()
+
+    def report(done: int, _: int) -> None:
+        if done in MILESTONES:
+            memory.append(Memory(done=done, own=resident("self"), largest_worker=largest_child()))
+
+    with request.keeper(submissions) as keeper:
+        judge_files(request.order(submissions), keeper, report=report)
+
+
+def resident(process: str) -> float:
+    """The resident memory of a process in MB, as Linux tells it; NaN elsewhere."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return float("nan")
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), float("nan"))
+
+
+def largest_child() -> float:
+    """The resident memory of the largest process started from here."""
+    try:
+        children = [
+            child for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
+        ]
+    except OSError:
+        return float("nan")
+    return max(map(resident, children), default=float("nan"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

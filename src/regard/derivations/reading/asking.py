@@ -1,0 +1,44 @@
+"""Whether the text before a marker asks a question, or is already an answer."""
+
+import re
+
+from regard.derivations.reading.splitting import PLACEHOLDER
+
+__all__ = ["NEARBY", "asks", "holds_a_question", "is_only_bold", "is_summed_up"]
+
+NEARBY = 1_500
+_ASKS = re.compile(
+    r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"
+    r"|, and (?:justify|explain|show|prove)\b|(?:\A|[.;:!)*]\s|[\r\n])[\s*_]{0,4}"
+    r"(?:Find|Show that|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
+)
+_NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
+_BOLD = re.compile(r"\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?")
+
+
+def asks(prose: str) -> bool:
+    """True if a text gives somebody something to do: an order, or a question at the end of a line.
+
+    >>> asks("Find a query."), asks("We find a query.")
+    (True, False)
+    """
+    return _ASKS.search(prose) is not None
+
+
+def holds_a_question(prose: str) -> bool:
+    """True if a text asks, or has a question mark anywhere."""
+    return "?" in prose or "？" in prose or asks(prose)
+
+
+def is_summed_up(before: str, after: str) -> bool:
+    """True if an "Answer: …" sums up the derivation before it: mathematics that asks nothing, then one paragraph."""
+    return PLACEHOLDER in before and not asks(before) and not _NEXT_PARAGRAPH.search(after)
+
+
+def is_only_bold(text: str) -> bool:
+    """True if a text holds words in bold, or nothing at all.
+
+    >>> is_only_bold("**What is it?**"), is_only_bold("**What** is it?")
+    (True, False)
+    """
+    return not _BOLD.sub("", text).strip("> \t\r\n")
