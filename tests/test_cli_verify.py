@@ -90,6 +90,19 @@ def test_the_command_that_reproduces_shows_just_that_line(run, file):
     assert "1b/2" not in run(*again)[1]
 
 
+def test_one_document_is_one_page(run, file, tmp_path):
+    page = tmp_path / "report.html"
+    assert run("verify", file(WRONG), "--html", page)[0] == 1
+    assert "0.2023" in page.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.md", "report.html"]
+
+
+def test_a_document_that_fits_no_problem_is_judged_on_its_own_symbols(run, file):
+    code, out, _ = run("verify", file("Let $\\zeta = 2$. Then $\\zeta + \\zeta = 4$ and $\\zeta\\zeta = 5$.\n"))
+    assert code == 1
+    assert "No shipped problem fits" in out
+
+
 def test_all_shows_every_step(run, file):
     assert "holds[1b/2]" not in run("verify", file(WRONG))[1]
     assert "holds[1b/2]" in run("verify", file(WRONG), "--all")[1]

@@ -14,7 +14,7 @@ def address():
     """A real scheduler with two workers, each a process of its own, on this machine."""
     distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'regard[cluster]'")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50, host="127.0.0.1"
     ) as local:
         yield local.scheduler_address
 

@@ -128,6 +128,23 @@ def test_two_hundred_tiny_files_come_out_in_order(tmp_path):
         assert [row["file"].split("/")[-1] for row in csv.DictReader(file)] == names
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_gives_the_same_reports(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'regard[cluster]'")
+    from regard.verbs.jobs import do_job
+
+    folder = many(tmp_path / "in", "wrong.md", text=WRONG)
+    many(folder, "right.md", text=RIGHT)
+    many(folder, "empty.md", text="")
+    here, _ = run([folder], work=do_job, html=str(tmp_path / "here"))
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50, host="127.0.0.1"
+    ) as cluster:
+        there, _ = run([folder], work=do_job, html=str(tmp_path / "there"), scheduler=cluster.scheduler_address)
+    assert here == there
+    assert (tmp_path / "here" / "wrong.md.html").read_text() == (tmp_path / "there" / "wrong.md.html").read_text()
+
+
 # -- going on ---------------------------------------------------------------------------------------------------------
 def test_a_second_run_skips_what_is_done_and_judges_what_is_new(tmp_path):
     folder = many(tmp_path / "in", "a.md", "b.md", "hang.md")

@@ -8,7 +8,9 @@ from regard.derivations.problems.model import Choice
 __all__ = ["Chosen", "find_choice", "find_choice_by_cue"]
 
 _OPENING = re.compile(
-    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?(?:(?:my )?answer|ans|solution|a(?=[:：])|答案?|解)?[\s*_.:：]*", re.IGNORECASE
+    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?"
+    r"(?:(?:my )?answer|ans|solution|a(?=[:：])|答案?|解)?[\s*_.:：]*",
+    re.IGNORECASE,
 )
 _NEGATED = re.compile(r"(?:\bnot|n't|\bnever|\bno|不|没|無|无)[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
@@ -30,8 +32,7 @@ def find_choice(prose: str, choice: Choice) -> Chosen | None:
     'no'
     """
     prose = _ASKED.sub(lambda asked: " " * len(asked.group()), prose)
-    opening = _OPENING.match(prose)
-    begin = 0 if opening is None else opening.end()
+    begin = _behind_opening(prose, 0)
     first = _longest(prose, begin, choice, is_opening=True)
     if first is not None:
         return first
@@ -50,10 +51,16 @@ def find_choice_by_cue(prose: str, choice: Choice) -> Chosen | None:
     """
     for asked in _ASKED.finditer(prose):
         if any(cue in asked.group().lower() for cue in choice.cues):
-            found = _longest(prose, _OPENING.match(prose, asked.end()).end(), choice, is_opening=True)  # type: ignore[union-attr]
+            found = _longest(prose, _behind_opening(prose, asked.end()), choice, is_opening=True)
             if found is not None:
                 return found
     return None
+
+
+def _behind_opening(prose: str, offset: int) -> int:
+    """Where the words of an answer begin: behind marks, a number and the word `answer` itself."""
+    opening = _OPENING.match(prose, offset)
+    return offset if opening is None else opening.end()
 
 
 def _longest(prose: str, offset: int, choice: Choice, *, is_opening: bool) -> Chosen | None:
@@ -68,6 +75,7 @@ def _longest(prose: str, offset: int, choice: Choice, *, is_opening: bool) -> Ch
 
 
 def _stands_at(prose: str, offset: int, phrase: str) -> bool:
+    """True if the phrase begins here and, in an alphabet, no letter touches it."""
     end = offset + len(phrase)
     if prose[offset:end].lower() != phrase:
         return False

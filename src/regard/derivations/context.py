@@ -10,23 +10,32 @@ from regard.derivations.notation.tokens import NotUnderstood, tokenize
 __all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose"]
 
 _CONDITION_WORDS = re.compile(
-    r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming|in some samples|for some samples|in other samples|in others|"
-    r"in some draws|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])|需要满足|并非|未必|某些样本|另一些样本|有些样本|有时|一旦",
+    r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming"
+    r"|in some samples|for some samples|in other samples|in others|in some draws"
+    r"|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both"
+    r"|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls"
+    r"|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])"
+    r"|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])"
+    r"|需要满足|并非|未必|某些样本|另一些样本|有些样本|有时|一旦",
     re.IGNORECASE,
 )
 _REGIME_ONLY = re.compile(
-    r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?"
-    r"[\ufffc\w\\{}βλαγ$\s]{0,40}?(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
-    r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?"
+    r"(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?[\ufffc\w\\{}βλαγ$\s]{0,40}?"
+    r"(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
+    r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows"
+    r"|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[\s,，:：]*(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|不够|不行|cannot|can't|can never|never|does not hold|doesn't hold|fails|is false|is wrong|不成立|不可能|不能成立|是错的)",
+    r"[\s,，:：]*(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|cannot|can't|can never|never"
+    r"|fails|is false|is wrong|不够|不行|不成立|不可能|不能成立|是错的)",
     re.IGNORECASE,
 )
 _PROSE_PREMISE = re.compile(
     r"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:is|稍微|略微|略|稍|远|轻微|slightly|a little|a bit|just|\s)*"
-    r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
+    r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)"
+    r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
     re.IGNORECASE,
 )
 _ABOVE = {"大于", "larger than", "greater than", "bigger than", "exceeds", "above", ">"}

@@ -1,11 +1,11 @@
 """Which problem a document answers, when nobody says; and what its symbols are, when no problem fits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, SetOf, Symbol, describe, symbols
-from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.loading import load_problem, shipped_problems
 from regard.derivations.problems.model import Problem, Question, Setting, Size, SymbolMeaning
 from regard.derivations.questions import fit, questions_of
@@ -26,7 +26,7 @@ def guess_problem(document: Document) -> Problem:
 
 
 def _score(document: Document, problem: Problem) -> float:
-    """The share of formulas that some question of the problem explains, and a little for every heading that it knows."""
+    """The share of formulas that some question explains, and a little for every heading that the problem knows."""
     sections = outline(document)
     titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
     shares = [fit(_expressions(chains), problem)[0][0] for chains in _all_chains(document) if chains]
@@ -34,6 +34,7 @@ def _score(document: Document, problem: Problem) -> float:
 
 
 def _all_chains(document: Document) -> Iterator[tuple[Chain, ...]]:
+    """The chains of every formula that can be cut into chains."""
     for span in document.spans:
         try:
             yield tuple(read_chains(span.source))
@@ -42,14 +43,9 @@ def _all_chains(document: Document) -> Iterator[tuple[Chain, ...]]:
 
 
 def _expressions(chains: Iterable[Chain]) -> list[Expression]:
-    found = []
-    for chain in chains:
-        for side in chain.sides:
-            try:
-                found.append(parse(side))
-            except NotUnderstood:
-                continue
-    return found
+    """The sides that can be read."""
+    sides = (_expression(side) for chain in chains for side in chain.sides)
+    return [side for side in sides if side is not None]
 
 
 def infer_problem(document: Document) -> Problem:
@@ -68,48 +64,56 @@ def infer_problem(document: Document) -> Problem:
     return _problem(document, declared, {key: symbol for key, symbol in used.items() if key not in defined})
 
 
-def _expression(side: Iterable) -> Expression | None:
+def _expression(side: Sequence[Token]) -> Expression | None:
     try:
-        return parse(tuple(side))
+        return parse(side)
     except NotUnderstood:
         return None
 
 
 def _shape(domain: SetOf) -> tuple[str, str]:
+    """Rows and columns of ℝ^{m×n}; ℝ^d is a column."""
     names = [describe(dimension) for dimension in domain.dimensions] or ["1"]
     return (names[0], names[1]) if len(names) > 1 else (names[0], "1")
 
 
-def _problem(document: Document, declared: dict[str, SymbolMeaning], used: dict[str, Symbol]) -> Problem:
-    sizes = {name: Size() for meaning in declared.values() for name in meaning.shape if not name.isdigit()}
-    meanings = dict(declared)
-    families = {symbol.name for symbol in used.values() if _is_family(symbol)}
-    for key, symbol in used.items():
-        if (
-            key in meanings
-            or key in sizes
-            or symbol.name in ("e", "pi")
-            or symbol.name in families
-            and symbol.subscripts
-        ):
-            continue
-        if not (symbol.name in _INDEX_LETTERS and families and not symbol.subscripts):
-            meanings[key] = SymbolMeaning(name=key)
-    free = dict.fromkeys(_INDEX_LETTERS, "n") if families else {}
-    meanings.update({f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in families})
-    setting = Setting(
-        name="inferred",
-        sizes={**sizes, **({"n": Size(minimum=3)} if families else {})},
-        fixed={},
-        free=free,
-        symbols=meanings,
-        undeclared=frozenset(meanings) - frozenset(declared),
-    )
-    question = Question(id="document", title="The document", setting=setting, path=())
+def _problem(document: Document, declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) -> Problem:
+    question = Question(id="document", title="The document", setting=_setting(declared, used), path=())
     return Problem(name="inferred", title=f"symbols inferred from {document.path}", questions=(question,))
 
 
+def _setting(declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) -> Setting:
+    """A setting in which every used symbol that nothing declares is a number, or a family of numbers."""
+    sizes = {name: Size() for meaning in declared.values() for name in meaning.shape if not name.isdigit()}
+    families = {symbol.name for symbol in used.values() if _is_family(symbol)}
+    numbers = {
+        key: SymbolMeaning(name=key)
+        for key, symbol in used.items()
+        if key not in declared and key not in sizes and _is_number(symbol, families)
+    }
+    members = {f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in families}
+    symbols = {**declared, **numbers, **members}
+    return Setting(
+        name="inferred",
+        sizes={**sizes, **({"n": Size(minimum=3)} if families else {})},
+        fixed={},
+        free=dict.fromkeys(_INDEX_LETTERS, "n") if families else {},
+        symbols=symbols,
+        undeclared=frozenset(symbols) - frozenset(declared),
+    )
+
+
+def _is_number(symbol: Symbol, families: set[str]) -> bool:
+    """True for a symbol of its own: no constant, no member of a family, and no index where there are families."""
+    if symbol.name in ("e", "pi"):
+        return False
+    if symbol.subscripts:
+        return symbol.name not in families
+    return not (families and symbol.name in _INDEX_LETTERS)
+
+
 def _is_family(symbol: Symbol) -> bool:
+    """True if the only subscript is an index letter: x_i."""
     return (
         len(symbol.subscripts) == 1
         and isinstance(symbol.subscripts[0], Symbol)

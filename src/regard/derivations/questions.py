@@ -12,6 +12,7 @@ __all__ = ["Stay", "fit", "questions_of"]
 
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _MAY_BE_A_SCALE = 0.5
+_KNOWN_BY_ANOTHER_NAME = 0.6
 
 
 def questions_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem) -> tuple[Question, ...]:
@@ -51,6 +52,7 @@ def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:
 
 
 def _is_numbered(question: Question) -> bool:
+    """True unless the question is a variant that only its title opens."""
     return len(question.path) < 3 or question.path[2] in _ROMAN
 
 
@@ -74,7 +76,7 @@ def fit(expressions: Iterable[Expression], problem: Problem, stay: Stay | None =
     for place, question in enumerate(problem.questions):
         scope = Scope(setting=question.setting)
         own = stay.own if stay is not None and question is stay.question else frozenset()
-        known = sum(1.0 if symbol in own else _is_known(symbol, scope) for symbol in used)
+        known = sum(1.0 if symbol in own else _certainty(symbol, scope) for symbol in used)
         scores.append(((known / len(used) if used else 1.0) - 1e-6 * place, question))
     return sorted(scores, key=lambda score: -score[0])
 
@@ -88,7 +90,8 @@ def _outer_symbols(node: Expression) -> Iterator[Symbol]:
         yield from _outer_symbols(child)
 
 
-def _is_known(symbol: Symbol, scope: Scope) -> float:
+def _certainty(symbol: Symbol, scope: Scope) -> float:
+    """How surely the setting explains the symbol as it is written, from 0 to 1."""
     setting = scope.setting
     indices = {*setting.sizes, *setting.fixed, *setting.free}
     if not symbol.subscripts and symbol.name in indices | {"e", "pi"}:
@@ -101,4 +104,4 @@ def _is_known(symbol: Symbol, scope: Scope) -> float:
     found = scope.find(symbol)
     if isinstance(found.member, Symbol) and found.member.name not in indices:
         return 0.0
-    return 1.0 if found.note is None else 0.6
+    return 1.0 if found.note is None else _KNOWN_BY_ANOTHER_NAME

@@ -10,12 +10,14 @@ _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign
 _SIGN = re.compile(
     r"\\not\s*(?:=|\\in(?![a-zA-Z]))|(?:"
     + "|".join(re.escape(sign) for sign in _COMMANDS)
-    + r")(?![a-zA-Z])|:=|&[lg]t;|[=<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
+    + r")(?![a-zA-Z])|:=|&[lg]t;|[=＝<>≈≃≡→≫≪≥≤≠∈∉⊥∼∝]"
 )
 _SKIPPED = re.compile(
-    r"\\(?:text|textrm|textbf|textit|mbox|hbox|operatorname\*?|tag\*?|label|ref|eqref|begin|end|hspace\*?|color|textnormal|overset|underset|stackrel)\s*\{"
-    r"|(?<!\\)[_^]\s*\{|(?<!\\)%[^\n]*|\\[_^{}$%&#]|\\\\\[[^\]\n]{0,12}\]"
+    r"(?P<group>\\(?:text|textrm|textbf|textit|textnormal|mbox|hbox|operatorname\*?|begin|end|overset|underset|stackrel"
+    r"|tag\*?|label|ref|eqref|hspace\*?|color)\s*\{|(?<!\\)[_^]\s*\{)"
+    r"|(?<!\\)%[^\n]*|\\[_^{}$%&#]|\\\\\[[^\]\n]{0,12}\]"
 )
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "＝": "="}
 
 
 def relation_signs(source: str) -> list[tuple[int, str]]:
@@ -26,30 +28,22 @@ def relation_signs(source: str) -> list[tuple[int, str]]:
     """
     found, place = [], 0
     while place < len(source):
-        skipped = _SKIPPED.match(source, place)
-        if skipped:
-            place = (
-                _group_end(source, skipped.end() - 1)
-                if source[skipped.end() - 1] == "{" and skipped.group()[0:2] not in ("\\{",)
-                else skipped.end()
-            )
-            continue
-        sign = _SIGN.match(source, place)
-        if sign:
-            text = {"&lt;": "<", "&gt;": ">"}.get(sign.group(), sign.group())
-            opposite = "≠" if text.endswith("=") else "∉"
-            found.append(
-                (
-                    place,
-                    opposite if text.startswith("\\not") and text not in RELATIONS else RELATIONS.get(text, opposite),
-                )
-            )
+        if skipped := _SKIPPED.match(source, place):
+            place = _group_end(source, skipped.end() - 1) if skipped["group"] else skipped.end()
+        elif sign := _SIGN.match(source, place):
+            found.append((place, _meaning(sign.group())))
             place = sign.end()
-            if text == "\\xrightarrow":
-                place = _group_end(source, source.find("{", place)) if "{" in source[place:] else place
-            continue
-        place += 1
+            if sign.group() == "\\xrightarrow" and "{" in source[place:]:
+                place = _group_end(source, source.find("{", place))
+        else:
+            place += 1
     return found
+
+
+def _meaning(sign: str) -> str:
+    """The relation that a sign stands for; one that the vocabulary lacks is a negation: \\not =."""
+    known = RELATIONS.get(_ENTITIES.get(sign, sign))
+    return known or ("≠" if sign.endswith("=") else "∉")
 
 
 def _group_end(source: str, opening: int) -> int:

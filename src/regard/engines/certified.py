@@ -139,17 +139,16 @@ class _Desk:
 
     def _raw_moment(self, line: Line, quantity: Affine, order: int) -> arb:
         def power(shares: Sequence[Ball]) -> Ball:
-            return acb(quantity(shares)) ** order
+            # Not `**`, which takes logarithms and fails on balls that hold zero.
+            return math.prod([acb(quantity(shares))] * order)
 
         return line.spread.expectation(power, line.sigmoids, self.tolerance).real
 
     def _squared_error(self, line: Line, target: Sequence[arb]) -> arb:
         moments = self._moments(line)
-        biases = (
-            count * (moments.mean(each) - aim) ** 2
-            for (count, each), aim in zip(line.coefficients(), target, strict=True)
-        )
-        return sum(biases, arb(0)) + self._total_variance(line)
+        biases = [moments.mean(each) - aim for (_, each), aim in zip(line.coefficients(), target, strict=True)]
+        squares = (count * bias * bias for count, bias in zip(self.law.counts, biases, strict=True))
+        return sum(squares, arb(0)) + self._total_variance(line)
 
     def _total_variance(self, line: Line) -> arb:
         moments = self._moments(line)

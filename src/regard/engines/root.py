@@ -57,7 +57,7 @@ def _guess(low: float, at_low: float, high: float, at_high: float) -> float:
 
 def _approach(function: Callable[[float], Estimate], end: float, doubtful: float, sign: int, tolerance: float) -> float:
     """A point of certain sign between a point of unknown sign and an end, in doubling steps from the former."""
-    step = math.copysign(max(tolerance / 2, 2 * math.ulp(doubtful)), end - doubtful)
+    step = math.copysign(max(tolerance / 4, 2 * math.ulp(doubtful)), end - doubtful)
     while abs(step) < abs(end - doubtful):
         if _sign(function(doubtful + step)) == sign:
             return doubtful + step

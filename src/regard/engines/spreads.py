@@ -57,7 +57,7 @@ class NormalStretch:
         low, high = self._window(nearest)
         halved = acb(1 / (2 * self.variance))
         # Dividing the density by its peak on the stretch keeps rare conditions away from zero.
-        peak = acb(arb(nearest) ** 2) * halved
+        peak = acb(nearest) * nearest * halved
 
         def weighted(place: acb, _: bool) -> acb:
             # The curves have poles only. Dividing by a ball that holds zero gives a ball that is not finite,

@@ -12,8 +12,9 @@ from regard.report.spelling import spelled
 from regard.report.terminal import ALARM, STYLES, say
 from regard.verdict import STATUSES
 
-__all__ = ["DocumentRow", "show_class", "show_rows"]
+__all__ = ["INFERRED", "DocumentRow", "show_class", "show_rows"]
 
+INFERRED = "inferred"
 _WIDEST_NAME = 48
 
 
@@ -36,9 +37,14 @@ def show_rows(console: Console, rows: Sequence[DocumentRow], *, is_brief: bool) 
     """Prints the class, or, of a single document that was shown before, only what was not said of it yet."""
     if not is_brief:
         show_class(console, rows)
-    guessed = sorted({row.problem for row in rows if row.is_guessed and row.problem})
-    if guessed:
-        say(console, f"Judged as {', '.join(guessed)}: a guess. `--problem NAME` says what is answered.", style="dim")
+    guessed = {row.problem for row in rows if row.is_guessed and row.problem}
+    if named := sorted(guessed - {INFERRED}):
+        say(console, f"Judged as {', '.join(named)}: a guess. `--problem NAME` says what is answered.", style="dim")
+    if INFERRED in guessed:
+        say(
+            console,
+            "No shipped problem fits, so symbols were read off the text. `--problem FILE` gives them a meaning.",
+        )
 
 
 def show_class(console: Console, rows: Sequence[DocumentRow]) -> None:

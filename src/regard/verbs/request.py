@@ -46,7 +46,7 @@ class Request:
         return Order(
             submissions=submissions,
             assignment=Assignment.for_problem(self.problem, is_strict=self.is_strict, seed=self.seed),
-            limits=Limits(jobs=self.jobs, seconds=self.time_limit),
+            limits=Limits(jobs=min(self.jobs, max(len(submissions), 1)), seconds=self.time_limit),
             scheduler=self.scheduler,
             line=self.line,
             are_views_wanted=len(submissions) <= _FEW and not self.is_resumed and self.json_file != "-",

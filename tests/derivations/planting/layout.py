@@ -106,7 +106,8 @@ def _fits(form: str, derivation: Derivation) -> bool:
     if form == "none":
         return derivation.stands_alone
     if form == "title":
-        return len(derivation.number) == 2 or derivation.number[2] == "i"
+        # The parts of 1c and of 1d are about different keys, which a bare title leaves open.
+        return derivation.number[2:] != ("ii",) and derivation.number[:2] not in (("1", "c"), ("1", "d"))
     if form in ("numbered", "answered"):
         return derivation.number[0] != "3"
     return form == "assignment" or derivation.subject != "subspaces"
@@ -132,7 +133,7 @@ def _heading(pen: _Pen, derivation: Derivation, form: str, previous: Derivation 
     }
     if form in titles and is_new_question:
         pen.text += titles[form] + "\n\n"
-    if roman and form != "title":
+    if roman and form not in ("title", "none"):
         pen.text += f"{roman}." + ("\n\n" if form == "assignment" else " ")
 
 

@@ -69,6 +69,7 @@ def test_a_small_problem_has_none_either():
         ('"regard-problem/1"', '"regard-problem/9"', "not a schema"),
         ("[questions.design]", "[questions.choice]\nanswer = 'maybe'\n[questions.design]", "neither 'yes' nor 'no'"),
         ("[settings.s.symbols]", "[settings.s.symbols]\nb = { tends = 'up' }", "neither 'zero' nor 'infinity'"),
+        ('shape = "n×n"', 'assume = ["big"]', "'big' is not an assumption"),
         ("[[questions]]", "[questions]", "must be a list"),
         ("[settings.s.sizes]\nn = { at_least = 2 }", "sizes = 3", "must be a table"),
     ],

@@ -88,6 +88,11 @@ def test_a_marker_after_each_part_answers_that_part():
     assert answers(text) == [("1/a", "yes."), ("1/b", "no."), ("1/c/i", "x"), ("1/c/ii", "y")]
 
 
+def test_enumerators_right_after_a_marker_are_the_answers():
+    text = "1.(c) Let $x = 1$.\n\ni. Do.\n\nii. Say.\n\nAnswer:\n\ni. one\n\nii. two"
+    assert answers(text) == [("1/c/i", "one"), ("1/c/ii", "two")]
+
+
 def test_letters_that_the_question_lists_come_again_in_the_answer():
     text = "## Q1\n\n(a) Describe.\n\n(b) Explain.\n\nAnswer:\n\n(a) one\n\n(b) two\n\n## Q2\n\n(a) Foo?\n\nAnswer: x"
     assert answers(text) == [("1/a", "one"), ("1/b", "two"), ("2/a", "x")]
@@ -103,6 +108,8 @@ def test_the_text_above_restated_questions_is_question_too():
 def test_an_answer_that_sums_up_a_derivation_hides_nothing():
     text = "1.(b)\n\nWe have $a = b$, so $c = d$.\n\nAnswer: $q = k$."
     assert answers(text) == [("1/b", "We have $a = b$, so $c = d$.\n\nAnswer: $q = k$.")]
+    alone = "1.(b)\n\nWe have $a = b$.\n\n### End\n\n**So**\n\nAnswer:\n\n$q = k$."
+    assert [answer for _, answer in answers(alone)] == ["We have $a = b$.", "$q = k$."]
     asked = "1.(b)\n\nFind $q$ such that $c = d$.\n\nAnswer: $q = k$."
     assert answers(asked) == [("1/b", "$q = k$.")]
 
@@ -114,6 +121,21 @@ def test_a_quote_after_a_question_in_bold_is_the_answer():
     assert [answer for _, answer in answers(bare)] == ["> It is $x$.", "> $y$"]
     not_only = "## 1 (a)\n\nWe see $x = 1$.\n\n**Note**\n\n> quote"
     assert answers(not_only)[0] == ("1/a", "We see $x = 1$.")
+
+
+def test_quotes_that_end_one_question_after_another_are_the_answers():
+    text = (
+        "1. **Copying**. See.\n\na. **Explain** why.\n\n> As $x$.\n\n"
+        "b. What of $c$? Say it.\n\n> $c = v$\n\n2. **Two**\n\na. Hm"
+    )
+    assert answers(text) == [("/a", "> As $x$."), ("/b", "> $c = v$"), ("/a", "Hm")]
+    once = "1.(a) Explain it.\n\nIt is $x$.\n\n> quote\n\n1.(b) Why?\n\nAs $y$.\n\n> quote"
+    assert answers(once)[0] == ("1/a", "Explain it.\n\nIt is $x$.\n\n> quote")
+
+
+def test_an_item_that_says_answer_opens_it():
+    text = "(a) Copying: Recall $x$. Why?\n\n- Answer\n\n    $y$\n\n(b) Two: Give $q$.\n\n- Answer\n\n    $z$"
+    assert answers(text) == [("/a", "$y$"), ("/b", "$z$")]
 
 
 def test_a_heading_for_the_question_ends_where_the_answer_begins():

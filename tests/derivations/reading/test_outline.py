@@ -41,6 +41,11 @@ def paths(text: str, kind: str = "markdown") -> list[str]:
         ("### 1.2 Average", "1/b", "Average"),
         ("# 一、注意力", "1", "注意力"),
         ("> 1.(a) Copying", "1/a", "Copying"),
+        ("### (a) (2 points) Copying in attention:", "/a", "Copying in attention"),
+        ("**i. 条件描述：**", "//i", "条件描述"),
+        ("(c) **Drawbacks of one head** In the previous part, $x$.", "/c", "Drawbacks of one head"),
+        ("(c)  Drawbacks of one head: In the previous part, $x$.", "/c", "Drawbacks of one head"),
+        ("(c) We assign each head a target: $x$.", "/c", ""),
     ],
 )
 def test_each_way_of_opening_a_question(line, path, title):
@@ -94,6 +99,9 @@ def test_what_opens_no_question(text):
         ("## 1\n### (h)\n### (i)\n#### (i)", "1 1/h 1/i 1/i/i"),
         ("i. x\n\nii. y", "//i //ii"),
         ("1.(c) x\n\n1.(c) 中的结论\n\n1.(d)", "1/c 1/d"),
+        ("## 1. One\n\n1. (a) x\n\n2. (b) y\n3. (c) z\n\n## 2. Two\n\n1. (a) x", "1 1/a 1/b 1/c 2 2/a"),
+        ("### (a) One\n\n**i. x**\n\n### (b)\n\n### (a) Two\n\n**i. x**\ny", "/a /a/i /b /a /a/i"),
+        ("## Part II\n\n### Question 1", "2 2/a"),
     ],
 )
 def test_context_decides(text, expected):
@@ -118,6 +126,30 @@ def test_headings_without_an_enumerator_keep_their_title_and_close_nothing_above
     found = [section_at(sections, span.start) for span in document.spans]
     assert [section and section.path for section in found] == [("2", "a"), ("2", "a"), ("2", "b"), ()]
     assert section_at(sections, 0) == sections[0]
+
+
+def test_titles_in_bold_in_a_numbered_list_group_what_follows():
+    text = "## Work\n\n1. **Copying**. See $x$.\n\na. p\n\nb. q\n\n2. **An average of two**\n\na. r\n\n## More\n\ns"
+    sections = outline(read_text(text))
+    assert [section.title or "/".join(section.path) for section in sections] == [
+        "Work",
+        "Copying",
+        "p",
+        "q",
+        "An average of two",
+        "r",
+        "More",
+    ]
+    copying, average = sections[1], sections[4]
+    assert (copying.end, average.end) == (average.start, sections[6].start)
+    assert text[copying.body :].startswith("See")
+
+
+def test_titled_steps_of_an_answer_close_no_question():
+    text = "### (c)\n\n**ii. Noise**\n\n1.  **First:** $x$\n2.  **Second:** $y$\n\nso\n\n### (d)\n\nz"
+    document = read_text(text)
+    found = [section_at(outline(document), span.start) for span in document.spans]
+    assert [section and section.path for section in found] == [("", "c", "ii")] * 2
 
 
 def test_sections_nest_and_end_where_the_next_begins():

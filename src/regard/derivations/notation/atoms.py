@@ -25,16 +25,17 @@ from regard.derivations.notation.vocabulary import ACCENTS, BIG_OPERATORS, FUNCT
 
 __all__ = ["Atoms"]
 
+_MAX_DIGITS = 400
+
 
 class Atoms(Functions):
     """Reads one atom."""
 
     def atom(self) -> Expression:
+        """The atom that begins here."""
         token = self.take()
         if token.kind == "number":
-            if token.font in ("bold", "blackboard") and token.text == "1":
-                return Ones()
-            return Number(Fraction(token.text))
+            return _number(token)
         if token.kind == "open":
             return self.bracketed(token)
         if token.kind == "environment" and token.text.startswith("\\begin"):
@@ -49,45 +50,50 @@ class Atoms(Functions):
         raise self.stuck()
 
     def bracketed(self, token: Token) -> Expression:
+        """What stands in the bracket that has just been opened; bars outside it don't close bars inside."""
         saved, self.bars = self.bars, ()
-        try:
-            if token.text == "\\rangle":
-                left = self.sum()
-                if self.text() not in (",", "|", "\\mid"):
-                    raise self.stuck()
-                self.take()
-                right = self.sum()
-                self.expect("close", "\\rangle")
-                return Inner(left, right)
-            if token.text == "\\}":
-                return self.members()
-            if token.text in ("\\rVert", "\\rvert"):
-                body = self.sum()
-                self.expect("close", token.text)
-                return Norm(body, 2 if token.text == "\\rVert" else 0)
-            if token.text not in (")", "]", "}"):
-                self.place -= 1
-                raise self.stuck()
-            body = self.sum()
+        if token.text == "\\rangle":
+            result = self.inner_product()
+        elif token.text == "\\}":
+            result = self.members()
+        elif token.text in (")", "]", "}", "\\rVert", "\\rvert"):
+            result = self.sum()
             self.expect("close", token.text)
-            return body
-        finally:
-            self.bars = saved
+        else:
+            self.place -= 1
+            raise self.stuck()
+        self.bars = saved
+        if token.text in ("\\rVert", "\\rvert"):
+            return Norm(result, 2 if token.text == "\\rVert" else 0)
+        return result
+
+    def inner_product(self) -> Expression:
+        """The inner product whose angle has just been opened."""
+        left = self.sum()
+        if self.text() not in (",", "|", "\\mid"):
+            raise self.stuck()
+        self.take()
+        right = self.sum()
+        self.expect("close", "\\rangle")
+        return Inner(left, right)
 
     def members(self) -> Expression:
+        """The set whose brace has just been opened."""
         items: list[Expression] = []
         while self.text() != "\\}":
-            if self.text() in ("\\dots",):
+            if self.text() == "\\dots":
                 self.take()
                 items.append(Dots())
             else:
                 items.append(self.sum())
-            if self.peek() is not None and self.peek().kind == "separator":  # type: ignore[union-attr]
+            token = self.peek()
+            if token is not None and token.kind == "separator":
                 self.take()
         self.take()
         return SetOf(tuple(items))
 
     def norm(self, token: Token) -> Expression:
+        """The norm or absolute value whose bar has just been opened."""
         saved, self.bars = self.bars, (*self.bars, token.text)
         body = self.sum()
         self.bars = saved
@@ -95,31 +101,17 @@ class Atoms(Functions):
         if closing.text != token.text:
             self.place -= 1
             raise self.stuck()
-        if token.text == "\\|" and self.peek() is not None and self.text() == "_" and self.text(1) == "2":
+        if token.text == "\\|" and self.text() == "_" and self.text(1) == "2":
             self.place += 2
         return Norm(body, 2 if token.text == "\\|" else 0)
 
     def environment(self, token: Token) -> Expression:
+        """The matrix or the cases whose environment has just begun."""
         name = token.text[len("\\begin{") : -1]
         if name not in MATRICES | {"cases"}:
             self.place -= 1
             raise self.stuck()
-        source = self.all_tokens
-        begin = next(k for k, item in enumerate(source) if item is token) + 1
-        if name == "array" and begin < len(source) and source[begin].kind == "open":
-            while source[begin].kind != "close":
-                begin += 1
-            begin += 1
-        end = next((k for k in range(begin, len(source)) if source[k].text == f"\\end{{{name}}}"), None)
-        if end is None:
-            raise NotUnderstood(f"\\begin{{{name}}} is never closed.", token.start)
-        cells = [
-            split_outside(row, lambda item: item.text == "&")
-            for row in split_outside(source[begin:end], lambda item: item.text == "\\\\")
-            if row
-        ]
-        while self.take() is not source[end]:
-            pass
+        cells = self.cells(token, name)
         if name == "cases":
             return self.cases(cells)
         rows = [tuple(self.whole(cell) for cell in row) for row in cells]
@@ -127,7 +119,22 @@ class Atoms(Functions):
             raise NotUnderstood("The rows of this matrix have different lengths.", token.start)
         return Matrix(tuple(rows))
 
+    def cells(self, token: Token, name: str) -> list[list[list[Token]]]:
+        """The tokens of every cell, row by row, of the environment that has just begun; it is passed."""
+        source = self.all_tokens
+        begin = next(k for k, item in enumerate(source) if item is token) + 1
+        if name == "array" and begin < len(source) and source[begin].kind == "open":
+            begin = next((k for k in range(begin, len(source)) if source[k].kind == "close"), len(source)) + 1
+        end = next((k for k in range(begin, len(source)) if source[k].text == f"\\end{{{name}}}"), None)
+        if end is None:
+            raise NotUnderstood(f"\\begin{{{name}}} is never closed.", token.start)
+        while self.take() is not source[end]:
+            pass
+        rows = split_outside(source[begin:end], lambda item: item.text == "\\\\")
+        return [split_outside(row, lambda item: item.text == "&") for row in rows if row]
+
     def cases(self, rows: list[list[list[Token]]]) -> Expression:
+        """The definition by cases in these rows: a value, then what it needs."""
         values = tuple(self.whole([token for token in row[0] if token.text != ","]) for row in rows)
         conditions = []
         for row in rows:
@@ -144,6 +151,7 @@ class Atoms(Functions):
         return Cases(values, tuple(conditions))
 
     def word(self, token: Token) -> Expression:
+        """What a word spells: a function of what follows, or a symbol."""
         lowered = token.text.lower()
         if token.text in self.reading.functions:
             return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
@@ -151,11 +159,12 @@ class Atoms(Functions):
             return self.apply(FUNCTIONS[lowered])
         if token.text in ("I", "R", "T"):
             return self.letter(token)
-        if len(token.text) == 1 or self.text() not in ("(", ")"):
+        if len(token.text) == 1 or self.text() != ")":
             return Symbol(token.text)
         raise NotUnderstood(f"'{token.text}' is not a function that is known here.", token.start)
 
     def letter(self, token: Token) -> Expression:
+        """What a letter or command spells, together with what it is applied to."""
         text = token.text
         if text == "\\frac":
             return self.fraction()
@@ -165,7 +174,8 @@ class Atoms(Functions):
             return self.big(BIG_OPERATORS[text])
         if text in ACCENTS:
             return self.accent(ACCENTS[text])
-        if text[1:].lower() in FUNCTIONS and text[0] == "\\" or text in self.reading.functions and self.text() == ")":
+        is_command = text[0] == "\\" and text[1:].lower() in FUNCTIONS
+        if is_command or text in self.reading.functions and self.text() == ")":
             return self.apply(FUNCTIONS.get(text[1:].lower(), text))
         if text in ("P", "\\Pr") and self.holds_event():
             return self.event()
@@ -209,3 +219,12 @@ class Atoms(Functions):
         right = self.sum()
         self.expect("close", closing)
         return Apply("probability", (Condition(left, sign.text, (right,)),))
+
+
+def _number(token: Token) -> Expression:
+    if token.font in ("bold", "blackboard") and token.text == "1":
+        return Ones()
+    if len(token.text) > _MAX_DIGITS:
+        message = f"A number of {len(token.text)} digits is not read; {_MAX_DIGITS} are the most."
+        raise NotUnderstood(message, token.start)
+    return Number(Fraction(token.text))

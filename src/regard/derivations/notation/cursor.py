@@ -1,6 +1,6 @@
 """A place in a row of tokens: looking ahead, taking, and saying where nothing fits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -36,14 +36,17 @@ class Cursor:
         self.bars: tuple[str, ...] = ()
 
     def peek(self, ahead: int = 0) -> Token | None:
+        """The token that stands here, or a few places ahead; None behind the last."""
         place = self.place + ahead
         return self.tokens[place] if place < len(self.tokens) else None
 
     def text(self, ahead: int = 0) -> str:
+        """The text of the token that stands here, or a few places ahead; empty behind the last."""
         token = self.peek(ahead)
         return "" if token is None else token.text
 
     def take(self) -> Token:
+        """The token that stands here, which is thereby passed."""
         token = self.peek()
         if token is None:
             raise self.stuck()
@@ -51,6 +54,7 @@ class Cursor:
         return token
 
     def stuck(self) -> NotUnderstood:
+        """The complaint that nothing fits here, to be raised."""
         token = self.peek()
         if token is None:
             end = self.tokens[-1].end if self.tokens else 0
@@ -58,6 +62,7 @@ class Cursor:
         return NotUnderstood(f"'{token.text}' is not understood here.", token.start)
 
     def expect(self, kind: str, text: str) -> None:
+        """Pass the token of this kind and text, or complain that another stands here."""
         token = self.peek()
         if token is None or token.kind != kind or token.text != text:
             raise self.stuck()
@@ -77,14 +82,21 @@ class Cursor:
             depth += (token.kind == "open" and token.text == "}") - (token.kind == "close" and token.text == "}")
         return self.tokens[begin : self.place - 1]
 
+    def check_depth(self, depth: int) -> None:
+        """Complain about a formula that is nested too deep: trees are walked by recursion."""
+        if depth > MAX_DEPTH:
+            start = self.tokens[max(self.place - 1, 0)].start if self.tokens else 0
+            raise NotUnderstood(f"The formula is nested more than {MAX_DEPTH} deep.", start)
+
     def inner(self, tokens: Sequence[Token]) -> Self:
+        """A cursor over tokens that stand inside these, one level deeper."""
         parser = type(self)(tokens, self.reading)
         parser.depth = self.depth + 1
-        if parser.depth > MAX_DEPTH:
-            raise NotUnderstood(f"The formula is nested more than {MAX_DEPTH} deep.", tokens[0].start if tokens else 0)
+        parser.check_depth(parser.depth)
         return parser
 
     def whole(self, tokens: Sequence[Token]) -> Expression:
+        """The expression that all of these tokens spell."""
         parser = self.inner(tokens)
         expression = parser.sum()
         if parser.peek() is not None:
@@ -96,7 +108,7 @@ class Cursor:
         raise NotImplementedError
 
 
-def split_outside(tokens: Sequence[Token], is_separator) -> list[list[Token]]:
+def split_outside(tokens: Sequence[Token], is_separator: Callable[[Token], bool]) -> list[list[Token]]:
     """The pieces between separators that stand outside every bracket and environment."""
     pieces: list[list[Token]] = [[]]
     depth = 0

@@ -23,10 +23,11 @@ class Functions(Scripts):
     """Reads a function and what it is applied to."""
 
     def fraction(self) -> Expression:
+        """The quotient after \\frac, or the derivative if both parts begin with the same d."""
         top, bottom = self.fraction_part(), self.fraction_part()
-        if top and bottom and top[0].text in ("\\partial", "d") and bottom[0].text == top[0].text:
-            if len(top) > 1 and len(bottom) > 1:
-                return Derivative(self.whole(top[1:]), self.whole(bottom[1:]))
+        is_derivative = len(top) > 1 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
+        if is_derivative and bottom[0].text == top[0].text:
+            return Derivative(self.whole(top[1:]), self.whole(bottom[1:]))
         return Quotient(self.whole(top), self.whole(bottom))
 
     def fraction_part(self) -> list[Token]:
@@ -39,11 +40,13 @@ class Functions(Scripts):
         return self.script_tokens()
 
     def root(self) -> Expression:
+        """The square root of what follows; a root of another order is not read."""
         if self.text() == "]":
             raise self.stuck()
         return Apply("sqrt", (self.whole(self.script_tokens()),))
 
     def accent(self, kind: str) -> Expression:
+        """What follows under an accent: conjugated by a bar, renamed by any other, unchanged by an arrow."""
         body = self.whole(self.script_tokens())
         if not kind:
             return body
@@ -52,6 +55,7 @@ class Functions(Scripts):
         return renamed(body, "^" + kind)
 
     def apply(self, function: str) -> Expression:
+        """The function of what follows; a script below it is passed over, one above it is a power."""
         if self.text() == "_":
             self.take()
             self.script_tokens()
@@ -65,10 +69,14 @@ class Functions(Scripts):
         elif token is not None and token.text == "_":
             raise self.stuck()
         else:
+            self.depth += 1
+            self.check_depth(self.depth)
             result = Apply(function, (self.bare_argument(),))
+            self.depth -= 1
         return result if power is None else Power(result, power)
 
     def arguments(self) -> tuple[Expression, ...]:
+        """The arguments in the bracket that opens here."""
         closing = self.take().text
         saved, self.bars = self.bars, ()
         items = [self.sum()]
@@ -99,6 +107,7 @@ class Functions(Scripts):
         return product_of(factors, dots)
 
     def big(self, operator: str) -> Expression:
+        """The sum, product or maximum of the product that follows its scripts."""
         parts: tuple[Expression, ...] = ()
         upper: Expression | None = None
         for _ in range(2):
@@ -110,10 +119,14 @@ class Functions(Scripts):
             elif self.text() == "^":
                 self.take()
                 upper = self.whole(self.script_tokens())
+        self.depth += 1
+        self.check_depth(self.depth)
         body = self.product()
+        self.depth -= 1
         return big_operator(operator, parts, upper, body)
 
     def domain(self, name: str) -> Expression:
+        """The number domain of a blackboard letter, with its dimensions; 𝔼 is the mean of what follows."""
         dimensions: tuple[Expression, ...] = ()
         if name == "E":
             return self.apply("mean")
@@ -137,4 +150,5 @@ class Functions(Scripts):
 
 
 def product_of(factors: list[Expression], dots: list[bool]) -> Expression:
+    """The product of the factors, or the only one."""
     return factors[0] if len(factors) == 1 else Product(tuple(factors), tuple(dots))

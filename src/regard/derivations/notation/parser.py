@@ -19,7 +19,12 @@ from regard.derivations.notation.scripts import renamed, with_subscripts
 from regard.derivations.notation.syntax import Expression, Negative, Quotient, Sum
 from regard.derivations.notation.tokens import NotUnderstood, Token
 
-__all__ = ["MAX_DEPTH", "PLAIN", "Reading", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "PLAIN", "Reading", "parse"]
+
+MAX_TOKENS = 3_000
+_TIMES = frozenset({"\\cdot", "\\times", "*"})
+_UNREAD_PRODUCTS = frozenset({"\\odot", "\\otimes", "\\circ"})
+_NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid"}
 
 
 def parse(tokens: Sequence[Token], reading: Reading = PLAIN) -> Expression:
@@ -29,6 +34,9 @@ def parse(tokens: Sequence[Token], reading: Reading = PLAIN) -> Expression:
 
 @lru_cache(maxsize=8192)
 def _parse(tokens: tuple[Token, ...], reading: Reading) -> Expression:
+    if len(tokens) > MAX_TOKENS:
+        message = f"The expression has {len(tokens)} marks; at most {MAX_TOKENS} are read."
+        raise NotUnderstood(message, tokens[0].start)
     parser = _Parser(tokens, reading)
     expression = parser.sum()
     if parser.peek() is not None:
@@ -40,9 +48,9 @@ class _Parser(Atoms):
     """The grammar itself: sums of products of powers of atoms."""
 
     def sum(self) -> Expression:
+        """The sum that begins here."""
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise NotUnderstood(f"The formula is nested more than {MAX_DEPTH} deep.", self.tokens[self.place - 1].start)
+        self.check_depth(self.depth)
         terms = []
         sign = 1
         if self.text() in ("+", "-", "\\pm"):
@@ -50,7 +58,7 @@ class _Parser(Atoms):
         while True:
             term = self.product()
             terms.append(Negative(term) if sign < 0 else term)
-            if self.text() not in ("+", "-") or self.peek() is None:
+            if self.text() not in ("+", "-"):
                 break
             sign = -1 if self.take().text == "-" else 1
             if self.text() in ("+", "-"):
@@ -59,32 +67,39 @@ class _Parser(Atoms):
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
     def product(self) -> Expression:
+        """The product that begins here; a slash divides all that stands before it."""
         factors: list[Expression] = [self.power()]
         dots: list[bool] = []
+        num_slashes = 0
         while True:
             text = self.text()
             if text == "/":
+                num_slashes += 1
+                self.check_depth(num_slashes)
                 self.take()
                 bottom = self.slash_bottom()
-                top = product_of(factors, dots)
-                factors, dots = [Quotient(top, bottom)], []
-            elif text in ("\\cdot", "\\times", "*", "\\odot", "\\circ", "\\otimes"):
-                if text in ("\\odot", "\\otimes", "\\circ"):
-                    raise self.stuck()
+                factors, dots = [Quotient(product_of(factors, dots), bottom)], []
+            elif text in _TIMES:
                 self.take()
-                sign = -1 if self.text() == "-" else 1
-                if sign < 0:
-                    self.take()
                 dots.append(text == "\\cdot")
-                factor = self.power()
-                factors.append(Negative(factor) if sign < 0 else factor)
+                factors.append(self.signed_power())
+            elif text in _UNREAD_PRODUCTS:
+                raise self.stuck()
             elif self.starts_factor():
                 dots.append(False)
                 factors.append(self.power())
             else:
                 return product_of(factors, dots)
 
+    def signed_power(self) -> Expression:
+        """The factor behind a multiplication sign, which may carry a minus of its own."""
+        if self.text() != "-":
+            return self.power()
+        self.take()
+        return Negative(self.power())
+
     def slash_bottom(self) -> Expression:
+        """What a slash divides by: one factor, or all that follow if the reading says so."""
         bottoms, dots = [self.power()], []
         while self.reading.is_slash_wide and self.starts_factor():
             dots.append(False)
@@ -92,31 +107,27 @@ class _Parser(Atoms):
         return product_of(bottoms, dots)
 
     def starts_factor(self) -> bool:
+        """True if another factor begins here."""
         token = self.peek()
         if token is None:
             return False
         if token.kind in ("letter", "word", "number", "open"):
-            return token.text not in (
-                "\\cdot",
-                "\\times",
-                "\\pm",
-                "\\odot",
-                "\\otimes",
-                "\\circ",
-                "\\top",
-                "*",
-                "\\mid",
-            )
+            return token.text not in _NO_FACTOR
         if token.kind == "environment":
             return token.text.startswith("\\begin")
         return token.text in ("\\|", "|") and not self.is_closing_bar()
 
     def is_closing_bar(self) -> bool:
+        """True if the bar that stands here closes the one opened last."""
         return self.bars[-1:] == (self.text(),)
 
     def power(self) -> Expression:
+        """The atom that begins here, with its primes and scripts."""
         base = self.atom()
+        num_scripts = 0
         while (token := self.peek()) is not None:
+            num_scripts += token.kind == "script"
+            self.check_depth(num_scripts)
             if token.text == "'" and token.kind == "symbol":
                 self.take()
                 base = renamed(base, "'")

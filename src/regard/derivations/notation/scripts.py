@@ -29,13 +29,14 @@ class Scripts(Cursor):
     """Reads what stands below and above a symbol."""
 
     def superscript(self, base: Expression) -> Expression:
+        """The base with what stands above it: a transpose, a conjugate, a part of its name, or a power."""
         tokens = self.script_tokens()
         texts = [token.text for token in tokens]
         if not tokens:
             return base
         if texts in (["\\top"], ["T"]):
             return Transpose(base)
-        if texts == ["\\dagger"] or texts == ["H"]:
+        if texts in (["\\dagger"], ["H"]):
             return Transpose(base, is_conjugate=True)
         if texts == ["*"]:
             return Accent("bar", base) if self.reading.is_complex else base
@@ -51,13 +52,14 @@ class Scripts(Cursor):
         return Power(base, self.whole(tokens))
 
     def subscript(self) -> tuple[Expression, ...]:
+        """The parts below a symbol; letters written together are indices if they look it, else a name."""
         tokens = self.script_tokens()
         called = _called_indices(tokens)
         if called is not None:
             return called
         if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
             return (Label(tokens[0].text.strip()),)
-        if tokens and all(token.kind == "letter" and len(token.text) == 1 for token in tokens) and len(tokens) > 1:
+        if len(tokens) > 1 and all(token.kind == "letter" and len(token.text) == 1 for token in tokens):
             letters = "".join(token.text for token in tokens)
             if len(letters) > 2 or not set(letters) <= _INDEX_LETTERS:
                 return (Label(letters),)
@@ -78,13 +80,14 @@ class Scripts(Cursor):
                 last = parts.pop()
                 assert isinstance(last, Condition)
                 parts.append(Condition(last.left, last.sign, (*last.right, self.whole(piece))))
-            elif any(token.kind in ("text",) for token in piece):
+            elif any(token.kind == "text" for token in piece):
                 parts.append(Label(" ".join(token.text for token in piece)))
             else:
                 parts.append(self.whole(piece))
         return tuple(parts)
 
     def big_parts(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        """The parts below a sum; more than two letters written together are a name."""
         letters = "".join(token.text for token in tokens if token.kind == "letter" and len(token.text) == 1)
         if len(letters) == len(tokens) and len(letters) > 2:
             return (Label(letters),)
@@ -94,6 +97,7 @@ class Scripts(Cursor):
 def big_operator(
     operator: str, parts: tuple[Expression, ...], upper: Expression | None, body: Expression
 ) -> Expression:
+    """The operator with the index that the parts below it name, where it starts, and what is demanded of it."""
     index, lower, conditions = "", None, []
     for part in parts:
         if isinstance(part, Symbol) and not index:
@@ -110,6 +114,7 @@ def big_operator(
 
 
 def renamed(base: Expression, suffix: str) -> Expression:
+    """The base under a longer name; an expression without a name gets an accent."""
     if isinstance(base, Symbol):
         return Symbol(base.name + suffix, base.subscripts)
     if isinstance(base, Transpose):
@@ -118,6 +123,7 @@ def renamed(base: Expression, suffix: str) -> Expression:
 
 
 def with_subscripts(base: Expression, scripts: tuple[Expression, ...]) -> Expression:
+    """The base with further subscripts; those of an identity give its size, those of ones say nothing."""
     if isinstance(base, Symbol):
         return Symbol(base.name, base.subscripts + scripts)
     if isinstance(base, Identity) and len(scripts) == 1:

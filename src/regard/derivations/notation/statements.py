@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.notation.tokens import Token, tokenize
-from regard.derivations.notation.vocabulary import PROSE_WORDS, WRAPPERS
+from regard.derivations.notation.vocabulary import FUNCTIONS, PROSE_WORDS, WORDS, WRAPPERS
 
 __all__ = ["Chain", "read_chains"]
 
@@ -13,8 +13,8 @@ __all__ = ["Chain", "read_chains"]
 class Chain:
     """Sides joined by relation signs; `before` is the prose that stands before it inside the formula.
 
-    A chain whose first side is empty continues the chain above. `is_nested` marks a relation found inside brackets, `is_case` one
-    that chooses among cases, `is_moved` a chain whose first side stands in another formula.
+    A chain whose first side is empty continues the chain above. `is_nested` marks a relation found inside brackets,
+    `is_case` one that chooses among cases, `is_moved` a chain whose first side stands in another formula.
     """
 
     sides: tuple[tuple[Token, ...], ...]
@@ -84,11 +84,8 @@ def _unwrapped(tokens: list[Token]) -> list[Token]:
         if place < skip_until:
             continue
         if token.kind == "environment" and token.text.split("{")[1].rstrip("}") in WRAPPERS:
-            if (
-                token.text.startswith("\\begin{alignat")
-                and place + 3 < len(tokens)
-                and tokens[place + 1].kind == "open"
-            ):
+            has_columns = token.text.startswith("\\begin{alignat") and place + 3 < len(tokens)
+            if has_columns and tokens[place + 1].kind == "open":
                 skip_until = place + 4
             result.append(Token("separator", "\\\\", token.start, token.end))
         else:
@@ -100,16 +97,13 @@ def _pieces(tokens: list[Token]) -> list[list[Token] | str]:
     """Tokens between separators at the outermost level, with the prose in between."""
     pieces: list[list[Token] | str] = [[]]
     depth = columns = 0
-    for token in tokens:
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         depth += (token.kind == "open") - (token.kind == "close")
         depth += token.text.startswith("\\begin{") - token.text.startswith("\\end{")
         columns = 0 if token.text == "\\\\" and depth == 0 else columns + (token.text == "&" and depth == 0)
-        is_prose = (
-            token.kind == "text" or token.kind == "word" and token.font == "text" and token.text.lower() in PROSE_WORDS
-        )
         if depth > 0:
             _last(pieces).append(token)
-        elif is_prose:
+        elif _is_prose(before, token, after):
             pieces += [token.text + " ", []]
         elif token.kind == "separator" or token.text == ".":
             pieces.append([])
@@ -118,6 +112,17 @@ def _pieces(tokens: list[Token]) -> list[list[Token] | str]:
         elif columns % 2 == 0 and _last(pieces) and _last(pieces)[-1].kind != "relation":
             pieces.append([])
     return [piece for piece in pieces if piece]
+
+
+def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
+    """True for \\text{所以} and \\text{Take}: words that name no function, stand in no script and take no argument."""
+    if token.kind == "text":
+        return True
+    if token.kind != "word" or token.font != "text" or token.text.lower() in FUNCTIONS or token.text in WORDS:
+        return False
+    is_script = before is not None and before.kind == "script"
+    is_named = after is not None and (after.kind == "script" or after.kind == "open" and after.text in (")", "]"))
+    return not is_script and (not is_named or token.text.lower() in PROSE_WORDS)
 
 
 def _last(pieces: list[list[Token] | str]) -> list[Token]:
@@ -140,7 +145,7 @@ def _groups(tokens: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]]]:
-    """The tokens without bracketed remarks (prose, or relations of their own), and those remarks that hold relations."""
+    """The tokens without bracketed remarks (prose, or relations of their own), and the remarks that hold relations."""
     nested: list[list[Token]] = []
     for begin, end in reversed(_groups(tokens)):
         inside = tokens[begin + 1 : end]
@@ -155,6 +160,7 @@ def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]
 
 
 def _outside_scripts(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens that stand neither below nor above another."""
     result, place = [], 0
     while place < len(tokens):
         if tokens[place].kind == "script" and place + 1 < len(tokens):
@@ -171,7 +177,8 @@ def _outside_scripts(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _nested_chains(tokens: list[Token]) -> list[Chain]:
-    found = []
+    """The chains of a bracket or of a condition."""
+    found: list[Chain] = []
     for piece in _pieces(tokens):
         chain = None if isinstance(piece, str) else _chain(piece, "")
         if chain is not None:
@@ -182,19 +189,20 @@ def _nested_chains(tokens: list[Token]) -> list[Chain]:
 
 
 def _chain(tokens: Sequence[Token], before: str) -> Chain | None:
+    """The chain that the tokens spell, or None if no relation stands at their outermost level."""
     sides: list[list[Token]] = [[]]
     signs: list[Token] = []
     depth = 0
-    previous_script = False
+    is_script = False
     for token in tokens:
         depth += (token.kind == "open") - (token.kind == "close")
         depth += token.text.startswith("\\begin{") - token.text.startswith("\\end{")
-        if token.kind == "relation" and depth == 0 and not previous_script:
+        if token.kind == "relation" and depth == 0 and not is_script:
             signs.append(token)
             sides.append([])
         else:
             sides[-1].append(token)
-        previous_script = token.kind == "script"
+        is_script = token.kind == "script"
     if not signs:
         return None
     return Chain(sides=tuple(tuple(side) for side in sides), signs=tuple(signs), before=before)

@@ -38,7 +38,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Any node; `start` and `end` are offsets into the source and do not count for equality."""
+    """Any node of the tree; equal if it reads the same, wherever it stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,14 @@ class Token:
 
 
 _TOKEN = re.compile(
-    r"(?P<space>[\s\u200b\ufeff]+)|(?P<comment>(?<!\\)%[^\n]*)|(?P<environment>\\(?:begin|end)\s*\{\s*[A-Za-z]+\*?\s*\})"
-    r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)|(?P<define>:=)|(?P<entity>&(?:lt|gt|amp);)|(?P<char>.)",
+    r"(?P<space>[\s\u200b\ufeff]+)"
+    r"|(?P<comment>(?<!\\)%[^\n]*)"
+    r"|(?P<environment>\\(?:begin|end)\s*\{\s*[A-Za-z]+\*?\s*\})"
+    r"|(?P<command>\\[A-Za-z]+\*?|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
+    r"|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
+    r"|(?P<define>:=)"
+    r"|(?P<entity>&(?:lt|gt|amp);)"
+    r"|(?P<char>.)",
     re.DOTALL,
 )
 _SCRIPT = re.compile(r"\s*[_^]")
@@ -72,10 +78,13 @@ def tokenize(source: str) -> list[Token]:
 
 
 class _Lexer:
+    """Reads lexemes from `offset` on, and keeps the tokens that they give."""
+
     def __init__(self, source: str) -> None:
         self.source, self.offset, self.tokens = source, 0, []
 
     def run(self) -> list[Token]:
+        """The tokens of the whole source."""
         while self.offset < len(self.source):
             self.step("")
         return _without_idle_braces(self.tokens)
@@ -101,9 +110,11 @@ class _Lexer:
             self.character(text, start, font)
 
     def emit(self, kind: Kind, text: str, start: int, font: str = "") -> None:
+        """Append a token that ends at the offset."""
         self.tokens.append(Token(kind, text, start, self.offset, font))
 
     def command(self, text: str, start: int, font: str) -> None:
+        """Read a command: it is passed over, opens a group that it treats in its own way, or is a mark like others."""
         if text.startswith("\\\\"):
             return self.emit("separator", "\\\\", start)
         text = VARIANTS.get(text, text)
@@ -116,7 +127,8 @@ class _Lexer:
         if text in FONTS:
             return self.styled(FONTS[text], start)
         if text in SWALLOWED:
-            return self.swallow()
+            self.group()
+            return None
         if text == "\\not":
             return self.negated(start)
         if text in STACKED:
@@ -132,6 +144,7 @@ class _Lexer:
         return self.classify(text, start, font)
 
     def classify(self, text: str, start: int, font: str) -> None:
+        """Append a mark as the kind that the vocabulary says it is."""
         if text in RELATIONS:
             self.emit("relation", RELATIONS[text], start)
             if text == "\\xrightarrow":
@@ -151,6 +164,7 @@ class _Lexer:
             self.emit("symbol", text, start)
 
     def character(self, text: str, start: int, font: str) -> None:
+        """Read a single character, whatever its script."""
         if text == "~":
             return None
         if text in UNICODE:
@@ -169,6 +183,7 @@ class _Lexer:
         return self.classify(text, start, font)
 
     def letters(self, text: str, start: int, font: str) -> None:
+        """Read a known word that is written without a backslash, or one letter."""
         for word in WORDS:
             if self.source.startswith(word, start) and not (
                 start and self.source[start - 1].isalpha() and font != "roman"
@@ -203,6 +218,7 @@ class _Lexer:
         raise NotUnderstood("A brace is never closed here.", begin)
 
     def prose(self, start: int) -> None:
+        """Read the group after \\text: a letter, a word, or prose."""
         inside, _ = self.group()
         name = inside.strip()
         if re.fullmatch(r"[A-Za-z]", name):
@@ -217,7 +233,6 @@ class _Lexer:
         if font == "roman" and re.fullmatch(r"\s*[A-Za-z]{2,}\s*", inside):
             return self.emit("word", inside.strip(), start, "text")
         outer = self.offset
-        mark = len(self.tokens)
         inner = _Lexer(self.source[: begin + len(inside)])
         inner.offset = begin
         while inner.offset < len(inner.source):
@@ -227,12 +242,9 @@ class _Lexer:
             tokens = [Token("open", "}", start, begin), *tokens, Token("close", "}", outer - 1, outer)]
         elif len(tokens) == 1:
             tokens = [replace(tokens[0], start=start, end=outer)]
-        self.tokens[mark:] = tokens
+        self.tokens += tokens
         self.offset = outer
         return None
-
-    def swallow(self) -> None:
-        self.group()
 
     def skip_script(self) -> None:
         """Pass over the script that follows: the β → ∞ below a limit or an arrow."""
@@ -241,6 +253,7 @@ class _Lexer:
             self.group()
 
     def negated(self, start: int) -> None:
+        """Read the relation after \\not, and append its opposite."""
         following = _TOKEN.match(self.source, self.offset)
         sign = RELATIONS.get(following.group(), "") if following else ""
         opposite = {"=": "≠", "∈": "∉"}.get(sign)

@@ -9,6 +9,7 @@ from typing import Any
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.problems.loading import ASSUMPTIONS
 from regard.derivations.problems.schema import PROBLEM, ListOf, Shape, Table, TableOf
 
 __all__ = ["Fault", "ancestors", "find_faults"]
@@ -138,10 +139,18 @@ def _setting_faults(name: str, settings: Mapping[str, Any]) -> Iterator[Fault]:
         others = [*size.get("above", ()), *([size["twice"]] if "twice" in size else [])]
         yield from _unknown_size((*path, "sizes", key), others, sizes)
     for key, symbol in settings[name].get("symbols", {}).items():
+        yield from _unknown_assumptions((*path, "symbols", key), symbol.get("assume", ()))
         shape = symbol.get("shape", "1").replace("x", "×").replace(" ", "").split("×")
         yield from _unknown_size(
             (*path, "symbols", key), [*shape, *([symbol["over"]] if "over" in symbol else [])], sizes
         )
+
+
+def _unknown_assumptions(path: Path, assumptions: Iterable[str]) -> Iterator[Fault]:
+    for assumption in assumptions:
+        if assumption not in ASSUMPTIONS and not assumption.startswith("orthogonal to "):
+            known = ", ".join(sorted(ASSUMPTIONS))
+            yield Fault(path=path, message=f"'{assumption}' is not an assumption. There are: {known}, orthogonal to ….")
 
 
 def _unknown_size(path: Path, names: Iterable[str], sizes: set[str]) -> Iterator[Fault]:

@@ -13,10 +13,10 @@ from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.model import Choice, Design, Function, Problem, Question, Setting, Size, SymbolMeaning
 from regard.errors import InputError
 
-__all__ = ["load_problem", "parse_problem", "problem_source", "shipped_problems"]
+__all__ = ["ASSUMPTIONS", "load_problem", "parse_problem", "problem_source", "shipped_problems"]
 
 _LIBRARY = resources.files("regard.derivations.problems") / "library"
-_ASSUMPTIONS = {
+ASSUMPTIONS = {
     "orthonormal",
     "orthonormal columns",
     "permutation",
@@ -140,8 +140,8 @@ def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], function
     is_family = bool(base) and script in free
     assume = tuple(row.get("assume", ()))
     for assumption in assume:
-        if assumption not in _ASSUMPTIONS and not assumption.startswith("orthogonal to "):
-            raise InputError(f"The symbol '{key}' assumes '{assumption}', which is not among {sorted(_ASSUMPTIONS)}.")
+        if assumption not in ASSUMPTIONS and not assumption.startswith("orthogonal to "):
+            raise InputError(f"The symbol '{key}' assumes '{assumption}', which is not among {sorted(ASSUMPTIONS)}.")
     return SymbolMeaning(
         name=base if is_family else key,
         index=script if is_family else None,

@@ -10,7 +10,7 @@ __all__ = ["Choice", "Design", "Function", "Problem", "Question", "Setting", "Si
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """A whole number such as n or d: at least `minimum` and at least the sum of the sizes `above`, or `twice` another."""
+    """A whole number such as n or d: at least `minimum` and the sum of the sizes `above`, or `twice` another."""
 
     minimum: int = 2
     above: tuple[str, ...] = ()
@@ -22,8 +22,9 @@ class Size:
 class SymbolMeaning:
     """What a symbol stands for: drawn at random under assumptions, or given by a formula.
 
-    `index` is the bound letter of a family (the i of k_i), `over` the size that it runs over. A symbol that `tends` somewhere is
-    driven there in limits; one with a `variance` is random. `swaps` are names that its formula uses for others.
+    `index` is the bound letter of a family (the i of k_i), `over` the size that it runs over. A symbol that `tends`
+    somewhere is driven there in limits; one with a `variance` is random. `swaps` are names that its formula uses for
+    others.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:
-    """The meaning of all symbols that a group of questions shares; compared by identity, so that draws can be remembered."""
+    """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered."""
 
     name: str
     sizes: Mapping[str, Size]
@@ -92,7 +93,7 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A yes/no question: the right answer, phrases that give either answer in prose, and `cues` that tell the question itself."""
+    """A yes/no question: the right answer, phrases that give either in prose, `cues` that tell the question itself."""
 
     answer: str
     yes: tuple[str, ...] = ()
@@ -127,6 +128,6 @@ class Problem:
     questions: tuple[Question, ...]
     source: str = ""
 
-    def question(self, id: str) -> Question:
+    def question(self, question_id: str) -> Question:
         """The question of that id."""
-        return next(question for question in self.questions if question.id == id)
+        return next(question for question in self.questions if question.id == question_id)

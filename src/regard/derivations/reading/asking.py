@@ -4,14 +4,16 @@ import re
 
 from regard.derivations.reading.splitting import PLACEHOLDER
 
-__all__ = ["NEARBY", "asks", "holds_a_question", "is_only_bold", "is_summed_up"]
+__all__ = ["NEARBY", "asks", "ends_in_a_question", "is_only_bold", "is_summed_up"]
 
 NEARBY = 1_500
 _ASKS = re.compile(
     r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"
     r"|, and (?:justify|explain|show|prove)\b|(?:\A|[.;:!)*]\s|[\r\n])[\s*_]{0,4}"
-    r"(?:Find|Show that|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
+    r"(?:Find|Show|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
 )
+_ORDER = re.compile(r"\*\*(?:find|show|describe|explain|justify|design|prove|derive|give|construct)\b", re.IGNORECASE)
+_GAP = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
 _NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
 _BOLD = re.compile(r"\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?")
 
@@ -25,14 +27,20 @@ def asks(prose: str) -> bool:
     return _ASKS.search(prose) is not None
 
 
-def holds_a_question(prose: str) -> bool:
-    """True if a text asks, or has a question mark anywhere."""
-    return "?" in prose or "？" in prose or asks(prose)
+def ends_in_a_question(text: str) -> bool:
+    """True if the last paragraph of a text asks, or has a question mark anywhere.
+
+    >>> ends_in_a_question("Why?"), ends_in_a_question("Why?\\n\\nSo it is.")
+    (True, False)
+    """
+    paragraph = _GAP.split(text.strip())[-1]
+    return "?" in paragraph or "？" in paragraph or _ORDER.search(paragraph) is not None or asks(paragraph)
 
 
 def is_summed_up(before: str, after: str) -> bool:
     """True if an "Answer: …" sums up the derivation before it: mathematics that asks nothing, then one paragraph."""
-    return PLACEHOLDER in before and not asks(before) and not _NEXT_PARAGRAPH.search(after)
+    is_one_paragraph = after.strip() != "" and not _NEXT_PARAGRAPH.search(after)
+    return PLACEHOLDER in before and not asks(before) and is_one_paragraph
 
 
 def is_only_bold(text: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from regard.derivations.reading.asking import NEARBY, holds_a_question, is_only_bold, is_summed_up
+from regard.derivations.reading.asking import NEARBY, asks, ends_in_a_question, is_only_bold, is_summed_up
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.enumerators import ROMANS
 from regard.derivations.reading.markers import PLAIN, Marker
@@ -54,7 +54,7 @@ class Folding:
         self.restated: list[Range] = []
         self.stack = [Question(start=start, body=start)]
         self.since: list[Question] = []
-        self.latest: dict[tuple[int, tuple[str, ...]], Question] = {}
+        self.latest: dict[tuple[str, ...], Question] = {}
         self.num_quoted = 0
 
     @property
@@ -73,9 +73,8 @@ class Folding:
             self._leave_listed(opening)
         else:
             self._leave(path, rank, opening.start)
-        known = self.latest.get((self._place(), path))
-        if opening.is_answer and known:
-            self._restate([known])
+        if opening.is_answer and path in self.latest:
+            self._restate([self.latest[path]])
         self._push(opening, path, rank)
 
     def _push(self, opening: Opening, path: tuple[str, ...], rank: float) -> None:
@@ -98,13 +97,9 @@ class Folding:
         )
         if self.stack[-1].first_inner < 0:
             self.stack[-1].first_inner = opening.start
-        self.latest[self._place(), path] = question
+        self.latest[path] = question
         for items in (self.stack, self.questions, self.since):
             items.append(question)
-
-    def _place(self) -> int:
-        """Where the innermost section without a path begins; inside another one, letters may start anew."""
-        return next((item.start for item in reversed(self.stack) if not item.path), 0)
 
     def mark(self, marker: Marker, index: int) -> None:
         """Takes note of a marker: what its question holds before it is the question's own text."""
@@ -121,7 +116,8 @@ class Folding:
             self.restated.append(Range(start=owner.start, end=marker.start))
             owner.is_marked = True
         for outer in self.stack[:-1]:
-            if not outer.is_marked and outer.first_inner >= 0:
+            intro = self.document.prose[outer.body : min(outer.first_inner, outer.body + NEARBY)]
+            if not outer.is_marked and (owner.path or asks(intro)):
                 self.restated.append(Range(start=outer.start, end=outer.first_inner))
         self.markers.append(marker)
         self.since.clear()
@@ -142,15 +138,18 @@ class Folding:
             path=self.path,
             above=above.path,
             above_word=above.word,
+            above_is_heading=above.is_heading,
+            is_heading=is_heading,
             has_title=opening.title != "",
             is_in_roman_part=part.is_roman,
-            written=None if is_heading else part.written,
+            written=part.written,
         )
         path = resolve(enumerator, context)
         if is_heading or opening.is_answer or not path:
             return path
-        known = self.latest.get((self._place(), path))
-        if known:
+        known = self.latest.get(path)
+        holder = next(item for item in reversed(self.stack) if item.path == path[: len(item.path)] != path)
+        if known and known.start >= holder.start:
             return path if known.num_markers < len(self.markers) else ()
         is_safe = enumerator.number is not None or enumerator.word != ""
         return path if is_safe or follows(path, self.path) else ()
@@ -162,11 +161,13 @@ class Folding:
         return heading.rank + (0.25 if opening.ordinal else 0.75 if is_titled else 0.5)
 
     def _leave_listed(self, opening: Opening) -> None:
-        """The next titled item of a list ends the one before; the first one of a list ends nothing."""
-        for index, item in enumerate(self.stack):
-            if item.ordinal and item.ordinal == opening.ordinal - 1:
+        """The next titled item of a list ends the one before; the first one ends no question."""
+        for index in range(len(self.stack) - 1, 0, -1):
+            if self.stack[index].ordinal and self.stack[index].ordinal == opening.ordinal - 1:
                 self._pop(index, opening.start)
-                break
+                return
+        while self.stack[-1].ordinal:
+            self._pop(len(self.stack) - 1, opening.start)
 
     def _leave(self, path: tuple[str, ...], rank: float, offset: int) -> None:
         """Ends what a new section ends: questions that don't contain it, titled sections of its rank."""
@@ -188,28 +189,34 @@ class Folding:
             question.is_restated = True
             self.restated.append(Range(start=question.start, end=question.end))
 
-    def _next_start(self, index: int) -> int:
-        return self.events[index + 1].start if index + 1 < len(self.events) else len(self.document.text)
+    def _next_start(self, index: int, after: int = 0) -> int:
+        """Where the next opening or marker stands that is not inside a quote, if one is given by its end."""
+        later = (self.events[place].start for place in range(index + 1, len(self.events)))
+        return next((start for start in later if start >= after), len(self.document.text))
 
     def _is_conclusion(self, marker: Marker, index: int) -> bool:
         """True for an "Answer: …" that sums up the derivation before it instead of opening one."""
-        if marker.is_own or marker.is_alone:
+        if marker.is_own:
             return False
-        before = self.document.prose[max(self.stack[-1].body, marker.start - NEARBY) : marker.start]
+        before = self.document.prose[max(self._owner().body, marker.start - NEARBY) : marker.start]
         after = self.document.prose[marker.end : min(self._next_start(index), marker.end + NEARBY)]
         return is_summed_up(before, after)
 
+    def _owner(self) -> Question:
+        """The innermost open section that is more than a title in bold."""
+        return next(item for item in reversed(self.stack) if item.path or item.is_heading or item.ordinal)
+
     def _is_quoted_answer(self, marker: Marker, index: int) -> bool:
         """True if a block quote answers: after a question in bold, or as the end of one question after another."""
-        owner = next(item for item in reversed(self.stack) if item.path or item.is_heading or item.ordinal)
+        owner = self._owner()
         if owner is self.stack[0] or owner.is_marked:
             return False
         start = owner.body if owner.is_heading else self.document.line_at(owner.start).start
         before = self.document.text[max(start, marker.start - NEARBY) : marker.start]
         if is_only_bold(before):
             return True
-        rest = self.document.text[marker.quote_end : self._next_start(index)]
-        is_last = not rest.strip("> \t\r\n-*_") and holds_a_question(before)
+        rest = self.document.text[marker.quote_end : self._next_start(index, marker.quote_end)]
+        is_last = not rest.strip("> \t\r\n-*_") and ends_in_a_question(before)
         self.num_quoted += is_last
         return is_last and self.takes_quotes
 

@@ -38,7 +38,7 @@ def markdown_layout(text: str) -> Layout:
     regions = [_range(lines) for lines in paragraphs]
     code, ticked = _code_spans(visible, regions)
     tables = [table for lines in paragraphs for table in tables_in(visible, lines)]
-    raw = [*(f for f in closed if not _is_math(f)), *(block for block in markup if not block.is_comment), *code]
+    code += [*(fence for fence in closed if not _is_math(fence)), *(block for block in markup if not block.is_comment)]
     return Layout(
         text=text,
         visible=masked(visible, [*code, *ticked]),
@@ -51,7 +51,7 @@ def markdown_layout(text: str) -> Layout:
         headings=tuple(headings),
         quotes=tuple(_quotes(lines)),
         front_matter=front,
-        code=tuple(sorted(raw, key=lambda item: item.start)),
+        code=tuple(sorted(code, key=lambda item: item.start)),
         comments=tuple(block for block in markup if block.is_comment),
         unclosed=tuple(Unclosed(offset=f.start, token=f.token) for f in fences if not f.is_closed),
         macros=tuple(macro for _, macro in macros if macro),

@@ -26,13 +26,12 @@ _ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?
 class Marker(Range):
     """The place of such words; `is_end` where an answer's environment ends, `is_own` if they say whose answer it is.
 
-    `is_alone` if nothing follows on the line; `quote_end` is where the block quote ends that takes the place of the
-    words, if one does; `level` is that of a heading, or `PLAIN`.
+    `quote_end` is where the block quote ends that takes the place of the words, if one does; `level` is that of a
+    heading, or `PLAIN`.
     """
 
     is_end: bool = False
     is_own: bool = False
-    is_alone: bool = False
     quote_end: int = 0
     level: int = PLAIN
 

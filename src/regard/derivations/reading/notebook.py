@@ -52,7 +52,7 @@ def _markdown_cells(stored: str) -> Iterator[list[re.Match[str]]]:
     """The strings of each Markdown cell's source, in order; the tokens are those of valid JSON."""
     kind, source = "", list[re.Match[str]]()
     for path, token in _strings(stored):
-        inside = path[path.index("cells") + 1 :] if "cells" in path else []
+        inside = path[1:] if path[0] == "cells" else path[3:] if path[:3] == ["worksheets", _ITEM, "cells"] else []
         if token is None:
             if kind == "markdown":
                 yield source

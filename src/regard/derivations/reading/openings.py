@@ -62,7 +62,7 @@ def _heading_events(document: Document) -> Iterator[Opening | Marker]:
         marker = marker_words(title[skipped:])
         if marker and not marker.enumerator and not title[skipped + marker.end :].strip(EDGES):
             level = heading.level
-            yield Marker(start=heading.start, end=heading.end, is_own=marker.is_own, is_alone=True, level=level)
+            yield Marker(start=heading.start, end=heading.end, is_own=marker.is_own, level=level)
         else:
             yield _heading_opening(document, heading, skipped)
 
@@ -126,7 +126,7 @@ def _marker_event(line: Range, content: int, marker: MarkerWords) -> Iterator[Op
     if marker.enumerator:
         yield replace(_opening(line, end, end), enumerator=marker.enumerator, is_answer=True)
     else:
-        yield Marker(start=line.start, end=end, is_own=marker.is_own, is_alone=end >= line.end)
+        yield Marker(start=line.start, end=end, is_own=marker.is_own)
 
 
 def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
@@ -141,10 +141,11 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
 
 
 def _line_opening(document: Document, line: Range, after: int, enumerator: Enumerator) -> Opening:
-    """A line with a number and a title is a heading; behind a letter or numeral alone, the answer itself begins."""
+    """A title behind a number, or all in bold, is a heading; behind a letter or numeral alone, the answer begins."""
     rest = document.prose[after : line.end]
     title = title_of(rest)
-    is_heading = title != "" and enumerator.number is not None and not _CHOICE.fullmatch(title)
+    is_set_off = enumerator.number is not None or _BOLD.match(document.text, line.start, line.end) is not None
+    is_heading = title != "" and is_set_off and not _CHOICE.fullmatch(title)
     is_emphatic = document.text.startswith(("*", "_", "\\text", "\\emph"), line.start)
     closed = _CLOSED.match(document.text, after, line.end) if is_emphatic else None
     words = closed.end() if closed else after

@@ -14,13 +14,15 @@ class Context:
     """Where an enumerator stands: in the question `path`, below the heading that opened the question `above`.
 
     `above_word` is what that heading calls itself; `has_title` if words follow the enumerator; `is_in_roman_part` if
-    the part that is open was itself written as a roman numeral; `written` is the number and letter by which the open
-    part was opened, if it was in a line of its own.
+    the part that is open was itself written as a roman numeral; `written` is the number and letter that opened it, if
+    a plain line did.
     """
 
     path: tuple[str, ...]
     above: tuple[str, ...]
     above_word: str
+    above_is_heading: bool = False
+    is_heading: bool = False
     has_title: bool = False
     is_in_roman_part: bool = False
     written: tuple[int, str] | None = None
@@ -43,13 +45,12 @@ def resolve(enumerator: Enumerator, context: Context) -> tuple[str, ...]:
 
 
 def _counts_on(enumerator: Enumerator, context: Context) -> bool:
-    """True for the `2.(b)` after a `1.(a)`: there the numbers are those of a list, and say nothing new."""
+    """True where numbers are those of a list and say nothing: `2.(b)` after `1.(a)`, `1.(a)` in question 2."""
     number = enumerator.number or 0
-    return (
-        context.written == (number - 1, letter(number - 1))
-        and enumerator.second == letter(number)
-        and not enumerator.word
-    )
+    if context.is_heading or enumerator.word or enumerator.second != letter(number):
+        return False
+    is_first = number == 1 and len(context.above) == 1 and context.above_is_heading
+    return is_first or context.written == (number - 1, letter(number - 1))
 
 
 def _from_number(enumerator: Enumerator, number: int, context: Context) -> tuple[str, ...]:

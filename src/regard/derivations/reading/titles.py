@@ -11,11 +11,13 @@ EDGES = " \t*_#:：{}-–—\\"
 _MAX_TITLE = 100
 _SENTENCE = re.compile(r"[。！？?]|[.!](?:\s|$)")
 _POINTS = re.compile(r"[(（\[]\s?\d{1,3}(?:\.\d)?\s?(?:points?|pts?|marks?|分)\.?\s?[)）\]]", re.IGNORECASE)
-_LISTED = re.compile(r"(\d{1,2})[.)]\s{1,4}(?:\*\*([^*\r\n]{2,100})\*\*|__([^_\r\n]{2,100})__)")
+_LISTED = re.compile(r"(\d{1,2})[.)]\s{1,4}(?:\*\*([^*\r\n]{2,100})\*\*|__([^_\r\n]{2,100})__)[.:：]?[ \t]{0,4}")
 _BOLD_LEAD = re.compile(r"\s{0,4}\*\*([^*\r\n]{3,80})\*\*")
 _COLON_LEAD = re.compile(r"\s{0,4}([A-Z][^\s:：.。]*(?:\s[^\s:：.。]+){1,5}|[\u4e00-\u9fff][^\s:：.。，]{1,14})[:：]")
 _SAYS = re.compile(
-    r"(?:we|i|it|this|that|these|then|so|set|take|let|since|because|here|for|note|using|as|if|when|by)\s", re.I
+    r"(?:we|i|it|this|that|these|then|so|set|take|let|since|because|here|for|note|using|as|if|when|by|find|explain|describe"
+    r"|show|prove|design|derive|give|compute|write|justify)(?![A-Za-z])",
+    re.IGNORECASE,
 )
 
 
@@ -49,7 +51,7 @@ def listed_title(words: str) -> tuple[int, str, int] | None:
     """The number, title and length of a list item that opens with a title in bold.
 
     >>> listed_title("2. **An average of two**. Instead of …")
-    (2, 'An average of two', 24)
+    (2, 'An average of two', 26)
     """
     found = _LISTED.match(words)
     title = title_of(found[2] or found[3]) if found else ""
