@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.cli.verify import verify
-from regard.derivations.problems.loading import ASSUMPTIONS
-from regard.derivations.problems.schema import PROBLEM, ListOf, Table, TableOf
+from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Table, TableOf
 from regard.derivations.sheet import judge_document
 from regard.derivations.structured.answers import read_answers
 from regard.verbs.problems import check_problem

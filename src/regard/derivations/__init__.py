@@ -1,0 +1,1 @@
+"""Written derivations: documents → steps → verdicts."""

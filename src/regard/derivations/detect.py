@@ -15,6 +15,7 @@ from regard.derivations.reading.outline import outline
 __all__ = ["guess_problem", "infer_problem"]
 
 _ENOUGH = 0.55
+_ENOUGH_SYMBOLS = 3
 _INDEX_LETTERS = frozenset("ijkl")
 
 
@@ -29,8 +30,25 @@ def _score(document: Document, problem: Problem) -> float:
     """The share of formulas that some question explains, and a little for every heading that the problem knows."""
     sections = outline(document)
     titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
-    shares = [fit(_expressions(chains), problem)[0][0] for chains in _all_chains(document) if chains]
+    formulas = [_expressions(chains) for chains in _all_chains(document) if chains]
+    if not titled and _num_telling(formulas, problem) < _ENOUGH_SYMBOLS:
+        return 0.0
+    shares = [fit(formula, problem)[0][0] for formula in formulas]
     return (sum(shares) / len(shares) if shares else 0.0) * 0.8 + min(titled, 3) * 0.15
+
+
+def _num_telling(formulas: Iterable[Iterable[Expression]], problem: Problem) -> int:
+    """How many telling symbols of the document one question knows at most.
+
+    Every course has an a and a b; a document that only shares those with a problem must not be judged by it.
+    """
+    used = {symbol for formula in formulas for side in formula for symbol in symbols(side) if _is_telling(symbol)}
+    return round(fit(used, problem)[0][0] * len(used)) if used else 0
+
+
+def _is_telling(symbol: Symbol) -> bool:
+    """True for a symbol with a subscript, an accent or a name of several letters."""
+    return bool(symbol.subscripts) or len(symbol.name) > 1
 
 
 def _all_chains(document: Document) -> Iterator[tuple[Chain, ...]]:

@@ -52,12 +52,7 @@ def run_tasks(
     `work` is imported by name in other processes. Whoever stops asking for results ends all that is under way.
     """
     waiting = iter(tasks)
-    pool = ProcessPool(
-        max_workers=limits.jobs,
-        max_tasks=limits.tasks_a_process,
-        initializer=_ignore_interrupts,
-        context=get_context("spawn"),
-    )
+    pool = _pool(limits)
     under_way: dict[Future, Task] = {}
     try:
         while True:
@@ -76,6 +71,15 @@ def run_tasks(
         raise
     finally:
         pool.join()
+
+
+def _pool(limits: Limits) -> ProcessPool:
+    return ProcessPool(
+        max_workers=limits.jobs,
+        max_tasks=limits.tasks_a_process,
+        initializer=_ignore_interrupts,
+        context=get_context("spawn"),
+    )
 
 
 def _result(future: Future, limits: Limits) -> Any:

@@ -110,5 +110,6 @@ def _sign(console: Console, status: Status) -> Text:
 
 def _finding(item: Evidence, *, already_told: str | None) -> str:
     number = quantity(item.value, item.bound, digits=12)
-    parts = (item.detail, f"value {number}" if number else "", item.counterexample if item.counterexample != already_told else "")
+    against = item.counterexample if item.counterexample != already_told else ""
+    parts = (item.detail, f"value {number}" if number else "", against)
     return "; ".join(part for part in parts if part)

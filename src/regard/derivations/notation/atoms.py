@@ -181,6 +181,11 @@ class Atoms(Functions):
             return self.event()
         if text == "E" and self.text() == "]":
             return self.apply("mean")
+        return self.plain_letter(token)
+
+    def plain_letter(self, token: Token) -> Expression:
+        """What a letter or command spells on its own."""
+        text = token.text
         if text == "\\infty":
             return Infinity()
         if text == "\\dots":

@@ -1,6 +1,7 @@
 """What is wrong with a problem file, all of it at once, each with the path of the field."""
 
 import difflib
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,8 +10,7 @@ from typing import Any
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
-from regard.derivations.problems.loading import ASSUMPTIONS
-from regard.derivations.problems.schema import PROBLEM, ListOf, Shape, Table, TableOf
+from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Shape, Table, TableOf
 
 __all__ = ["Fault", "ancestors", "find_faults"]
 
@@ -20,7 +20,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "yes or no": (str,), "zero or infinity": (str,),
 }  # fmt: skip
 _CHOICES = {"yes or no": ("yes", "no"), "zero or infinity": ("zero", "infinity")}
-_CALLED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a number"}
+_EXPECTED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a number, and finite"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +49,13 @@ def _shape_faults(value: Any, shape: Shape, path: Path, functions: frozenset[str
         yield from _table_faults(value, shape, path, functions)
     elif isinstance(shape, TableOf):
         if not isinstance(value, dict):
-            yield Fault(path=path, message=f"'{path[-1]}' must be a table.")
+            yield Fault(path=path, message=f"{_called(path)} must be a table.")
             return
         for key, item in value.items():
             yield from _shape_faults(item, shape.value, (*path, key), functions)
     elif isinstance(shape, ListOf):
         if not isinstance(value, list):
-            yield Fault(path=path, message=f"'{path[-1]}' must be a list in square brackets.")
+            yield Fault(path=path, message=f"{_called(path)} must be a list in square brackets.")
             return
         for index, item in enumerate(value):
             yield from _shape_faults(item, shape.item, (*path, index), functions)
@@ -83,10 +83,15 @@ def _named(path: Path) -> str:
     return ".".join(map(str, path)) or "the file"
 
 
+def _called(path: Path) -> str:
+    """A field by its own name; an item of a list by its number."""
+    return f"item {path[-1] + 1} of '{path[-2]}'" if isinstance(path[-1], int) else f"'{path[-1]}'"
+
+
 def _scalar_faults(value: Any, kind: str, path: Path, functions: frozenset[str]) -> Iterator[Fault]:
     is_right = isinstance(value, _TYPES[kind]) and (kind == "flag" or not isinstance(value, bool))
-    if not is_right or (kind == "count" and value < 1):
-        yield Fault(path=path, message=f"'{_named(path[-2:])}' must be {_CALLED.get(kind, 'a string in quotes')}.")
+    if not is_right or (kind == "count" and value < 1) or (kind == "number" and not math.isfinite(value)):
+        yield Fault(path=path, message=f"{_called(path)} must be {_EXPECTED.get(kind, 'a string in quotes')}.")
     elif kind in _CHOICES and value not in _CHOICES[kind]:
         yield Fault(path=path, message=f"{value!r} is neither {' nor '.join(map(repr, _CHOICES[kind]))}.")
     elif isinstance(value, str) and kind in ("formula", "relation"):

@@ -10,26 +10,22 @@ from typing import Any
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.problems.checking import Fault, find_faults
 from regard.derivations.problems.model import Choice, Design, Function, Problem, Question, Setting, Size, SymbolMeaning
+from regard.derivations.problems.schema import ASSUMPTIONS
 from regard.errors import InputError
 
 __all__ = ["ASSUMPTIONS", "load_problem", "parse_problem", "problem_source", "shipped_problems"]
 
 _LIBRARY = resources.files("regard.derivations.problems") / "library"
-ASSUMPTIONS = {
-    "orthonormal",
-    "orthonormal columns",
-    "permutation",
-    "positive",
-    "integer",
-    "complex",
-    "unit vectors",
-    "one-hot",
-    "distribution",
-    "small",
-    "unit",
-    "any",
-    "frequencies",
+_KINDS = {
+    "sizes": "size",
+    "symbols": "symbol",
+    "functions": "function",
+    "fixed": "letter",
+    "free": "letter",
+    "aliases": "alias of",
+    "permutations": "permutation",
 }
 
 
@@ -67,39 +63,55 @@ def parse_problem(source: str, name: str = "problem.toml") -> Problem:
         table = tomllib.loads(source)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"The problem '{name}' is not valid TOML: {error}.") from None
-    try:
-        return _problem(table)
-    except NotUnderstood as error:
-        raise InputError(f"The problem '{name}' has a formula that cannot be read: {error}") from None
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"The problem '{name}' lacks or misuses the field {error}. See docs/problems.md.") from None
+    faults = find_faults(table)
+    if faults:
+        more = f" `regard problems check` lists {len(faults) - 1} more." if len(faults) > 1 else ""
+        raise InputError(f"The problem '{name}', {_place(faults[0], table)}: {faults[0].message}{more}")
+    return _problem(table)
+
+
+def _place(fault: Fault, table: Mapping[str, Any]) -> str:
+    """The question, or the setting and its symbol, that a fault concerns; else the field of the file."""
+    match fault.path:
+        case ("questions", int(index), *_):
+            row = table["questions"][index]
+            has_id = isinstance(row, dict) and "id" in row
+            return f"question '{row['id']}'" if has_id else f"question number {index + 1}"
+        case ("settings", setting, str(kind), key, *_) if kind in _KINDS:
+            return f"setting '{setting}', {_KINDS[kind]} '{key}'"
+        case ("settings", setting, *_):
+            return f"setting '{setting}'"
+        case (field, *_):
+            return f"field '{field}'"
+        case _:
+            return "at its top"
 
 
 def _problem(table: Mapping[str, Any]) -> Problem:
-    if table.get("schema") != "regard-problem/1":
-        raise InputError(f"The problem's schema is {table.get('schema')!r}; this Regard reads 'regard-problem/1'.")
-    tables = table.get("settings", {})
+    tables = table["settings"]
     settings = {name: _setting(name, _extended(name, tables)) for name in tables}
     questions = tuple(_question(row, settings) for row in table["questions"])
     return Problem(name=table["name"], title=table["title"], source=table.get("source", ""), questions=questions)
 
 
-def _extended(name: str, tables: Mapping[str, Any], seen: tuple[str, ...] = ()) -> dict[str, Any]:
+def _extended(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
     """The setting's table with what it extends filled in below it."""
-    if name not in tables or name in seen:
-        raise InputError(f"The setting '{name}' does not exist, or extends itself.")
     table = tables[name]
     if "extends" not in table:
         return dict(table)
-    merged = _extended(table["extends"], tables, (*seen, name))
+    merged = _extended(table["extends"], tables)
     for key, value in table.items():
         is_merged = isinstance(value, dict) and key not in ("fixed", "free")
         merged[key] = {**merged.get(key, {}), **value} if is_merged else value
     return merged
 
 
-def _formula(source: str, functions: Mapping[str, Any]) -> Expression:
-    return parse(tokenize(source), Reading(functions=frozenset(functions)))
+def _formula(key: str, source: str, functions: Mapping[str, Any]) -> Expression:
+    """The formula of a symbol or function, read with the functions of its setting."""
+    try:
+        return parse(tokenize(source), Reading(functions=frozenset(functions)))
+    except NotUnderstood as error:
+        raise InputError(f"The formula '{source}' of '{key}' cannot be read in its setting: {error}") from None
 
 
 def _setting(name: str, table: Mapping[str, Any]) -> Setting:
@@ -107,27 +119,11 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
     fixed, free = table.get("fixed", {}), table.get("free", {})
     return Setting(
         name=name,
-        sizes={
-            key: Size(
-                minimum=row.get("at_least", 2),
-                above=tuple(row.get("above", ())),
-                is_even=row.get("even", False),
-                twice=row.get("twice"),
-            )
-            for key, row in table.get("sizes", {}).items()
-        },
+        sizes={key: _size(row) for key, row in table.get("sizes", {}).items()},
         fixed=fixed,
         free={letter: size for letter, size in free.items() if letter not in fixed},
         symbols={key: _meaning(key, row, free, functions) for key, row in table.get("symbols", {}).items()},
-        functions={
-            key: Function(
-                arguments=tuple(row["arguments"]),
-                formula=_formula(row["is"], functions),
-                is_subscripted=row.get("subscripted", False),
-                vector_formula=_formula(row["on_vectors"], functions) if "on_vectors" in row else None,
-            )
-            for key, row in functions.items()
-        },
+        functions={key: _function(key, row, functions) for key, row in functions.items()},
         aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
         ones=table.get("ones"),
         permutations=table.get("permutations", {}),
@@ -135,20 +131,34 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
     )
 
 
+def _size(row: Mapping[str, Any]) -> Size:
+    return Size(
+        minimum=row.get("at_least", 2),
+        above=tuple(row.get("above", ())),
+        is_even=row.get("even", False),
+        twice=row.get("twice"),
+    )
+
+
+def _function(key: str, row: Mapping[str, Any], functions: Mapping[str, Any]) -> Function:
+    return Function(
+        arguments=tuple(row["arguments"]),
+        formula=_formula(key, row["is"], functions),
+        is_subscripted=row.get("subscripted", False),
+        vector_formula=_formula(key, row["on_vectors"], functions) if "on_vectors" in row else None,
+    )
+
+
 def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], functions: Mapping[str, Any]) -> SymbolMeaning:
     base, _, script = key.rpartition("_")
     is_family = bool(base) and script in free
-    assume = tuple(row.get("assume", ()))
-    for assumption in assume:
-        if assumption not in ASSUMPTIONS and not assumption.startswith("orthogonal to "):
-            raise InputError(f"The symbol '{key}' assumes '{assumption}', which is not among {sorted(ASSUMPTIONS)}.")
     return SymbolMeaning(
         name=base if is_family else key,
         index=script if is_family else None,
         over=row.get("over", free[script]) if is_family else None,
         shape=_shape(row.get("shape", "1")),
-        assume=assume,
-        formula=_formula(row["is"], functions) if "is" in row else None,
+        assume=tuple(row.get("assume", ())),
+        formula=_formula(key, row["is"], functions) if "is" in row else None,
         tends=row.get("tends"),
         mean=row.get("mean", 0.0),
         variance=row.get("variance"),
@@ -156,16 +166,12 @@ def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], function
 
 
 def _shape(text: str) -> tuple[str, str]:
+    """Rows and columns of d×m; a single size is a column."""
     rows, _, columns = text.replace("x", "×").replace(" ", "").partition("×")
     return rows, columns or "1"
 
 
 def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Question:
-    if row["setting"] not in settings:
-        raise InputError(
-            f"The question '{row['id']}' uses the setting '{row['setting']}', which is not among {sorted(settings)}."
-        )
-    design, choice = row.get("design"), row.get("choice")
     return Question(
         id=row["id"],
         title=row["title"],
@@ -176,31 +182,35 @@ def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Questi
         given=tuple(row.get("given", ())),
         show=tuple(row.get("show", ())),
         claims=tuple(row.get("claims", ())),
-        design=None
-        if design is None
-        else Design(
-            symbols=tuple(design["symbols"]),
-            goal=design["goal"],
-            solutions=tuple(design.get("solutions", ())),
-            show_at=design.get("show_at", {}),
-            show=design.get("show"),
-            show_as=design.get("show_as", design.get("show", "")),
-            target=design.get("target", 0.5),
-        ),
-        choice=None
-        if choice is None
-        else Choice(
-            answer=choice["answer"],
-            yes=tuple(choice.get("yes", ())),
-            no=tuple(choice.get("no", ())),
-            cues=tuple(choice.get("cues", ())),
-            why=choice.get("why", ""),
-        ),
+        design=_design(row["design"]) if "design" in row else None,
+        choice=_choice(row["choice"]) if "choice" in row else None,
     )
 
 
-def _path(id: str) -> tuple[str, ...]:
-    """'1c.ii' opens at 1, c, ii."""
-    head, _, rest = id.partition(".")
+def _design(row: Mapping[str, Any]) -> Design:
+    return Design(
+        symbols=tuple(row["symbols"]),
+        goal=row["goal"],
+        solutions=tuple(row.get("solutions", ())),
+        show_at=row.get("show_at", {}),
+        show=row.get("show"),
+        show_as=row.get("show_as", row.get("show", "")),
+        target=row.get("target", 0.5),
+    )
+
+
+def _choice(row: Mapping[str, Any]) -> Choice:
+    return Choice(
+        answer=row["answer"],
+        yes=tuple(row.get("yes", ())),
+        no=tuple(row.get("no", ())),
+        cues=tuple(row.get("cues", ())),
+        why=row.get("why", ""),
+    )
+
+
+def _path(question_id: str) -> tuple[str, ...]:
+    """The enumerators at which a question opens: 1, c, ii for 1c.ii."""
+    head, _, rest = question_id.partition(".")
     number = head.rstrip("abcdefghijklmnopqrstuvwxyz")
     return tuple(part for part in (number, head[len(number) :], rest) if part)

@@ -4,7 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["PROBLEM", "ListOf", "Scalar", "Table", "TableOf"]
+__all__ = ["ASSUMPTIONS", "PROBLEM", "ListOf", "Scalar", "Shape", "Table", "TableOf"]
+
+ASSUMPTIONS = frozenset(
+    {
+        "orthonormal",
+        "orthonormal columns",
+        "permutation",
+        "positive",
+        "integer",
+        "complex",
+        "unit vectors",
+        "one-hot",
+        "distribution",
+        "small",
+        "unit",
+        "any",
+        "frequencies",
+    }
+)
 
 Scalar = Literal["text", "formula", "relation", "number", "count", "flag", "yes or no", "zero or infinity"]
 

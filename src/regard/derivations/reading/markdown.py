@@ -5,10 +5,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from regard.derivations.reading.blocks import Fence, blocks, front_matter, quoted_lines
+from regard.derivations.reading.blocks import Fence, Markup, blocks, front_matter, quoted_lines
 from regard.derivations.reading.document import Heading, Unclosed
 from regard.derivations.reading.layout import Layout, Piece, QuotedLine
-from regard.derivations.reading.macros import definitions
+from regard.derivations.reading.macros import Macro, definitions
 from regard.derivations.reading.ranges import Range, masked
 from regard.derivations.reading.tables import Table, tables_in
 
@@ -29,33 +29,34 @@ def markdown_layout(text: str) -> Layout:
     front = front_matter(text, lines)
     found = list(blocks(text, lines, front.end if front else 0))
     fences = [block for block in found if isinstance(block, Fence)]
-    markup = [block for block in found if not isinstance(block, Fence)]
-    closed = [fence for fence in fences if fence.is_closed]
-    visible = masked(text, [*closed, *markup, *([front] if front else [])])
-    macros = list(definitions(visible))
-    visible = masked(visible, [place for place, _ in macros])
+    markup = [block for block in found if isinstance(block, Markup)]
+    hidden = [*(fence for fence in fences if fence.is_closed), *markup]
+    visible, macros = _without_definitions(masked(text, [*hidden, *([front] if front else [])]))
     paragraphs, headings = _paragraphs(visible, lines)
-    regions = [_range(lines) for lines in paragraphs]
-    code, ticked = _code_spans(visible, regions)
-    tables = [table for lines in paragraphs for table in tables_in(visible, lines)]
-    code += [*(fence for fence in closed if not _is_math(fence)), *(block for block in markup if not block.is_comment)]
+    code, ticked = _code_spans(visible, [_range(run) for run in paragraphs])
+    tables = [table for run in paragraphs for table in tables_in(visible, run)]
     return Layout(
         text=text,
         visible=masked(visible, [*code, *ticked]),
-        regions=tuple(regions),
+        regions=tuple(_range(run) for run in paragraphs),
         breaks=_breaks(visible, paragraphs, tables),
         quoted=tuple(line for line in lines if line.levels),
         tables=tuple(table.row(line) for table in tables for line in table.lines),
         dropped=tuple(place for place, _ in macros),
-        pieces=(*(_fenced(fence) for fence in closed if _is_math(fence)), *ticked),
+        pieces=(*(_fenced(fence) for fence in fences if _is_math(fence)), *ticked),
         headings=tuple(headings),
         quotes=tuple(_quotes(lines)),
         front_matter=front,
-        code=tuple(sorted(code, key=lambda item: item.start)),
+        code=tuple(sorted([*code, *filter(_is_code, hidden)], key=lambda item: item.start)),
         comments=tuple(block for block in markup if block.is_comment),
-        unclosed=tuple(Unclosed(offset=f.start, token=f.token) for f in fences if not f.is_closed),
+        unclosed=tuple(Unclosed(offset=item.start, token=item.token) for item in fences if not item.is_closed),
         macros=tuple(macro for _, macro in macros if macro),
     )
+
+
+def _without_definitions(visible: str) -> tuple[str, list[tuple[Range, Macro | None]]]:
+    found = list(definitions(visible))
+    return masked(visible, [place for place, _ in found]), found
 
 
 def _range(lines: Sequence[QuotedLine]) -> Range:
@@ -63,7 +64,11 @@ def _range(lines: Sequence[QuotedLine]) -> Range:
 
 
 def _is_math(fence: Fence) -> bool:
-    return fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
+    return fence.is_closed and fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
+
+
+def _is_code(block: Fence | Markup) -> bool:
+    return not (_is_math(block) if isinstance(block, Fence) else block.is_comment)
 
 
 def _fenced(fence: Fence) -> Piece:

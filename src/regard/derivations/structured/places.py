@@ -60,7 +60,7 @@ def find_places(source: str) -> Places:
 
     >>> places = find_places("title = 'x'\\n[a]\\nb = { c = 'y' }")
     >>> places.keys[("a", "b", "c")], places.strings[("a", "b", "c")].text
-    (24, 'y')
+    (22, 'y')
     """
     walk = _Walk(tokens=[token for token in _TOKEN.finditer(source) if not token[0].startswith("#")])
     walk.file()
