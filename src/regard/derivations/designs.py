@@ -3,27 +3,30 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-from flint import ctx
-
-from regard.derivations.judging.arithmetic import BALLS
-from regard.derivations.judging.evaluate import Evaluator
-from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.judge import PRECISION, Sides, decide
+from regard.derivations.judging.judge import decide
 from regard.derivations.judging.outcome import Finding
-from regard.derivations.judging.relations import show, spell
-from regard.derivations.judging.scope import Scope, UnknownSymbol
-from regard.derivations.judging.values import IllShaped
-from regard.derivations.notation.parser import Reading, parse
+from regard.derivations.judging.readings import Sides
+from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import read_chains
-from regard.derivations.notation.syntax import Expression, Product, Symbol, symbols
-from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.notation.syntax import Expression, Product, Symbol, describe, symbols
+from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.model import Design, Question, SymbolMeaning
+from regard.derivations.shortfalls import SHOWN_GAP, needed_scale, shortfall
 
-__all__ = ["Designs", "bind", "judge_designs", "solved", "with_scales"]
+__all__ = ["Designs", "bind", "judge_designs", "open_symbol", "solved", "with_scales"]
 
 Designs = Mapping[str, Expression]
-_SHOWN_GAP = 0.01
+
+
+def open_symbol(expression: Expression | None, question: Question, scope: Scope) -> str | None:
+    """The name of the symbol that the question leaves open, if the expression is one, under any spelling."""
+    if question.design is None or not isinstance(expression, Symbol):
+        return None
+    if describe(expression) in question.design.symbols:
+        return describe(expression)
+    name = scope.find(expression).meaning.name if scope.knows(expression) else None
+    return name if name in question.design.symbols else None
 
 
 def bind(scope: Scope, name: str, formula: Expression) -> Scope:
@@ -33,13 +36,11 @@ def bind(scope: Scope, name: str, formula: Expression) -> Scope:
 
 def with_scales(scope: Scope, formula: Expression) -> Scope:
     """The scope with every unexplained bare letter of a design taken as a scale: the λ of λ(k_a + k_b)."""
-    setting = scope.setting
+    known = {*scope.setting.fixed, *scope.setting.sizes, *CONSTANTS}
     inside = {script for symbol in symbols(formula) for script in symbol.subscripts}
     for symbol in symbols(formula):
-        is_index = symbol in inside or symbol.name in setting.fixed or symbol.name in setting.sizes
-        if symbol.subscripts or is_index or symbol.name in ("e", "pi") or scope._exact(symbol) is not None:
-            continue
-        scope = scope.with_meaning(SymbolMeaning(name=symbol.name, tends="infinity"))
+        if not symbol.subscripts and symbol not in inside and symbol.name not in known and not scope.declares(symbol):
+            scope = scope.with_meaning(SymbolMeaning(name=symbol.name, tends="infinity"))
     return scope
 
 
@@ -54,118 +55,84 @@ def solved(scope: Scope, question: Question, own: Designs | None = None, solutio
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Goal:
+class _Attempt:
+    """The designs that a student has filled in, and the goal that they are to reach."""
+
+    scope: Scope
+    question: Question
     design: Design
-    sides: Sides
+    own: Designs
 
+    @property
+    def goal(self) -> Sides:
+        chain = read_chains(self.design.goal)[0]
+        return Sides(left=chain.sides[0], sign=chain.signs[0].text, right=chain.sides[1])
 
-def _goal(design: Design) -> _Goal:
-    chain = read_chains(design.goal)[0]
-    return _Goal(design=design, sides=Sides(left=chain.sides[0], sign=chain.signs[0].text, right=chain.sides[1]))
+    def solved(self) -> Scope:
+        """The scope with these designs, and the problem's first solution for what is still open."""
+        return solved(self.scope, self.question, self.own)
+
+    def decided(self, solution: int = 0) -> Finding:
+        """Whether the goal is reached beside that solution's other parts."""
+        return decide(self.goal, solved(self.scope, self.question, self.own, solution))
+
+    def only(self, name: str) -> "_Attempt":
+        return replace(self, own={name: self.own[name]})
+
+    def scaled(self, name: str) -> "_Attempt":
+        """The same attempt with β times one of its designs."""
+        return replace(self, own={**self.own, name: Product((Symbol("beta"), self.own[name]), (False,))})
 
 
 def judge_designs(scope: Scope, question: Question, own: Designs) -> dict[str, Finding]:
     """A finding for each open symbol that the student has filled in."""
     assert question.design is not None
-    goal = _goal(question.design)
-    together = decide(goal.sides, solved(scope, question, own))
-    if not together.is_false or len(own) == 1 == len(question.design.symbols):
-        return {name: _explained(together, scope, question, own, name) for name in own}
-    findings = {name: _alone(goal, scope, question, {name: formula}) for name, formula in own.items()}
-    if all(finding.is_true for finding in findings.values()):
-        last = list(own)[-1]
-        findings[last] = together
-    return {name: _explained(finding, scope, question, own, name) for name, finding in findings.items()}
+    attempt = _Attempt(scope=scope, question=question, design=question.design, own=own)
+    together = attempt.decided()
+    findings = dict.fromkeys(own, together)
+    if together.is_false and not len(own) == 1 == len(question.design.symbols):
+        findings = {name: _alone(attempt.only(name)) for name in own}
+        if all(finding.is_true for finding in findings.values()):
+            findings[list(own)[-1]] = together
+    return {name: _explained(finding, attempt, name) for name, finding in findings.items()}
 
 
-def _alone(goal: _Goal, scope: Scope, question: Question, own: Designs) -> Finding:
+def _alone(attempt: _Attempt) -> Finding:
     """One design of several, beside each solution's other parts: it is to blame only if none of them saves it."""
-    finding: Finding | None = None
-    for place in range(len(goal.design.solutions)):
-        finding = decide(goal.sides, solved(scope, question, own, place))
-        if finding.is_true:
-            return finding
-    assert finding is not None
-    return finding
+    findings = [attempt.decided()]
+    for solution in range(1, len(attempt.design.solutions)):
+        if findings[-1].is_true:
+            break
+        findings.append(attempt.decided(solution))
+    return findings[-1]
 
 
-def _explained(finding: Finding, scope: Scope, question: Question, own: Designs, name: str) -> Finding:
-    design = question.design
-    assert design is not None
+def _explained(finding: Finding, attempt: _Attempt, name: str) -> Finding:
+    goal = _plain(attempt.design.goal)
     if finding.is_true:
-        return replace(finding, reason=f"it reaches the goal {_plain(design.goal)}: {finding.reason}")
+        return replace(finding, reason=f"it reaches the goal {goal}: {finding.reason}")
     if not finding.is_false:
         return finding
-    shown = _shown(solved(scope, question, own), design)
-    remedy = _remedy(scope, question, own, name)
-    reason = f"it does not reach the goal {_plain(design.goal)}: {finding.reason}"
+    reason = f"it does not reach the goal {goal}: {finding.reason}"
+    remedy = _remedy(attempt.scaled(name))
+    shown = shortfall(attempt.solved(), attempt.design)
     return replace(
         finding,
-        reason="; ".join(part for part in (remedy, reason) if part),
+        reason=f"{remedy}; {reason}" if remedy else reason,
         counterexample=shown or finding.counterexample,
     )
 
 
 def _plain(source: str) -> str:
-    text = source.replace("\\approx", "≈").replace("\\frac12", "½").replace("\\top", "ᵀ").replace("^", "")
-    return text.replace("\\", "")
+    for written, shown in (("\\approx", "≈"), ("\\frac12", "½"), ("\\top", "ᵀ"), ("^", ""), ("\\", "")):
+        source = source.replace(written, shown)
+    return source
 
 
-def _remedy(scope: Scope, question: Question, own: Designs, name: str) -> str | None:
+def _remedy(scaled: _Attempt) -> str | None:
     """What a growing scale would mend: the design times β."""
-    assert question.design is not None
-    scale = Symbol("beta")
-    scaled = {**own, name: Product((scale, own[name]), (False,))}
-    if not decide(_goal(question.design).sides, solved(scope, question, scaled)).is_true:
+    if not scaled.decided().is_true:
         return None
-    needed = _needed_scale(solved(scope, question, scaled), question.design)
-    size = f"; β ≥ {needed:.1f} brings it within {_SHOWN_GAP:g}" if needed is not None else ""
+    needed = needed_scale(scaled.solved(), scaled.design)
+    size = f"; β ≥ {needed:.1f} brings it within {SHOWN_GAP:g}" if needed is not None else ""
     return f"a scale is missing: β times it, with β large, does{size}"
-
-
-def _shown(scope: Scope, design: Design, driven: Mapping[str, tuple[float, ...]] | None = None) -> str | None:
-    """The quantity that the problem shows for a design that fails, at its own sizes."""
-    value = _measured(
-        scope,
-        design,
-        driven or {name: (32.0 if m.tends == "infinity" else 1e-12,) for name, m in scope.meanings.items() if m.tends},
-    )
-    if value is None or design.show is None:
-        return None
-    sizes = ", ".join(f"{name} = {size}" for name, size in design.show_at.items() if name == "n") or "here"
-    scales = [f"{spell(name)} = 32" for name, m in scope.own.items() if m.tends == "infinity"]
-    where = ", ".join([f"at {sizes}", *scales])
-    return f"{where}: {design.show_as} is {value:.4g}, not {design.target:g}"
-
-
-def _measured(scope: Scope, design: Design, driven: Mapping[str, tuple[float, ...]]) -> float | None:
-    if design.show is None:
-        return None
-    instance = Instance(setting=scope.setting, sizes=design.show_at, num_draws=1, driven=driven)
-    try:
-        with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-            value = Evaluator(scope=scope, instance=instance, arithmetic=BALLS)(parse(tokenize(design.show), Reading()))
-    except (UnknownSymbol, NotUnderstood, IllShaped):
-        return None
-    return float(show(value.array[0, 0, 0])) if value.is_scalar else None
-
-
-def _needed_scale(scope: Scope, design: Design) -> float | None:
-    """The least β, to 0.1, from which the shown quantity is within 0.01 of its target."""
-    zeros = {name: (1e-40,) for name, m in scope.meanings.items() if m.tends == "zero"}
-
-    def gap(beta: float) -> float:
-        value = _measured(
-            scope, design, {**zeros, **{name: (beta,) for name, m in scope.meanings.items() if m.tends == "infinity"}}
-        )
-        return float("inf") if value is None else abs(value - design.target)
-
-    low, high = 0.0, 1.0
-    while gap(high) > _SHOWN_GAP:
-        low, high = high, 2 * high
-        if high > 1000:
-            return None
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gap(middle) > _SHOWN_GAP else (low, middle)
-    return round(high + 0.05, 1)

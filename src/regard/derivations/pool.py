@@ -27,7 +27,7 @@ class Limits:
 
     jobs: int = 1
     seconds: float = 60.0
-    tasks_a_process: int = 100
+    tasks_a_process: int = 300
 
     def __post_init__(self) -> None:
         if self.jobs < 1:

@@ -16,7 +16,6 @@ from regard.report import csv
 from regard.report.class_list import DocumentRow
 from regard.report.files import ensure_writable, write_whole
 from regard.report.gradescope import as_results_json
-from regard.report.html.class_page import render_class
 from regard.report.json import json_pieces
 from regard.verbs.submissions import Submission
 
@@ -143,6 +142,8 @@ class Keeper:
         if self.destinations.json is not None:
             write_whole(self.destinations.json, self.json())
         if self.destinations.pages is not None:
+            from regard.report.html.class_page import render_class
+
             pages = [(self._rows[number], f"{self.submissions[number].slug}.html") for number in sorted(self._rows)]
             write_whole(self.destinations.pages / "index.html", render_class(pages))
 

@@ -118,3 +118,35 @@ def test_nesting_within_the_limit_is_read():
 def test_any_text_parses_or_is_refused(source):
     with contextlib.suppress(NotUnderstood):
         read(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "same"),
+    [
+        ("xᵢ", "x_i"),
+        ("kₐ", "k_a"),
+        ("tanh(a)", r"\tanh(a)"),
+        (r"\lVert a\rVert_2", r"\|a\|"),
+        (r"\|a\|_{2}^2", r"\|a\|^2"),
+    ],
+)
+def test_other_spellings_read_the_same(source, same):
+    assert read(source) == read(same)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"\|a\|_1",
+        r"\lVert A\rVert_F",
+        r"\binom{n}{k}",
+        r"\int x",
+        r"\sqrt[3]{x}",
+        "n!",
+        r"\lfloor x\rfloor",
+        r"a \pm b",
+    ],
+)
+def test_what_is_not_read_is_refused(source):
+    with pytest.raises(NotUnderstood):
+        read(source)

@@ -1,1 +1,1 @@
-"""Steps judged on instances: drawn at random under the assumptions, driven to limits, confirmed with certified balls."""
+"""Steps judged on instances: drawn at random under the assumptions, driven to limits, confirmed in certified balls."""

@@ -3,7 +3,10 @@
 Balls have no largest exponent, so e^β at β = 10⁵ is an ordinary number: limits are driven without overflow.
 """
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,130 +14,76 @@ from flint import acb, acb_mat, arb
 
 from regard.theory.arithmetic import erf
 
-__all__ = ["BALLS", "FLOATS", "Arithmetic"]
+__all__ = ["BALLS", "FLOATS", "ORDERS", "Arithmetic", "is_complex"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 
+# Between balls, only what is certain counts as true.
+ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "≤": operator.le,
+    "≥": operator.ge,
+}
 
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Arithmetic:
-    """Elementwise functions on numpy arrays: of float64 or complex128 here, of balls in the subclass."""
+    """Functions on arrays (draw, row, column) of one kind of number.
 
-    is_certified = False
+    `number` makes a constant of shape (1, 1, 1), `array` takes draws in; `inverse` and `determinant` work matrix by
+    matrix, `power` on a pair, and the others on each entry.
+    """
 
-    def number(self, value: Any) -> np.ndarray:
-        """A constant as an array of shape (1, 1, 1)."""
-        return np.full((1, 1, 1), float(value))
-
-    def array(self, draws: np.ndarray) -> np.ndarray:
-        """The draws in this arithmetic."""
-        return draws
-
-    exp: Function = staticmethod(np.exp)
-    log: Function = staticmethod(np.log)
-    sqrt: Function = staticmethod(np.sqrt)
-    sin: Function = staticmethod(np.sin)
-    cos: Function = staticmethod(np.cos)
-    tanh: Function = staticmethod(np.tanh)
-    absolute: Function = staticmethod(np.abs)
-    erf: Function = staticmethod(erf)
-    conjugate: Function = staticmethod(np.conjugate)
-
-    def real(self, x: np.ndarray) -> np.ndarray:
-        """The real part."""
-        return np.real(x)
-
-    def imag(self, x: np.ndarray) -> np.ndarray:
-        """The imaginary part."""
-        return np.imag(x)
-
-    def relu(self, x: np.ndarray) -> np.ndarray:
-        """max(x, 0)."""
-        return np.maximum(x, 0.0)
-
-    def inverse(self, matrices: np.ndarray) -> np.ndarray:
-        """The inverse of each matrix."""
-        return np.linalg.inv(matrices)
-
-    def determinant(self, matrices: np.ndarray) -> np.ndarray:
-        """The determinant of each matrix, (draw, 1, 1)."""
-        return np.linalg.det(matrices)[:, None, None]
-
-    def imaginary_unit(self) -> np.ndarray:
-        """i."""
-        return np.full((1, 1, 1), 1j)
-
-    def pi(self) -> np.ndarray:
-        """π."""
-        return np.full((1, 1, 1), np.pi)
-
-    def power(self, base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-        """base^exponent, elementwise."""
-        return base**exponent
+    is_certified: bool
+    number: Callable[[Fraction | float], np.ndarray]
+    array: Function
+    imaginary_unit: Callable[[], np.ndarray]
+    pi: Callable[[], np.ndarray]
+    exp: Function
+    log: Function
+    sqrt: Function
+    sin: Function
+    cos: Function
+    tanh: Function
+    erf: Function
+    relu: Function
+    absolute: Function
+    conjugate: Function
+    real: Function
+    imag: Function
+    inverse: Function
+    determinant: Function
+    power: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _elementwise(function: Callable[[Any], Any]) -> Function:
-    ufunc = np.frompyfunc(function, 1, 1)
-    return lambda x: ufunc(x)
+def is_complex(x: Any) -> bool:
+    """True for a ball in the complex plane."""
+    return isinstance(x, acb)
 
 
-def _real_part(x: Any) -> Any:
-    return x.real if isinstance(x, acb) else x
-
-
-class _Balls(Arithmetic):
-    is_certified = True
-
-    def number(self, value: Any) -> np.ndarray:
-        ratio = value if hasattr(value, "numerator") else float(value)
-        ball = arb(ratio.numerator) / ratio.denominator if hasattr(ratio, "denominator") else arb(ratio)
-        return _boxed(ball)
-
-    def array(self, draws: np.ndarray) -> np.ndarray:
-        if np.iscomplexobj(draws):
-            return np.frompyfunc(lambda z: acb(z.real, z.imag), 1, 1)(draws)
-        return np.frompyfunc(lambda x: arb(float(x)), 1, 1)(draws)
-
-    exp = staticmethod(_elementwise(lambda x: x.exp()))
-    log = staticmethod(_elementwise(lambda x: x.log()))
-    sqrt = staticmethod(_elementwise(lambda x: x.sqrt()))
-    sin = staticmethod(_elementwise(lambda x: x.sin()))
-    cos = staticmethod(_elementwise(lambda x: x.cos()))
-    tanh = staticmethod(_elementwise(lambda x: x.tanh()))
-    absolute = staticmethod(_elementwise(abs))
-    erf = staticmethod(_elementwise(lambda x: x.erf()))
-    conjugate = staticmethod(_elementwise(lambda x: x.conjugate() if isinstance(x, acb) else x))
-    real = staticmethod(_elementwise(_real_part))
-    imag = staticmethod(_elementwise(lambda x: x.imag if isinstance(x, acb) else arb(0)))
-    relu = staticmethod(_elementwise(lambda x: x.max(arb(0))))
-
-    def inverse(self, matrices: np.ndarray) -> np.ndarray:
-        result = np.empty_like(matrices)
-        for draw, matrix in enumerate(matrices):
-            inverse = acb_mat([list(row) for row in matrix]).inv()
-            for row, column in np.ndindex(*matrix.shape):
-                entry = inverse[row, column]
-                result[draw, row, column] = entry if isinstance(matrix[0, 0], acb) else entry.real
-        return result
-
-    def rounded(self, x: np.ndarray) -> np.ndarray:
-        """Numbers whose last digits are not to be trusted, cut to 20 digits."""
-        return np.frompyfunc(lambda ball: arb(ball.mid().str(20, radius=False)), 1, 1)(x)
-
-    def determinant(self, matrices: np.ndarray) -> np.ndarray:
-        result = np.empty((len(matrices), 1, 1), dtype=object)
-        for draw, matrix in enumerate(matrices):
-            value = acb_mat([list(row) for row in matrix]).det()
-            result[draw, 0, 0] = value if isinstance(matrix[0, 0], acb) else value.real
-        return result
-
-    def imaginary_unit(self) -> np.ndarray:
-        return _boxed(acb(0, 1))
-
-    def pi(self) -> np.ndarray:
-        return _boxed(arb.pi())
-
-    def power(self, base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-        return np.frompyfunc(lambda x, y: x**y, 2, 1)(base, exponent)
+FLOATS = Arithmetic(
+    is_certified=False,
+    number=lambda value: np.full((1, 1, 1), float(value)),
+    array=lambda draws: draws,
+    imaginary_unit=lambda: np.full((1, 1, 1), 1j),
+    pi=lambda: np.full((1, 1, 1), np.pi),
+    exp=np.exp,
+    log=np.log,
+    sqrt=np.sqrt,
+    sin=np.sin,
+    cos=np.cos,
+    tanh=np.tanh,
+    erf=erf,
+    relu=lambda x: np.maximum(x, 0.0),
+    absolute=np.abs,
+    conjugate=np.conjugate,
+    real=np.real,
+    imag=np.imag,
+    inverse=np.linalg.inv,
+    determinant=lambda matrices: np.linalg.det(matrices)[:, None, None],
+    power=lambda base, exponent: base**exponent,
+)
 
 
 def _boxed(ball: Any) -> np.ndarray:
@@ -143,5 +92,59 @@ def _boxed(ball: Any) -> np.ndarray:
     return box
 
 
-FLOATS = Arithmetic()
-BALLS = _Balls()
+def _exactly(value: Fraction | float) -> np.ndarray:
+    return _boxed(arb(value.numerator) / value.denominator if isinstance(value, Fraction | int) else arb(value))
+
+
+def _each(function: Callable[[Any], Any]) -> Function:
+    return np.frompyfunc(function, 1, 1)
+
+
+_real_balls = _each(lambda x: arb(float(x)))
+_complex_balls = _each(lambda z: acb(z.real, z.imag))
+
+
+def _balls(draws: np.ndarray) -> np.ndarray:
+    return _complex_balls(draws) if np.iscomplexobj(draws) else _real_balls(draws)
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    result = np.empty_like(matrices)
+    for draw, matrix in enumerate(matrices):
+        inverse = acb_mat([list(row) for row in matrix]).inv()
+        for row, column in np.ndindex(*matrix.shape):
+            entry = inverse[row, column]
+            result[draw, row, column] = entry if is_complex(matrix[0, 0]) else entry.real
+    return result
+
+
+def _determinants(matrices: np.ndarray) -> np.ndarray:
+    result = np.empty((len(matrices), 1, 1), dtype=object)
+    for draw, matrix in enumerate(matrices):
+        value = acb_mat([list(row) for row in matrix]).det()
+        result[draw, 0, 0] = value if is_complex(matrix[0, 0]) else value.real
+    return result
+
+
+BALLS = Arithmetic(
+    is_certified=True,
+    number=_exactly,
+    array=_balls,
+    imaginary_unit=lambda: _boxed(acb(0, 1)),
+    pi=lambda: _boxed(arb.pi()),
+    exp=_each(lambda x: x.exp()),
+    log=_each(lambda x: x.log()),
+    sqrt=_each(lambda x: x.sqrt()),
+    sin=_each(lambda x: x.sin()),
+    cos=_each(lambda x: x.cos()),
+    tanh=_each(lambda x: x.tanh()),
+    erf=_each(lambda x: x.erf()),
+    relu=_each(lambda x: x.max(arb(0))),
+    absolute=_each(abs),
+    conjugate=_each(lambda x: x.conjugate() if is_complex(x) else x),
+    real=_each(lambda x: x.real if is_complex(x) else x),
+    imag=_each(lambda x: x.imag if is_complex(x) else arb(0)),
+    inverse=_inverses,
+    determinant=_determinants,
+    power=np.frompyfunc(lambda x, y: x**y, 2, 1),
+)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from regard.derivations.judging.arithmetic import FLOATS
+from regard.derivations.judging.arithmetic import FLOATS, ORDERS
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import (
@@ -38,6 +38,8 @@ __all__ = [
     "ranges",
     "satisfies",
 ]
+
+_MOST = 16
 
 
 def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
@@ -133,10 +135,7 @@ def satisfies(condition: Expression, indices: Mapping[str, int], instance: Insta
         return left not in places
     if condition.sign in ("=", "∈"):
         return not places or left in places or len(places) != len(items)
-    compare = (
-        {"<": left < places[0], ">": left > places[0], "≤": left <= places[0], "≥": left >= places[0]} if places else {}
-    )
-    return compare.get(condition.sign, True)
+    return not places or condition.sign not in ORDERS or ORDERS[condition.sign](left, places[0])
 
 
 def index_range(
@@ -153,15 +152,15 @@ def index_range(
     if labels:
         avoid = {instance.fixed_index(name) for name in (excluded or setting.fixed)}
         return letter, [place for place in range(first, last + 1) if place not in avoid]
-    places = []
-    for place in range(first, last + 1):
-        if all(satisfies(condition, {**indices, letter: place}, instance) for condition in node.conditions):
-            places.append(place)
-    return letter, places
+    return letter, [
+        place
+        for place in range(first, last + 1)
+        if all(satisfies(condition, {**indices, letter: place}, instance) for condition in node.conditions)
+    ]
 
 
 def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, int]) -> str:
-    """A sum that names no index runs over a letter of its body: a free one that is not in use outside, if there is a choice."""
+    """A sum that names no index runs over a letter of its body: best a free one that is not in use outside."""
     letters = letters_in(node.body)
     free = [letter for letter in letters if letter in setting.free]
     unused = [letter for letter in free if letter not in indices]
@@ -171,9 +170,8 @@ def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, in
 
 def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:
     for symbol in symbols(node.body):
-        if any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts) and scope.knows(
-            symbol
-        ):
+        is_picked = any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts)
+        if is_picked and scope.knows(symbol):
             over = scope.find(symbol).meaning.over
             if over is not None:
                 return instance.size(over)
@@ -204,26 +202,22 @@ def assignments(
     """A few telling assignments of free letters (with the sizes they run over): fixed places, and two others."""
     setting = instance.setting
     choices = []
-    for letter in letters:
-        size = instance.size(letters[letter])
-        fixed = [instance.fixed_index(name) for name, over in setting.fixed.items() if over == letters[letter]]
-        others = [place for place in range(size) if place not in fixed][: 2 if len(letters) == 1 else 3]
+    for size_name in letters.values():
+        fixed = [instance.fixed_index(name) for name, over in setting.fixed.items() if over == size_name]
+        others = [place for place in range(instance.size(size_name)) if place not in fixed]
+        others = others[: 2 if len(letters) == 1 else 3]
         choices.append(others if avoid_fixed else [*fixed, *others])
-    found = []
-    for places in itertools.product(*choices):
-        chosen = dict(zip(letters, places, strict=True))
-        if is_distinct and len(set(places)) < len(places):
-            continue
-        relevant = [condition for condition in conditions if _about(condition) <= set(letters) | set(setting.fixed)]
-        if all(satisfies(condition, chosen, instance) for condition in relevant):
-            found.append(chosen)
-    return found[:16]
+    known = {*letters, *setting.fixed}
+    relevant = [condition for condition in conditions if _letters_under(condition, instance) <= known]
+    found = [
+        dict(zip(letters, places, strict=True))
+        for places in itertools.product(*choices)
+        if not is_distinct or len(set(places)) == len(places)
+    ]
+    return [chosen for chosen in found if all(satisfies(each, chosen, instance) for each in relevant)][:_MOST]
 
 
-def _about(condition: Condition) -> set[str]:
-    return {symbol.name for symbol in symbols(condition) if not symbol.subscripts and len(symbol.name) == 1} - {
-        "n",
-        "T",
-        "d",
-        "m",
-    }
+def _letters_under(condition: Condition, instance: Instance) -> set[str]:
+    """The indices that a condition is about; the n of i < n is none."""
+    names = {symbol.name for symbol in symbols(condition) if not symbol.subscripts and len(symbol.name) == 1}
+    return names - set(instance.sizes)

@@ -3,16 +3,17 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "ill_shaped", "not_understood", "true"]
 
 Kind = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not understood"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The truth of a relation under one reading, with what shows it; `swaps` are the names that the reading takes for others.
+    """The truth of a relation under one reading, with what shows it.
 
-    `is_after_slip` marks a step that is not judged because an earlier slip makes it wrong, though it is right without that slip.
+    `swaps` are the names that the reading takes for others. `is_after_slip` marks a step that is not judged because an
+    earlier slip makes it wrong, though it is right without that slip.
     """
 
     kind: Kind
@@ -43,4 +44,20 @@ class Finding:
 
     def with_notes(self, notes: tuple[str, ...]) -> "Finding":
         """The finding with further remarks on how the step was read."""
-        return replace(self, notes=tuple(dict.fromkeys((*self.notes, *notes))))
+        return replace(self, notes=tuple(dict.fromkeys((*self.notes, *notes)))) if notes else self
+
+
+def true(reason: str) -> Finding:
+    """What is recognised, and needs no evaluation."""
+    return Finding(kind="true", reason=reason)
+
+
+def not_understood(reason: object) -> Finding:
+    """What cannot be read or evaluated, and why."""
+    return Finding(kind="not understood", reason=str(reason))
+
+
+def ill_shaped(error: Exception, at: str = "") -> Finding:
+    """Two shapes that do not go together, `at` certain sizes."""
+    shown = f"{at}: {error}" if at else str(error)
+    return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=shown)

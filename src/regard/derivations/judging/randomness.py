@@ -9,15 +9,48 @@ from dataclasses import replace
 import numpy as np
 
 from regard.derivations.judging.arithmetic import Arithmetic
+from regard.derivations.judging.evaluation import Evaluation
 from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.values import Value
+from regard.derivations.notation.syntax import Apply, Condition, Expression, Negative, Sum
 from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.problems.model import Setting
 
-__all__ = ["moments", "moved", "normal_share"]
+__all__ = ["EXPECTATIONS", "expected", "is_random", "moments", "normal_share"]
+
+EXPECTATIONS = ("var", "mean", "probability")
 
 
-def moved(instance: Instance, size: float) -> Instance:
-    """The instance with random symbols at their means, then moved by `size` one component at a time."""
-    return replace(instance, moved=size)
+def is_random(setting: Setting) -> bool:
+    """True if a symbol of the setting is random."""
+    return any(meaning.variance is not None for meaning in setting.symbols.values())
+
+
+def expected(evaluate: Evaluation, node: Apply) -> Value:
+    """E, Var or P of something linear in the random symbols."""
+    body = _above_zero(node.arguments[0])
+    once, twice = (_moved(evaluate, body, size) for size in (1.0, 2.0))
+    mean, variance = moments(once, twice, evaluate.instance)
+    if node.function == "probability":
+        return Value(normal_share(mean, variance, evaluate.arithmetic))
+    return Value(mean if node.function == "mean" else variance)
+
+
+def _above_zero(body: Expression) -> Expression:
+    """What must be above zero for a condition to be met: x − y for x > y."""
+    if not isinstance(body, Condition):
+        return body
+    larger, smaller = (body.left, body.right[0]) if body.sign in (">", "≥") else (body.right[0], body.left)
+    return Sum((larger, Negative(smaller)))
+
+
+def _moved(evaluate: Evaluation, body: Expression, size: float) -> np.ndarray:
+    """The values with random symbols at their means, then moved by `size` one component at a time."""
+    inside = evaluate.elsewhere(instance=replace(evaluate.instance, moved=size))
+    value = inside(body)
+    if not value.is_scalar:
+        raise NotUnderstood("the mean or variance of a vector is not evaluated.")
+    return np.broadcast_to(value.array, (inside.instance.total_draws, 1, 1))
 
 
 def moments(once: np.ndarray, twice: np.ndarray, instance: Instance) -> tuple[np.ndarray, np.ndarray]:

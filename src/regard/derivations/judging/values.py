@@ -1,10 +1,10 @@
 """Values with shapes: what may be added, multiplied and compared, and what is ill-shaped.
 
-Everything is a batch of matrices: a scalar is 1×1, a vector a column. Two values are shape-free: a literal 0, and a multiple of I.
+Everything is a batch of matrices: a scalar is 1×1, a vector a column. Two values are shape-free: a literal 0, and
+a multiple of I.
 """
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,13 +42,13 @@ class Value:
             return "a square matrix"
         return "a number" if self.is_scalar else f"{self.shape[0]}×{self.shape[1]}"
 
-    def transposed(self) -> Self:
+    def transposed(self) -> "Value":
         """Rows and columns swapped."""
-        return replace(self, array=np.swapaxes(self.array, 1, 2))
+        return Value(np.swapaxes(self.array, 1, 2), self.is_identity, self.is_zero)
 
-    def negated(self) -> Self:
+    def negated(self) -> "Value":
         """−value."""
-        return replace(self, array=-self.array)
+        return Value(-self.array, self.is_identity, self.is_zero)
 
 
 def _identity_of(value: Value, size: int) -> Value:
@@ -82,7 +82,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def multiply(left: Value, right: Value, *, is_dot: bool = False) -> Value:
-    """left · right: a matrix product, or a scaling where one side is a number; with a dot, vectors multiply to a number."""
+    """left · right: a matrix product, or a scaling where one side is a number; with a dot, vectors give a number."""
     if left.is_zero and right.is_zero or (left.is_zero and right.is_scalar) or (right.is_zero and left.is_scalar):
         return left if left.is_zero else right
     if left.shape == (1, 1) or right.shape == (1, 1):

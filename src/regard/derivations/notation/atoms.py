@@ -63,9 +63,7 @@ class Atoms(Functions):
             self.place -= 1
             raise self.stuck()
         self.bars = saved
-        if token.text in ("\\rVert", "\\rvert"):
-            return Norm(result, 2 if token.text == "\\rVert" else 0)
-        return result
+        return self.normed(result, token) if token.text in ("\\rVert", "\\rvert") else result
 
     def inner_product(self) -> Expression:
         """The inner product whose angle has just been opened."""
@@ -101,9 +99,19 @@ class Atoms(Functions):
         if closing.text != token.text:
             self.place -= 1
             raise self.stuck()
-        if token.text == "\\|" and self.text() == "_" and self.text(1) == "2":
-            self.place += 2
-        return Norm(body, 2 if token.text == "\\|" else 0)
+        return self.normed(body, token)
+
+    def normed(self, body: Expression, bar: Token) -> Expression:
+        """The norm between double bars, or the absolute value between single ones; another norm than the 2 is not read."""
+        if bar.text not in ("\\|", "\\rVert"):
+            return Norm(body, 0)
+        if self.text() == "_":
+            place = self.place
+            self.take()
+            if [token.text for token in self.script_tokens()] != ["2"]:
+                self.place = place
+                raise self.stuck()
+        return Norm(body, 2)
 
     def environment(self, token: Token) -> Expression:
         """The matrix or the cases whose environment has just begun."""

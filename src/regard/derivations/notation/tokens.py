@@ -171,6 +171,8 @@ class _Lexer:
             for piece in UNICODE[text]:
                 if piece.isdigit():
                     self.emit("number", piece, start)
+                elif piece.isalpha():
+                    self.emit("letter", piece, start, font)
                 else:
                     self.classify(VARIANTS.get(piece, piece), start, font)
             return None

@@ -105,7 +105,7 @@ UNWRAPPED = frozenset(r"\boxed \underline \mathrlap \mathclap \ensuremath \smash
 # Words that are read as one even without a backslash; where two begin alike, the first of the list is tried first.
 WORDS = tuple(
     """
-    softmax Softmax SoftMax SOFTMAX ReLU relu Relu RELU exp log ln sin cos tan tanh sqrt diag Var Cov RoPE rope
+    softmax Softmax SoftMax SOFTMAX ReLU relu Relu RELU exp log ln sin cos tanh tan sqrt diag Var Cov RoPE rope
     sigmoid others other max min mean LN LayerNorm Attention PE
     """.split()
 )
@@ -150,7 +150,7 @@ FUNCTIONS = _table(
 ACCENTS = _table(r"\hat→hat \tilde→tilde \bar→bar \overline→bar \dot→dot \check→check \vec→ \overrightarrow→")
 BIG_OPERATORS = _table(r"\sum→sum \prod→product \max→max \min→min")
 MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix smallmatrix array".split())
-UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf".split())
+UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf \binom \dbinom \tbinom".split())
 STACKED = frozenset(r"\underset \overset \stackrel".split())
 BRACED = frozenset(r"\underbrace \overbrace".split())
 WRAPPERS = frozenset(

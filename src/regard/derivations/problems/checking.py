@@ -20,7 +20,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "yes or no": (str,), "zero or infinity": (str,),
 }  # fmt: skip
 _CHOICES = {"yes or no": ("yes", "no"), "zero or infinity": ("zero", "infinity")}
-_EXPECTED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a number, and finite"}
+_EXPECTED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a finite number"}
 
 
 @dataclass(frozen=True, kw_only=True)

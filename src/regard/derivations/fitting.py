@@ -1,0 +1,49 @@
+"""The question that a formula without a heading belongs to: the one whose symbols fit it, or the one before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from regard.derivations.formulas import plain
+from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import Symbol, symbols
+from regard.derivations.problems.model import Problem, Question
+from regard.derivations.questions import Stay, fit
+
+__all__ = ["Follower"]
+
+_CLEARLY_BETTER = 0.04
+_MOST_ALTERNATIVES = 3
+
+
+@dataclass(kw_only=True)
+class Follower:
+    """Follows a document from formula to formula; remembers the question it was at, and the symbols it introduced."""
+
+    problem: Problem
+    question: Question | None = None
+    own: set[Symbol] = field(default_factory=set)
+
+    def follow(self, chains: Sequence[Chain]) -> tuple[Question | None, tuple[Question, ...]]:
+        """The question whose symbols fit a formula best, and others that fit nearly as well.
+
+        The question before stays unless another fits clearly better.
+        """
+        expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
+        near: tuple[Question, ...] = ()
+        if expressions:
+            scores = fit(expressions, self.problem, Stay(question=self.question, own=frozenset(self.own)))
+            near = tuple(question for score, question in scores if score >= scores[0][0] - _CLEARLY_BETTER)
+            self.question = self.question if self.question in near else scores[0][1]
+        self.own |= _introduced(chains)
+        return self.question, tuple(question for question in near if question is not self.question)[:_MOST_ALTERNATIVES]
+
+
+def _introduced(chains: Sequence[Chain]) -> set[Symbol]:
+    """Symbols that a formula defines, and the bare letters on the other side: the q and t of q = t(k_a + k_b)."""
+    found: set[Symbol] = set()
+    for chain in chains:
+        left, right = plain(chain.sides[0]), plain(chain.sides[1])
+        if isinstance(left, Symbol) and chain.signs[0].text == "=":
+            found.add(left)
+            found |= {symbol for symbol in symbols(right) if not symbol.subscripts} if right is not None else set()
+    return found

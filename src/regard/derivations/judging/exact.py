@@ -1,0 +1,153 @@
+"""Relations that are to hold on every instance: floats first, certified balls to confirm a failure."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from regard.derivations.judging.arithmetic import BALLS, FLOATS, ORDERS, is_complex
+from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.outcome import Finding, ill_shaped
+from regard.derivations.judging.relations import Instances, Pair
+from regard.derivations.judging.values import IllShaped, Value
+from regard.derivations.judging.wording import instance_in_words, show_entry, sizes_in_words
+from regard.derivations.notation.tokens import NotUnderstood
+
+__all__ = ["TOLERANCE", "decide_exact", "decide_rounded"]
+
+TOLERANCE = 1e-9
+_ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
+_FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
+_FAILURES = {
+    "=": "the two sides differ",
+    "≠": "the two sides are equal",
+    "⊥": "they are not perpendicular",
+    "<": "it is not less",
+    ">": "it is not greater",
+    "≤": "it is greater",
+    "≥": "it is less",
+}
+_CONTRARY = {"<": "≥", ">": "≤", "≤": ">", "≥": "<"}
+
+
+def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
+    """Whether the relation is so on every instance.
+
+    Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
+    """
+    notes: dict[str, None] = {}
+    try:
+        for larger, seed in ((0, 1), (2, 2)):
+            for pair in instances.pairs(instances.base(larger=larger, seed=seed), FLOATS):
+                notes.update(dict.fromkeys(pair.notes))
+                if not _holds_in_floats(instances.relation.sign, *pair.aligned()):
+                    unconfirmed = Finding(kind="false", reason=_FAILURES["="])
+                    return (_confirmed(instances) if is_confirmed else unconfirmed).with_notes(tuple(notes))
+    except IllShaped as error:
+        sizes = sizes_in_words(instances.base()) or "any numbers"
+        return ill_shaped(error, sizes).with_notes(tuple(notes))
+    method = "random instances"
+    return Finding(kind="true", reason="it is so on every instance", method=method, bound=TOLERANCE, notes=tuple(notes))
+
+
+def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
+    difference = np.abs(left.array - right.array)
+    scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
+    if sign == "=":
+        return bool(np.all(difference <= TOLERANCE * scale))
+    if sign == "≠":
+        return bool(np.all(difference.max(axis=(1, 2)) > TOLERANCE * scale))
+    if sign == "⊥":
+        product = np.sum(left.array * right.array, axis=(1, 2))
+        return bool(np.all(np.abs(product) <= TOLERANCE * scale * scale))
+    if np.iscomplexobj(left.array) or np.iscomplexobj(right.array):
+        raise IllShaped("complex numbers have no order")
+    return bool(np.all(ORDERS[sign](left.array, right.array)))
+
+
+# -- to the decimals that are printed ----------------------------------------------------------------------------------
+def decide_rounded(instances: Instances, places: int) -> Finding:
+    """Whether two numbers agree to the decimals that are printed, at the particular values that the text gives."""
+    allowance = 0.6 * 10.0**-places
+    instance = instances.base(seed=1)
+    for pair in instances.pairs(instance, FLOATS):
+        gap = float(np.max(np.abs(pair.left.array - pair.right.array)))
+        if not (pair.left.is_scalar and pair.right.is_scalar and gap <= allowance):
+            at = instance_in_words(instance, pair.indices, instances.scope, instances.reached)
+            x, y = pair.left.array.flat[0], pair.right.array.flat[0]
+            shown = f"{at}: the left side is {x:.6g}, the right side {y:.6g}"
+            return Finding(kind="false", reason="the two numbers differ", method="evaluation", counterexample=shown)
+    return Finding(kind="true", reason=f"it is so to {places} decimals", method="evaluation", bound=allowance)
+
+
+# -- confirmed with balls ----------------------------------------------------------------------------------------------
+def _confirmed(instances: Instances) -> Finding:
+    """The failure shown again in balls, on numbers that can be read; or the relation, if rounding was to blame."""
+    is_defined = False
+    for instance in _small_instances(instances):
+        for pair in instances.pairs(instance, BALLS):
+            left, right = pair.aligned()
+            if not _is_finite(left, right):
+                continue
+            is_defined = True
+            place = _certain_failure(instances.relation.sign, left, right)
+            if place is not None:
+                at = instance_in_words(instance, pair.indices, instances.scope, instances.reached)
+                return _refuted(instances.relation.sign, at, pair._replace(left=left, right=right), place)
+    if not is_defined:
+        raise NotUnderstood("a side is undefined on every instance: it divides by zero.")
+    return Finding(kind="true", reason="it is so to 50 digits on every instance", method="certified balls")
+
+
+def _small_instances(instances: Instances) -> Iterator[Instance]:
+    for (is_plain, larger), seed in itertools.product(((True, 0), (False, 0), (False, 1)), range(3)):
+        yield instances.base(larger=larger, seed=seed, num_draws=1, is_plain=is_plain)
+
+
+def _is_finite(*sides: Value) -> bool:
+    return all(entry.is_finite() for side in sides for entry in side.array.flat)
+
+
+def _certain_failure(sign: str, left: Value, right: Value) -> tuple[int, int] | None:
+    """The entry at which the relation certainly fails, or None."""
+    shape = max(left.shape, right.shape)
+    lefts, rights = (np.broadcast_to(side.array[0], shape) for side in (left, right))
+    if sign == "≠":
+        return (0, 0) if all(_is_zero(x - y) for x, y in zip(lefts.flat, rights.flat, strict=True)) else None
+    if sign == "⊥":
+        product = sum((x * y for x, y in zip(lefts.flat, rights.flat, strict=True)), start=lefts.flat[0] * 0)
+        return None if _is_zero(product) else (0, 0)
+    for row, column in np.ndindex(*shape):
+        if _entry_fails(sign, lefts[row, column] - rights[row, column]):
+            return row, column
+    return None
+
+
+def _entry_fails(sign: str, gap: Any) -> bool:
+    """Whether left − right certainly contradicts the sign; an order between complex numbers is never certain."""
+    if sign == "=":
+        return not _is_zero(gap)
+    return not is_complex(gap) and bool(ORDERS[_CONTRARY[sign]](gap, 0))
+
+
+def _is_zero(x: Any) -> bool:
+    """True unless the ball is certainly different from zero, beyond what rounding could blur."""
+    return not bool(abs(x) > _ZERO)
+
+
+def _refuted(sign: str, at: str, pair: Pair, place: tuple[int, int]) -> Finding:
+    shape = max(pair.left.shape, pair.right.shape)
+    x, y = (np.broadcast_to(side.array[0], shape)[place] for side in (pair.left, pair.right))
+    return Finding(
+        kind="false",
+        reason=_FAILURES[sign],
+        method="random instances, confirmed with certified balls",
+        counterexample=f"{at}: {show_entry(pair.left, pair.right, place)}",
+        value=_number(x),
+        bound=_number(y),
+    )
+
+
+def _number(ball: Any) -> float | None:
+    return None if is_complex(ball) else float(ball.mid())

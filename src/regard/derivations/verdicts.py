@@ -1,0 +1,146 @@
+"""Findings turned into verdicts, with their places in the document."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from regard.derivations.choices import Chosen, find_choice, find_choice_by_cue
+from regard.derivations.formulas import JudgedStep
+from regard.derivations.placing import PlacedFormula
+from regard.derivations.problems.model import Choice, Problem, Question
+from regard.derivations.reading.document import Document
+from regard.derivations.regions import Region, answers_to
+from regard.verdict import Place, Status, StepVerdict
+
+__all__ = ["SheetStep", "choice_steps", "formula_step", "numbered"]
+
+_LONGEST_ANSWER = 4000
+_STATUS: dict[str, Status] = {
+    "true": "holds",
+    "approximate": "holds",
+    "false": "refuted",
+    "ill-shaped": "refuted",
+    "unknown": "undecided",
+    "not understood": "undecided",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetStep:
+    """A verdict and the stretch of the document's text that it is about."""
+
+    verdict: StepVerdict
+    start: int
+    end: int
+
+
+def numbered(steps: Iterable[SheetStep]) -> tuple[SheetStep, ...]:
+    """The steps in reading order, counted question by question."""
+    found: list[SheetStep] = []
+    counter: Counter[str] = Counter()
+    for step in sorted(steps, key=lambda step: step.start):
+        question = step.verdict.question or "?"
+        counter[question] += 1
+        found.append(replace(step, verdict=replace(step.verdict, id=f"{question}/{counter[question]}")))
+    return tuple(found)
+
+
+def _command(document: Document, place: Place) -> str:
+    """The command that judges one line again."""
+    return f"regard verify {shlex.quote(document.path)} --line {place.line}"
+
+
+# -- formulas ----------------------------------------------------------------------------------------------------------
+def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) -> SheetStep:
+    """The verdict on a step of a formula; it points to the relation sign."""
+    finding, source = step.finding, placed.source
+    status = _STATUS[finding.kind]
+    start = source.raw_offset(step.start)
+    place = document.place(source.raw_offset(step.sign_start))
+    text = source.text[step.start : step.end]
+    verdict = StepVerdict(
+        id="",
+        statement=" ".join(text.split()),
+        status=status,
+        outcome=_outcome(step, status),
+        method=finding.method or "recognised",
+        reason="; ".join(part for part in (finding.reason, *finding.notes) if part),
+        value=finding.value,
+        bound=finding.bound,
+        probability=finding.probability,
+        seed=0,
+        counterexample=finding.counterexample if status == "refuted" else None,
+        where=place,
+        kind=step.kind,
+        source=text,
+        question=placed.question.id if placed.question else None,
+        reproduce=_command(document, place),
+    )
+    return SheetStep(verdict=verdict, start=start, end=max(source.raw_offset(step.end - 1) + 1, start + 1))
+
+
+def _outcome(step: JudgedStep, status: Status) -> str:
+    if status == "refuted":
+        return "ill-shaped" if step.finding.kind == "ill-shaped" else "refuted"
+    return _open_outcome(step) if status == "undecided" else _good_outcome(step)
+
+
+def _open_outcome(step: JudgedStep) -> str:
+    if step.finding.probability is not None:
+        return "true with a probability"
+    if step.finding.is_after_slip:
+        return "after a slip"
+    return "supposition" if step.is_supposed else "not understood"
+
+
+def _good_outcome(step: JudgedStep) -> str:
+    finding = step.finding
+    if step.kind in ("given", "definition"):
+        return step.kind
+    if finding.probability is not None:
+        return "holds with probability"
+    if finding.kind == "approximate":
+        return "≈ is meant" if finding.is_loose else "holds in the limit"
+    return "holds"
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]) -> Iterator[SheetStep]:
+    """The yes and no answers, in their own sections or in running prose, each judged against the problem's."""
+    for question in problem.questions:
+        if question.choice is not None:
+            chosen = _chosen(document, question.choice, answers_to(question, regions))
+            if chosen is not None:
+                yield _choice_step(document, question, question.choice, chosen)
+
+
+def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> Chosen | None:
+    for region in own:
+        prose = document.prose[region.body : min(region.end, region.body + _LONGEST_ANSWER)]
+        chosen = find_choice(prose, choice)
+        if chosen is not None:
+            return replace(chosen, offset=region.body + chosen.offset)
+    return None if own else find_choice_by_cue(document.prose, choice)
+
+
+def _choice_step(document: Document, question: Question, choice: Choice, chosen: Chosen) -> SheetStep:
+    is_right = chosen.answer == choice.answer
+    claim = question.claims[0] if question.claims else None
+    place = document.place(chosen.offset)
+    verdict = StepVerdict(
+        id="",
+        statement=f"{question.title} — {chosen.words}",
+        status="holds" if is_right else "refuted",
+        outcome="right choice" if is_right else "wrong choice",
+        method="the problem's answer, backed by its claim",
+        reason=f"the answer is {choice.answer}; see the claim {claim}" if claim else None,
+        counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
+        where=place,
+        kind="choice",
+        source=chosen.words,
+        question=question.id,
+        seed=0,
+        reproduce=_command(document, place),
+    )
+    return SheetStep(verdict=verdict, start=chosen.offset, end=chosen.offset + len(chosen.words))
