@@ -75,7 +75,7 @@ def _rescued(steps: list[JudgedStep], placed: PlacedFormula, judges: Judges) -> 
     if judges[placed.question.id].defines_part_of(placed.formula) and not placed.is_lumped:
         return steps
     for other in placed.alternatives:
-        others = judges[other.id].judge(placed.formula)
+        others = judges[other.id].second_opinion(placed.formula)
         steps = [
             second if _saves(first, second, is_lumped=placed.is_lumped) else first
             for first, second in zip(steps, others, strict=True)

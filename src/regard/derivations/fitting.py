@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from regard.derivations.formulas import plain
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Symbol, symbols
+from regard.derivations.notation.syntax import Symbol, describe, symbols
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import Stay, fit
 
@@ -21,12 +21,14 @@ class Follower:
 
     problem: Problem
     question: Question | None = None
+    home: Question | None = None
     own: set[Symbol] = field(default_factory=set)
 
     def follow(self, chains: Sequence[Chain]) -> tuple[Question | None, tuple[Question, ...]]:
         """The question whose symbols fit a formula best, and others that fit nearly as well.
 
-        The question before stays unless another fits clearly better.
+        The question before stays unless another fits clearly better. A document that has strayed from the question of its
+        latest design, by a symbol that belongs elsewhere, comes back as soon as that question fits again.
         """
         expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
         near: tuple[Question, ...] = ()
@@ -34,8 +36,24 @@ class Follower:
             scores = fit(expressions, self.problem, Stay(question=self.question, own=frozenset(self.own)))
             near = tuple(question for score, question in scores if score >= scores[0][0] - _CLEARLY_BETTER)
             self.question = self.question if self.question in near else scores[0][1]
+            if self.home in near and self.question is not None and not _are_parts(self.home, self.question):
+                self.question = self.home
+        self.home = self.question if _has_design(chains, self.question) else self.home
         self.own |= _introduced(chains)
         return self.question, tuple(question for question in near if question is not self.question)[:_MOST_ALTERNATIVES]
+
+
+def _are_parts(one: Question | None, other: Question) -> bool:
+    """True for two parts of one question, which share what was designed."""
+    return one is not None and one.path[:2] == other.path[:2]
+
+
+def _has_design(chains: Sequence[Chain], question: Question | None) -> bool:
+    """True if a formula fills in what a question leaves open."""
+    if question is None or question.design is None:
+        return False
+    lefts = (plain(chain.sides[0]) for chain in chains if chain.signs[0].text == "=")
+    return any(isinstance(left, Symbol) and describe(left) in question.design.symbols for left in lefts)
 
 
 def _introduced(chains: Sequence[Chain]) -> set[Symbol]:

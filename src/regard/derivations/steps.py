@@ -1,6 +1,6 @@
 """The steps of one question, judged in reading order: each is recognised for what it is, then decided."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from regard.derivations.judging.outcome import Finding, not_understood, true
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.notation.statements import Chain, read_chains
-from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe
+from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
 from regard.derivations.recognising import (
@@ -105,6 +105,13 @@ class QuestionJudge:
             before, after = f"{formula.surroundings.before} {chain.before}", formula.surroundings.after
             around = Surroundings(before=before, after=after)
             steps += self._judge_chain(chain, replace(formula, surroundings=around, conditions=conditions))
+        return steps
+
+    def second_opinion(self, formula: Formula) -> list[JudgedStep]:
+        """What this judge says of a formula that another judges, without taking up anything that it defines."""
+        before = self.scope, self._last, self._design_findings
+        steps = self.judge(formula)
+        self.scope, self._last, self._design_findings = before
         return steps
 
     def defines_part_of(self, formula: Formula) -> bool:
@@ -231,12 +238,20 @@ class QuestionJudge:
             if mended.is_true:
                 return _not_judged("the term before it is wrong; it follows from the last right one", mended)
         if any(found.is_false for found in self._design_findings.values()) or self._redefines_query():
-            intended = self._found(sides, replace(self.intended, own={**self.scope.own, **self.intended.own}))
-            if intended.is_true:
-                return _not_judged(
-                    "it is so for the query that was asked for, not for the one that is written", intended
-                )
+            for scope in self._intended_scopes(sides):
+                intended = self._found(sides, scope)
+                if intended.is_true:
+                    reason = "it is so for the query that was asked for, not for the one that is written"
+                    return _not_judged(reason, intended)
         return None
+
+    def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
+        """Scopes in which the query is the one that was asked for, its scale called β or as the step calls it."""
+        intended = replace(self.intended, own={**self.scope.own, **self.intended.own})
+        yield intended
+        for symbol in _bare_symbols(sides, self.scope):
+            if symbol.name != "beta" and not self.scope.is_constant(symbol) and tends(symbol, self.scope):
+                yield intended.with_meaning(SymbolMeaning(name="beta", formula=symbol))
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question goes on with."""
@@ -256,6 +271,11 @@ def _neighbours(problem: Problem, own: Question) -> dict[str, SymbolMeaning]:
         for key, meaning in question.setting.symbols.items()
         if meaning.is_random_number and key not in own.setting.symbols
     }
+
+
+def _bare_symbols(sides: Sides, scope: Scope) -> set[Symbol]:
+    read = (readable(side, scope) for side in (sides.left, sides.right))
+    return {symbol for side in read if side is not None for symbol in symbols(side) if not symbol.subscripts}
 
 
 def _not_judged(reason: str, finding: Finding) -> Finding:

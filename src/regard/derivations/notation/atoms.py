@@ -102,7 +102,7 @@ class Atoms(Functions):
         return self.normed(body, token)
 
     def normed(self, body: Expression, bar: Token) -> Expression:
-        """The norm between double bars, or the absolute value between single ones; another norm than the 2 is not read."""
+        """The norm between double bars, the absolute value between single ones; only the 2-norm is read."""
         if bar.text not in ("\\|", "\\rVert"):
             return Norm(body, 0)
         if self.text() == "_":
