@@ -1,7 +1,7 @@
 """Formulas are cut into chains where a reader would cut them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.derivations.notation.statements import Chain, read_chains
@@ -105,6 +105,7 @@ def test_offsets_point_into_the_source():
     assert [source[chain.start : chain.end] for chain in read_chains(source)] == [r"k_a = \mathbf{q}", r"x \approx y"]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from("a b = & \\\\ , ( ) { } \\quad \\neq \\text{so} ^ _ \\begin{cases} \\end{cases}".split()))
 )
