@@ -27,8 +27,8 @@ class Follower:
     def follow(self, chains: Sequence[Chain]) -> tuple[Question | None, tuple[Question, ...]]:
         """The question whose symbols fit a formula best, and others that fit nearly as well.
 
-        The question before stays unless another fits clearly better. A document that has strayed from the question of its
-        latest design, by a symbol that belongs elsewhere, comes back as soon as that question fits again.
+        The question before stays unless another fits clearly better. A document that has strayed from the question of
+        its latest design, by a symbol that belongs elsewhere, comes back as soon as that question fits again.
         """
         expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
         near: tuple[Question, ...] = ()

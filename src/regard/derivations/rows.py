@@ -18,7 +18,7 @@ _NO_LETTER = re.compile(r"[\W_\ufffc]")
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRow:
-    """What became of one question: judged, prose, image, unanswered."""
+    """What became of one question: judged, prose, image, unanswered; an optional one left out is worth no points."""
 
     id: str
     title: str
@@ -45,11 +45,12 @@ def _row(
     document: Document, question: Question, answers: Sequence[Region], verdicts: Sequence[StepVerdict]
 ) -> QuestionRow:
     is_judged = any(verdict.kind != "given" for verdict in verdicts)
+    state = "judged" if is_judged else _unjudged(document, answers)
     return QuestionRow(
         id=question.id,
         title=question.title,
-        state="judged" if is_judged else _unjudged(document, answers),
-        points=question.points,
+        state=state,
+        points=0.0 if question.is_optional and state == "unanswered" else question.points,
         counts=dict(Counter(verdict.status for verdict in verdicts)),
         claims=question.claims,
     )

@@ -179,6 +179,7 @@ def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Questi
         titles=tuple(title.lower() for title in (row["title"], *row.get("titles", ()))),
         setting=settings[row["setting"]],
         points=row.get("points", 0.0),
+        is_optional=row.get("optional", False),
         given=tuple(row.get("given", ())),
         show=tuple(row.get("show", ())),
         claims=tuple(row.get("claims", ())),

@@ -112,6 +112,7 @@ class Question:
     path: tuple[str, ...]
     titles: tuple[str, ...] = ()
     points: float = 0.0
+    is_optional: bool = False
     given: tuple[str, ...] = ()
     design: Design | None = None
     show: tuple[str, ...] = ()

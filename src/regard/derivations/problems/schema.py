@@ -106,6 +106,7 @@ _QUESTION = Table(
         "path": _TEXTS,
         "setting": "text",
         "points": "number",
+        "optional": "flag",
         "given": _RELATIONS,
         "show": _RELATIONS,
         "claims": _TEXTS,
