@@ -48,7 +48,8 @@ def test_a_judge_of_shuffled_documents_would_be_noticed():
     verdicts = [row.verdict for row in second.rows if row.verdict is not None and row.verdict.kind != "choice"]
     pairs = list(zip(labels, verdicts, strict=False))
     assert any(label["truth"] == "true" and verdict.status == "refuted" for label, verdict in pairs)
-    assert sum(label["truth"] == "false" and verdict.status == "refuted" for label, verdict in pairs) < 0.9 * len(labels)
+    num_caught = sum(label["truth"] == "false" and verdict.status == "refuted" for label, verdict in pairs)
+    assert num_caught < 0.9 * len(labels)
 
 
 def test_a_step_that_the_judge_has_not_seen_counts_as_missed():
