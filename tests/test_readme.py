@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print: `$ regard …` in a console block is run, and an … line skips."""
+"""What the README shows is what the commands print: `$ regard …` in a console block is run, and a ⋮ line skips."""
 
 import doctest
 import re
@@ -18,10 +18,13 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("command", "output"), SHOWN, ids=[command for command, _ in SHOWN])
-def test_the_readme_shows_what_the_command_prints(command, output, capsys, monkeypatch):
+def test_the_readme_shows_what_the_command_prints(command, output, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    main(["verify", "--example", "answers.md"])
+    capsys.readouterr()
     main(shlex.split(command))
-    pattern = r"\n(?:.*\n)*".join(re.escape(part.strip("\n")) for part in output.split("\n…\n"))
+    pattern = r"\n(?:.*\n)*".join(re.escape(part.strip("\n")) for part in output.split("\n⋮\n"))
     assert re.fullmatch(pattern, capsys.readouterr().out.strip("\n")), output
 
 

@@ -3,10 +3,9 @@
 import difflib
 import fnmatch
 import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 
 from pebble import ProcessPool
 
@@ -148,15 +147,17 @@ def _decide_side_by_side(hearings: Sequence[Hearing], seed: int, jobs: int, repo
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Processes started inside ignore Ctrl-C from their first moment on; ending them is their parent's work."""
-    if threading.current_thread() is not threading.main_thread():
+    """Processes started inside never see Ctrl-C, since ending them is their parent's work; it sees it afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Started inside, the tracker would lift the mask for those that come after it.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _decide_by_name(name: str, chosen: Overrides, seed: int) -> ClaimVerdict:

@@ -61,9 +61,16 @@ def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
     if sign == "⊥":
         product = np.sum(left.array * right.array, axis=(1, 2))
         return bool(np.all(np.abs(product) <= TOLERANCE * scale * scale))
-    if np.iscomplexobj(left.array) or np.iscomplexobj(right.array):
+    return bool(np.all(ORDERS[sign](_ordered(left.array), _ordered(right.array))))
+
+
+def _ordered(numbers: np.ndarray) -> np.ndarray:
+    """Numbers that have an order: complex ones have it only if they are real, as z z̄ is."""
+    if not np.iscomplexobj(numbers):
+        return numbers
+    if not np.abs(numbers.imag).max() <= TOLERANCE * np.abs(numbers).max(initial=_FLOOR):
         raise IllShaped("complex numbers have no order")
-    return bool(np.all(ORDERS[sign](left.array, right.array)))
+    return numbers.real
 
 
 # -- to the decimals that are printed ----------------------------------------------------------------------------------
@@ -128,7 +135,7 @@ def _entry_fails(sign: str, gap: Any) -> bool:
     """Whether left − right certainly contradicts the sign; an order between complex numbers is never certain."""
     if sign == "=":
         return not _is_zero(gap)
-    return not is_complex(gap) and bool(ORDERS[_CONTRARY[sign]](gap, 0))
+    return _is_zero(gap.imag) and bool(ORDERS[_CONTRARY[sign]](gap.real, 0))
 
 
 def _is_zero(x: Any) -> bool:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from regard.derivations.judging.ellipsis import spelt_out
-from regard.derivations.judging.evaluation import Evaluation, Rule
+from regard.derivations.judging.evaluation import Evaluation, OutOfRange, Rule
 from regard.derivations.judging.indices import index_range, satisfies
 from regard.derivations.judging.values import IllShaped, Value, add, inner, multiply
 from regard.derivations.notation.syntax import (
@@ -92,6 +92,8 @@ def _power(evaluate: Evaluation, node: Power) -> Value:
     if not power.is_scalar:
         raise IllShaped(f"a number to the power of {power.describe_shape()}")
     if isinstance(exponent, Number) and exponent.value.denominator == 1:
+        if 1 <= exponent.value <= _LARGEST_MATRIX_POWER:  # a ball around zero has products, but no powers
+            return _matrix_power(base, exponent)
         return Value(base.array ** int(exponent.value), is_identity=base.is_identity)
     return Value(evaluate.arithmetic.power(base.array, power.array))
 
@@ -152,14 +154,14 @@ def entry(evaluate: Evaluation, node: Scripted) -> Value:
     """One entry of a vector, one row or one entry of a matrix."""
     value = evaluate(node.base)
     places = [evaluate.place(script) for script in node.subscripts]
-    if len(places) == 1 and 1 in value.shape:
-        column = value.array if value.shape[1] == 1 else np.swapaxes(value.array, 1, 2)
-        return Value(column[:, places[0] : places[0] + 1])
-    if len(places) == 1:
-        return Value(value.array[:, places[0] : places[0] + 1])
-    if len(places) == 2:
-        return Value(value.array[:, places[0] : places[0] + 1, places[1] : places[1] + 1])
-    raise NotUnderstood("This subscript has no meaning here.")
+    if len(places) > 2:
+        raise NotUnderstood("This subscript has no meaning here.")
+    array = np.swapaxes(value.array, 1, 2) if len(places) == 1 and value.shape[0] == 1 else value.array
+    for axis, place in enumerate(places, start=1):
+        if not 0 <= place < array.shape[axis]:
+            raise OutOfRange(f"the index {place + 1} is out of range.")
+        array = np.take(array, [place], axis=axis)
+    return Value(array)
 
 
 def _cases(evaluate: Evaluation, node: Cases) -> Value:

@@ -1,0 +1,110 @@
+"""A relation is false only if every sensible reading fails."""
+
+import pytest
+
+from derivations.judging.small import expression, found, scope, sides
+from regard.derivations.judging.by_sign import decimals
+from regard.derivations.judging.judge import ANY_NUMBER
+from regard.derivations.judging.readings import readings
+from regard.derivations.judging.relations import Relation
+from regard.derivations.notation.syntax import Condition, Number, Symbol
+
+LAYER = scope("2a.i")
+
+
+def test_the_plain_reading_comes_first_and_leaves_no_note():
+    first = next(readings(sides("x = 1 u_i"), scope()))
+    assert first.notes == ()
+    assert first.relation == Relation(left=expression("x"), sign="=", right=expression("1 u_i"))
+
+
+def test_a_one_may_be_a_vector_of_ones():
+    finding = found(r"P^\top 1 \cdot b_1 = 1 \cdot b_1", LAYER)
+    assert finding.is_true
+    assert "the 1 is read as a vector of ones" in finding.notes
+    assert found(r"P X 1 \cdot b_1 = 1 \cdot b_1", LAYER).is_false
+
+
+def test_a_slash_may_reach_over_what_follows():
+    assert found("x/2y = x/(2y)").is_true
+    assert found("x/2 y = x y/2").is_true
+    assert found("x/2y = 2x/y").is_false
+
+
+def test_the_others_may_be_all_but_one():
+    assert found(r"\sum_{others} k_i^\top k_i = n - 2").is_true
+    finding = found(r"\sum_{others} k_i^\top k_i = n - 1")
+    assert finding.is_true
+    assert "the others are all but a" in finding.notes
+    assert found(r"\sum_{others} k_i^\top k_i = n - 3").is_false
+
+
+def test_free_indices_may_be_any_but_the_fixed_ones():
+    finding = found(r"k_i^\top (k_a + k_b) = 0")
+    assert finding.is_true
+    assert "the index is read as any but a, b" in finding.notes
+    assert found(r"k_i^\top (k_a + k_b) = 1").is_false
+
+
+def test_different_indices_may_be_different():
+    finding = found(r"k_i^\top k_j = 0")
+    assert finding.is_true
+    assert "different indices are read as different" in finding.notes
+
+
+def test_written_conditions_are_kept():
+    same = (Condition(Symbol("i"), "=", (Symbol("j"),)),)
+    assert found(r"k_i^\top k_j = 1", conditions=same).is_true
+    assert found(r"k_i^\top k_j = 0", conditions=same).is_false
+
+
+def test_conditions_that_no_index_meets_leave_nothing_to_judge():
+    nobody = (Condition(Symbol("i"), "=", (Symbol("a"),)), Condition(Symbol("i"), "≠", (Symbol("a"),)))
+    assert found(r"k_i^\top k_j = 0", conditions=nobody).kind == "not understood"
+
+
+def test_premises_leave_out_the_draws_that_break_them():
+    above = (Relation(left=Symbol("gamma"), sign=">", right=expression("0")),)
+    assert found(r"e^{-\beta\gamma} \approx 0", premises=above).probability is None
+    assert found(r"e^{-\beta\gamma} \approx 0").probability is not None
+
+
+def test_one_name_may_stand_for_two_things():
+    finding = found(r"X_p^\top X_p = I", LAYER)
+    assert finding.is_true
+    assert dict(finding.swaps) == {"X_perm": "P"}
+    assert found(r"X_p X_p = I", LAYER).is_false
+
+
+def test_indices_may_count_from_zero():
+    inside = scope("2b.ii")
+    assert "indices are counted from zero" in found(r"\omega_k = 10000^{-2k/d}", inside).notes
+    assert found(r"\omega_k = 10000^{-2(k-1)/d}", inside).is_true
+    assert found(r"\omega_k = 10000^{-3k/d}", inside).is_false
+
+
+def test_a_letter_that_nobody_explains_may_be_any_number():
+    finding = found(r"\eta x + \eta y = \eta (x + y)")
+    assert finding.is_true
+    assert any(ANY_NUMBER in note for note in finding.notes)
+    assert found(r"\eta x = x").kind == "unknown"
+
+
+def test_a_slip_of_text_recognition_is_never_refuted():
+    keys = scope("1b")
+    assert found("k_a^\\top g = k_a^\\top q", keys).is_true
+    assert found("k_a^\\top g = 2 k_a^\\top q", keys).kind == "not understood"
+    assert found("k_a^\\top q = 2 k_a^\\top q", keys).is_false
+
+
+@pytest.mark.parametrize("source", [r"x \sim y", r"x \propto y", r"x \gg y", r"x \in S"])
+def test_signs_that_cannot_be_judged_here(source):
+    assert found(source).kind in ("not understood", "unknown")
+
+
+@pytest.mark.parametrize(("number", "places"), [("0.2023", 4), ("0.5", 1), ("3", 0)])
+def test_decimals_are_counted(number, places):
+    node = expression(number)
+    assert isinstance(node, Number)
+    assert decimals(node) == places
+    assert decimals(expression("x")) == 0

@@ -1,0 +1,110 @@
+"""What names mean: as written, under an alias, in the other case, swapped, or astray."""
+
+from dataclasses import replace
+
+import pytest
+
+from derivations.judging.small import expression, problem, scope
+from regard.derivations.judging.scope import Scope, UnknownSymbol
+from regard.derivations.judging.spellings import CASE_NOTE, SLIP_NOTE, other_spellings
+from regard.derivations.notation.syntax import Label, Symbol
+from regard.derivations.problems.model import SymbolMeaning
+
+A = Symbol("a")
+
+
+def test_a_symbol_is_found_as_it_is_written():
+    found = scope().find(Symbol("u"))
+    assert (found.meaning.name, found.member, found.note) == ("u", None, None)
+
+
+def test_a_member_is_found_with_its_subscript():
+    found = scope().find(Symbol("k", (A,)))
+    assert (found.meaning.name, found.member) == ("k", A)
+
+
+def test_a_label_picks_no_member():
+    assert not scope().knows(Symbol("k", (Label("perm"),)))
+
+
+def test_what_nobody_explains_is_unknown():
+    assert not scope().knows(Symbol("eta"))
+    with pytest.raises(UnknownSymbol, match="'eta' is not defined here"):
+        scope().find(Symbol("eta"))
+
+
+def test_a_suffix_that_is_an_alias_is_read_and_said():
+    found = scope().find(Symbol("X", (Symbol("p"),)))
+    assert found.meaning.name == "X_perm"
+    assert found.note == "'X_p' is read as 'X_perm'"
+
+
+def test_the_other_case_is_read_for_families_only():
+    assert CASE_NOTE in (scope().find(Symbol("V", (A,))).note or "")
+    assert not scope().knows(Symbol("U"))
+
+
+def test_slips_of_text_recognition_are_mended_and_said():
+    ((other, note),) = other_spellings(Symbol("g"), {})
+    assert other == Symbol("q")
+    assert note.startswith(SLIP_NOTE)
+    assert other_spellings(Symbol("h"), {}) == []
+
+
+def test_an_alias_renames_the_letter_and_keeps_its_subscripts():
+    (first, *_), _ = other_spellings(Symbol("m", (A,)), {"mu": ("m",)})[0], None
+    assert first == Symbol("mu", (A,))
+
+
+def test_a_swap_reads_one_declared_name_as_another():
+    swapped = replace(scope(), swaps={"X_perm": "P"})
+    found = swapped.find(Symbol("X", (Label("perm"),)))
+    assert found.meaning.name == "P"
+    assert "though it also stands for X_perm" in (found.note or "")
+    assert scope().find(Symbol("X", (Label("perm"),))).meaning.name == "X_perm"
+
+
+def test_a_number_that_is_counted_like_known_ones_is_taken_as_one_and_said():
+    found = scope().find(expression("z_3"))
+    assert found.meaning.name == "z_3"
+    assert "taken as a number like 'z_1'" in (found.note or "")
+    assert not scope().knows(expression("y_3"))
+
+
+def test_a_symbol_of_another_question_means_what_it_means_there():
+    gamma = problem().question("1").setting.symbols["gamma"]
+    plane = problem().question("2").setting
+    found = Scope(setting=plane, neighbours={"gamma": gamma}).find(Symbol("gamma"))
+    assert found.meaning is gamma
+    assert found.note == "'gamma' does not belong to this question"
+    assert not Scope(setting=plane).knows(Symbol("gamma"))
+
+
+def test_the_students_own_lies_over_the_problems():
+    own = SymbolMeaning(name="u", formula=expression("2 w"))
+    assert scope().with_meaning(own).find(Symbol("u")).meaning is own
+    assert scope().find(Symbol("u")).meaning is not own
+
+
+def test_what_is_declared_is_known_as_written_only():
+    assert scope().declares(Symbol("k", (A,)))
+    assert not scope().declares(Symbol("X", (Symbol("p"),)))
+    assert scope().knows(Symbol("X", (Symbol("p"),)))
+
+
+@pytest.mark.parametrize(("name", "is_constant"), [("n", True), ("a", True), ("i", True), ("pi", True), ("u", False)])
+def test_sizes_indices_and_constants(name, is_constant):
+    assert scope().is_constant(Symbol(name)) is is_constant
+
+
+def test_sigma_is_a_function_unless_it_is_a_symbol():
+    assert "\\sigma" in scope().functions
+    assert "\\sigma" not in scope().with_meaning(SymbolMeaning(name="sigma_1")).functions
+
+
+def test_reach_goes_through_definitions_functions_and_members():
+    assert scope().reach(expression(r"\tau")) == {"tau", "x"}
+    assert scope().reach(expression("f(x)")) == {"f()", "x", "y"}
+    own = SymbolMeaning(name="k_a", formula=expression(r"\gamma u"))
+    assert {"gamma", "u"} <= scope().with_meaning(own).reach(expression("k_j"))
+    assert "gamma" not in scope().reach(expression("k_j"))

@@ -1,0 +1,106 @@
+"""A whole document: every relation sign a verdict, every question a row, and nothing that makes the judge fall over."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.derivations.problems.loading import load_problem
+from regard.derivations.reading.files import read_text
+from regard.derivations.sheet import Sheet, judge_document
+
+PROBLEM = load_problem("cs224n-a4")
+STATES = {"judged", "prose, not judged", "image, not read", "unanswered"}
+
+
+def sheet(text: str) -> Sheet:
+    return judge_document(read_text(text), PROBLEM)
+
+
+def test_every_question_has_a_row_in_the_problems_order():
+    found = sheet("")
+    assert [row.id for row in found.questions] == [question.id for question in PROBLEM.questions]
+    assert {row.state for row in found.questions} == {"unanswered"}
+    assert found.steps == ()
+    assert found.understood == 1
+
+
+def test_rows_say_what_there_is():
+    text = "1.(a) Copying\n\nThe query lies along the key.\n\n1.(b)\n\n![mine](b.png)\n\n1.(c)\n\ni.\n\n$q = \\mu_a$\n"
+    states = {row.id: row.state for row in sheet(text).questions}
+    assert states["1a"] == "prose, not judged"
+    assert states["1b"] == "image, not read"
+    assert states["1c.i"] == "judged"
+    assert states["1c.ii"] == "unanswered"
+
+
+def test_the_question_restated_is_given_and_not_judged():
+    text = "**1.(b)** Show that $k_a^\\top k_b = 1$.\n\nMy answer: take $q = \\beta(k_a + k_b)$.\n"
+    kinds = [(verdict.kind, verdict.status) for verdict in sheet(text).verdicts]
+    assert ("design", "holds") in kinds
+    assert ("step", "refuted") not in kinds
+
+
+def test_verdicts_are_numbered_in_reading_order():
+    found = sheet("1.(b)\n\n$q = \\beta(k_a + k_b)$, $k_a^\\top q = \\beta$\n\n1.(a)\n\n$\\alpha_j \\approx 1$\n")
+    assert [verdict.id for verdict in found.verdicts] == ["1b/1", "1b/2", "1a/1"]
+    assert [step.start for step in found.steps] == sorted(step.start for step in found.steps)
+
+
+def test_a_verdict_points_to_its_sign_and_its_stretch():
+    text = "1.(b)\n\n$k_a^\\top k_b = 0$\n"
+    (step,) = sheet(text).steps
+    assert text[step.start : step.end] == "k_a^\\top k_b = 0"
+    assert step.verdict.where is not None
+    assert text.splitlines()[step.verdict.where.line - 1][step.verdict.where.column - 1] == "="
+
+
+def test_macros_are_put_in_and_places_stay_those_of_the_text():
+    text = "$\\newcommand{\\ka}{k_a}$\n\n1.(b)\n\n$\\ka^\\top k_b = 0$ and $\\ka^\\top k_b = 1$\n"
+    steps = sheet(text).steps
+    assert [step.verdict.status for step in steps] == ["holds", "refuted"]
+    assert text[steps[0].start : steps[0].end] == "\\ka^\\top k_b = 0"
+
+
+def test_a_table_row_goes_on_from_its_first_cell():
+    rows = "1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n| weight | limit |\n|---|---|\n| $\\alpha_a$ | $\\to \\frac12$ |\n"
+    assert sheet(rows).verdicts[-1].status == "holds"
+    assert sheet(rows.replace("\\frac12", "\\frac13")).verdicts[-1].status == "refuted"
+
+
+def test_a_formula_that_fits_no_question_is_not_understood():
+    (verdict,) = sheet("# Notes\n\n$\\heartsuit_7 = \\spadesuit$\n").verdicts
+    assert verdict.outcome == "not understood"
+
+
+# -- fuzz --------------------------------------------------------------------------------------------------------------
+WORDS = (
+    r"k_a k_b k_i k_j v_a v_b q c \alpha_a \alpha_i \beta \mu_a \gamma X X_p P Q K H W_1 b_1 \mathbf{1} I z \bar{z} e^{i\theta} n d 0 1 2"
+    r" = = = \approx \to \gg \ll \le \neq \in \sim \Rightarrow \perp + - / \cdot , ; ( ) [ ] \{ \} | \| ^\top ^{-1} ^2 _i _{12} ' & \\"
+    r" \frac{1}{2} \frac{ }{ { } \sqrt{ \exp( \text{softmax}( \sum_i \sum_{j=1}^n \sum_{i\neq j} \sum_{others} \dots \infty"
+    r" \partial \mathbb{E}[ \operatorname{Var}( \begin{cases} \end{cases} \begin{pmatrix} \end{pmatrix} \operatorname{Re}( \log \cos \max("
+).split()
+PROSE = ("1.(a) ", "1.(b)\n\n", "## 2\n\n### a\n\n", "#### i\n\n", "3.(g)\n\nii.\n\n", "If ", "Suppose ", "| ", "> ", "- ", "No. ", "是", "\n\n", ". ")
+formulas = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join).map("${}$".format)
+documents = st.lists(st.one_of(formulas, st.sampled_from(PROSE)), max_size=10).map(" ".join)
+
+
+@given(documents, st.booleans())
+@settings(max_examples=120)
+def test_no_document_makes_the_judge_fall_over(text, is_strict):
+    found = judge_document(read_text(text), PROBLEM, is_strict=is_strict)
+    assert {row.state for row in found.questions} <= STATES
+    assert 0 <= found.understood <= 1
+    for step in found.steps:
+        assert 0 <= step.start < step.end <= len(found.document.text)
+        assert step.verdict.counterexample if step.verdict.status == "refuted" else True
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=80)
+def test_nor_does_any_text(text):
+    assert len(sheet(text).questions) == len(PROBLEM.questions)
+
+
+def test_the_fuzz_reaches_every_status():
+    """Paired with the fuzz: words of the same kind do give steps that hold, are refuted and stay open."""
+    text = "1.(b)\n\n$ k_a ^\\top k_b = 0 $ . $ v_a = v_b $ . $ k_a = \\frac{ $\n"
+    assert {verdict.status for verdict in sheet(text).verdicts} == {"holds", "refuted", "undecided"}
