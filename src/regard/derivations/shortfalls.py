@@ -32,9 +32,16 @@ def shortfall(scope: Scope, design: Design) -> str | None:
     if found is None or math.isnan(found[0]):
         return None
     sizes = ", ".join(f"{name} = {size}" for name, size in design.show_at.items() if name == "n") or "here"
-    scales = [f"{spell(name)} = {_SHOWN_SCALE:g}" for name, m in scope.own.items() if m.tends == "infinity"]
+    scales = [f"{spell(name)} = {_SHOWN_SCALE:g}" for name in _scales_in(scope, design)]
     where = ", ".join([f"at {sizes}", *scales])
     return f"{where}: {design.show_as} is {found[0]:.4g}, not {design.target:g}"
+
+
+def _scales_in(scope: Scope, design: Design) -> list[str]:
+    """The scales that the shown quantity depends on."""
+    assert design.show is not None
+    reached = scope.reach(parse(tokenize(design.show)))
+    return sorted(name for name, m in scope.meanings.items() if m.tends == "infinity" and name in reached)
 
 
 def needed_scale(scope: Scope, design: Design) -> float | None:

@@ -19,10 +19,12 @@ def test_the_plain_reading_comes_first_and_leaves_no_note():
 
 
 def test_a_one_may_be_a_vector_of_ones():
-    finding = found(r"P^\top 1 \cdot b_1 = 1 \cdot b_1", LAYER)
-    assert finding.is_true
-    assert "the 1 is read as a vector of ones" in finding.notes
-    assert found(r"P X 1 \cdot b_1 = 1 \cdot b_1", LAYER).is_false
+    for source in (r"1 \cdot b_1 = \mathbf 1 b_1", r"P^\top 1 \cdot b_1 = 1 \cdot b_1", "P 1 = 1"):
+        finding = found(source, LAYER)
+        assert finding.is_true, source
+        assert "the 1 is read as a vector of ones" in finding.notes
+    for source in (r"1 \cdot b_1 = \mathbf 1 b_2", r"P X 1 \cdot b_1 = 1 \cdot b_1", r"X^\top 1 = 1"):
+        assert found(source, LAYER).is_false, source
 
 
 def test_a_slash_may_reach_over_what_follows():
@@ -92,9 +94,9 @@ def test_a_letter_that_nobody_explains_may_be_any_number():
 
 def test_a_slip_of_text_recognition_is_never_refuted():
     keys = scope("1b")
-    assert found("k_a^\\top g = k_a^\\top q", keys).is_true
-    assert found("k_a^\\top g = 2 k_a^\\top q", keys).kind == "not understood"
-    assert found("k_a^\\top q = 2 k_a^\\top q", keys).is_false
+    assert found(r"k_a^\top k_b = D", keys).is_true
+    assert found(r"k_a^\top k_a = D", keys).kind == "not understood"
+    assert found(r"k_a^\top k_a = 0", keys).is_false
 
 
 @pytest.mark.parametrize("source", [r"x \sim y", r"x \propto y", r"x \gg y", r"x \in S"])

@@ -25,7 +25,7 @@ class OutOfRange(NotUnderstood):
 class Convention:
     """How shorthand is meant.
 
-    Whether a leading 1 is the vector of ones, which fixed members `\\sum_{others}` leaves out (all, if none is named),
+    Whether a factor 1 is the vector of ones, which fixed members `\\sum_{others}` leaves out (all, if none is named),
     whether indices count from zero or one, and whether free indices avoid the fixed ones and each other.
     """
 

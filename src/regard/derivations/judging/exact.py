@@ -54,6 +54,8 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
 def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
     difference = np.abs(left.array - right.array)
     scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
+    if not np.isfinite(scale):
+        return False
     if sign == "=":
         return bool(np.all(difference <= TOLERANCE * scale))
     if sign == "≠":

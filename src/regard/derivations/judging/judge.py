@@ -61,10 +61,10 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _failure(failures: list[Finding]) -> Finding:
-    """What to say when no reading is true."""
-    false = [finding for finding in failures if finding.is_false]
-    if not false:
+    """What to say when no reading is true: one that fails refutes nothing while the plain one is open."""
+    if not failures[0].is_false:
         return failures[0]
+    false = [finding for finding in failures if finding.is_false]
     best = min(false, key=lambda finding: finding.kind == "ill-shaped")
     if any(SLIP_NOTE in note for finding in false for note in finding.notes):
         return not_understood("a token looks like a slip of text recognition").with_notes(best.notes)

@@ -61,10 +61,8 @@ def _negative(evaluate: Evaluation, node: Negative) -> Value:
 
 
 def _product(evaluate: Evaluation, node: Product) -> Value:
-    factors = [evaluate(factor) for factor in node.factors]
-    first = node.factors[0]
-    if evaluate.convention.is_one_a_vector and isinstance(first, Number) and first.value == 1:
-        factors[0] = evaluate(Ones())
+    nodes = map(_with_ones, node.factors) if evaluate.convention.is_one_a_vector else node.factors
+    factors = [evaluate(factor) for factor in nodes]
     total, is_pending = factors[0], False
     for factor, is_dot in zip(factors[1:], node.dots, strict=True):
         # In x · 2 y the dot still waits for the vector after the number.
@@ -72,6 +70,10 @@ def _product(evaluate: Evaluation, node: Product) -> Value:
         total = multiply(total, factor, is_dot=is_pending)
         is_pending &= factor.is_scalar
     return total
+
+
+def _with_ones(factor: Expression) -> Expression:
+    return Ones() if isinstance(factor, Number) and factor.value == 1 else factor
 
 
 def _quotient(evaluate: Evaluation, node: Quotient) -> Value:
