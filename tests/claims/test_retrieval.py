@@ -54,9 +54,15 @@ def test_any_accuracy_has_its_margin(n, epsilon):
 
 
 @pytest.mark.parametrize("n", EVERY_SIZE)
-@pytest.mark.parametrize("beta", [0.0, -1.0, -800.0, 1e-300, 37.0, 800.0, 1e300, -1e300])
+@pytest.mark.parametrize("beta", [0.0, 1e-300, 37.0, 800.0, 1e300])
 def test_any_scale_averages_as_claimed(n, beta):
     assert CLAIMS["average-of-two"].decide({"n": n, "beta": beta}).status == "proved"
+
+
+def test_a_thinned_route_gives_no_number_of_its_own():
+    verdict = CLAIMS["average-of-two"].decide({"n": 1000})
+    assert verdict.value is None
+    assert CLAIMS["average-of-two"].decide({"n": 10}).value == pytest.approx(0.4868777734693236)
 
 
 @pytest.mark.parametrize("n", EVERY_SIZE)

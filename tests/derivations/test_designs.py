@@ -40,13 +40,13 @@ def test_scaled_sums_reach_the_goal(question, source):
     assert finding.reason.startswith("it reaches the goal c ≈ ½(v_a + v_b)")
 
 
-@pytest.mark.parametrize(
-    ("question", "source"), [("1b", "k_a + k_b"), ("1c.i", r"\mu_a + \mu_b"), ("1b", "K_a + K_b")]
-)
+@pytest.mark.parametrize(("question", "source"), [("1b", "k_a + k_b"), ("1c.i", r"\mu_a + \mu_b"), ("1b", "K_a + K_b")])
 def test_an_unscaled_sum_is_told_the_scale(question, source):
     finding = designed(question, q=source)["q"]
     assert finding.is_false
-    assert finding.reason.startswith("a scale is missing: β times it, with β large, does; β ≥ 5.3 brings it within 0.01")
+    assert finding.reason.startswith(
+        "a scale is missing: β times it, with β large, does; β ≥ 5.3 brings it within 0.01"
+    )
     assert finding.counterexample == "at n = 10: each of the two weights is 0.2023, not 0.5"
 
 

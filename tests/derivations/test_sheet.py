@@ -61,7 +61,9 @@ def test_macros_are_put_in_and_places_stay_those_of_the_text():
 
 
 def test_a_table_row_goes_on_from_its_first_cell():
-    rows = "1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n| weight | limit |\n|---|---|\n| $\\alpha_a$ | $\\to \\frac12$ |\n"
+    rows = (
+        "1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n| weight | limit |\n|---|---|\n| $\\alpha_a$ | $\\to \\frac12$ |\n"
+    )
     assert sheet(rows).verdicts[-1].status == "holds"
     assert sheet(rows.replace("\\frac12", "\\frac13")).verdicts[-1].status == "refuted"
 
@@ -72,13 +74,29 @@ def test_a_formula_that_fits_no_question_is_not_understood():
 
 
 # -- fuzz --------------------------------------------------------------------------------------------------------------
-WORDS = (
-    r"k_a k_b k_i k_j v_a v_b q c \alpha_a \alpha_i \beta \mu_a \gamma X X_p P Q K H W_1 b_1 \mathbf{1} I z \bar{z} e^{i\theta} n d 0 1 2"
-    r" = = = \approx \to \gg \ll \le \neq \in \sim \Rightarrow \perp + - / \cdot , ; ( ) [ ] \{ \} | \| ^\top ^{-1} ^2 _i _{12} ' & \\"
-    r" \frac{1}{2} \frac{ }{ { } \sqrt{ \exp( \text{softmax}( \sum_i \sum_{j=1}^n \sum_{i\neq j} \sum_{others} \dots \infty"
-    r" \partial \mathbb{E}[ \operatorname{Var}( \begin{cases} \end{cases} \begin{pmatrix} \end{pmatrix} \operatorname{Re}( \log \cos \max("
-).split()
-PROSE = ("1.(a) ", "1.(b)\n\n", "## 2\n\n### a\n\n", "#### i\n\n", "3.(g)\n\nii.\n\n", "If ", "Suppose ", "| ", "> ", "- ", "No. ", "是", "\n\n", ". ")
+WORDS = r"""
+k_a k_b k_i k_j v_a v_b q c \alpha_a \alpha_i \beta \mu_a \gamma X X_p P Q K H W_1 b_1 \mathbf{1} I n d 0 1 2
+z \bar{z} e^{i\theta} = = = \approx \to \gg \ll \le \neq \in \sim \Rightarrow \perp + - / \cdot , ;
+( ) [ ] \{ \} | \| ^\top ^{-1} ^2 _i _{12} ' & \\ \frac{1}{2} \frac{ }{ { } \sqrt{ \exp( \text{softmax}(
+\sum_i \sum_{j=1}^n \sum_{i\neq j} \sum_{others} \dots \infty \partial \mathbb{E}[ \operatorname{Var}(
+\begin{cases} \end{cases} \begin{pmatrix} \end{pmatrix} \operatorname{Re}( \log \cos \max(
+""".split()
+PROSE = (
+    "1.(a) ",
+    "1.(b)\n\n",
+    "## 2\n\n### a\n\n",
+    "#### i\n\n",
+    "3.(g)\n\nii.\n\n",
+    "If ",
+    "Suppose ",
+    "| ",
+    "> ",
+    "- ",
+    "No. ",
+    "是",
+    "\n\n",
+    ". ",
+)
 formulas = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join).map("${}$".format)
 documents = st.lists(st.one_of(formulas, st.sampled_from(PROSE)), max_size=10).map(" ".join)
 

@@ -49,7 +49,13 @@ def test_what_the_problem_gives_is_recognised():
 
 
 def test_a_new_symbol_is_defined_and_used_from_there_on():
-    steps = judged("1b", DESIGN, r"Let $S = 2e^\beta + n - 2$.", r"$\alpha_a = \frac{e^\beta}{S}$", r"$\alpha_a = \frac{e^{2\beta}}{S}$")
+    steps = judged(
+        "1b",
+        DESIGN,
+        r"Let $S = 2e^\beta + n - 2$.",
+        r"$\alpha_a = \frac{e^\beta}{S}$",
+        r"$\alpha_a = \frac{e^{2\beta}}{S}$",
+    )
     assert outcomes(*steps[1:3]) == [("definition", "definition"), ("step", "holds")]
     assert steps[3].status == "refuted"
 

@@ -79,7 +79,9 @@ class Claim:
         trial = Trial(form=self.form if form is None else form, at=settings(self.parameters, overrides), seed=seed)
         evidence = tuple(route(trial) for route in self.routes)
         status, reason = combine(evidence)
-        measured = next((item for item in evidence if item.value is not None), None)
+        measured = next(
+            (item for item in evidence if item.value is not None and "thinned from" not in item.detail), None
+        )
         refuting = next((item for item in evidence if item.counterexample), None)
         return ClaimVerdict(
             id=self.id,

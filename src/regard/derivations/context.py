@@ -28,10 +28,12 @@ _REGIME_ONLY = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[\s,，:：]*(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|cannot|can't|can never|never"
+    r"[\s,，:：]*(?:but\s+(?:this|that|it)\s+|但(?:这|它)?)?"
+    r"(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|cannot|can't|can never|never"
     r"|fails|is false|is wrong|不够|不行|不成立|不可能|不能成立|是错的)",
     re.IGNORECASE,
 )
+_REJECTED = re.compile(r"tempting|mistake|naive|wrong(?:ly)? |would fail|错误地|误以为", re.IGNORECASE)
 _PROSE_PREMISE = re.compile(
     r"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:is|稍微|略微|略|稍|远|轻微|slightly|a little|a bit|just|\s)*"
     r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)"
@@ -62,8 +64,9 @@ def is_supposed(surroundings: Surroundings) -> bool:
 
 
 def is_denied(surroundings: Surroundings) -> bool:
-    """True if the words right after a formula take it back: x = y is not enough."""
-    return _DENIED.match(surroundings.after) is not None
+    """True if the words around a formula take it back: it is tempting to say x = y, but x = y is not enough."""
+    is_rejected = _REJECTED.search(surroundings.before) is not None
+    return is_rejected or _DENIED.match(surroundings.after) is not None
 
 
 def premises_in_prose(surroundings: Surroundings) -> tuple[Relation, ...]:

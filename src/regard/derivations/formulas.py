@@ -101,7 +101,7 @@ def index_conditions(chains: Sequence[Chain], setting: Setting) -> tuple[Conditi
 def number_premises(chains: Sequence[Chain]) -> tuple[Relation, ...]:
     """Plain conditions on a number: γ > 1."""
     found = []
-    for chain in chains:
+    for chain in (chain for chain in chains if not chain.is_event):
         if len(chain.signs) == 1 and chain.signs[0].text in ORDERS and len(chain.sides[0]) == 1:
             left, right = plain(chain.sides[0]), plain(chain.sides[1])
             if left is not None and right is not None:

@@ -240,10 +240,17 @@ class QuestionJudge:
         if any(found.is_false for found in self._design_findings.values()) or self._redefines_query():
             for scope in self._intended_scopes(sides):
                 intended = self._found(sides, scope)
-                if intended.is_true:
+                if intended.is_true and not intended.is_loose:
                     reason = "it is so for the query that was asked for, not for the one that is written"
                     return _not_judged(reason, intended)
-        return None
+        return self._under_more_assumptions(sides)
+
+    def _under_more_assumptions(self, sides: Sides) -> Finding | None:
+        """A step that needs more than the question says is left open."""
+        other = self.question.setting.otherwise
+        if other is None or self._found(sides, replace(self.scope, setting=other)).kind != "true":
+            return None
+        return Finding(kind="unknown", reason=f"it is so if {other.assuming}, which the question does not say")
 
     def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
         """Scopes in which the query is the one that was asked for, its scale called β or as the step calls it."""

@@ -23,7 +23,9 @@ def test_balls_agree_with_floats(name):
     np.testing.assert_allclose(midpoints(certain), getattr(FLOATS, name)(POINTS), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["exp", "sin", "cos", "conjugate", "real", "imag", "absolute", "inverse", "determinant"])
+@pytest.mark.parametrize(
+    "name", ["exp", "sin", "cos", "conjugate", "real", "imag", "absolute", "inverse", "determinant"]
+)
 def test_balls_agree_with_floats_in_the_plane(name):
     certain = getattr(BALLS, name)(BALLS.array(PLANE))
     np.testing.assert_allclose(midpoints(certain), getattr(FLOATS, name)(PLANE), rtol=1e-12)

@@ -126,7 +126,9 @@ def test_ill_shaped_expressions_are_refused(source):
         value(source)
 
 
-@pytest.mark.parametrize("source", [r"\infty + 1", r"\dots + x", r"\prod_i x", r"\det(X)", r"\frac{\partial x}{\partial 2}"])
+@pytest.mark.parametrize(
+    "source", [r"\infty + 1", r"\dots + x", r"\prod_i x", r"\det(X)", r"\frac{\partial x}{\partial 2}"]
+)
 def test_what_has_no_value_is_not_understood(source):
     with pytest.raises(NotUnderstood):
         value(source)

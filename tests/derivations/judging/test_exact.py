@@ -78,7 +78,9 @@ def test_entries_out_of_range_are_neither_true_nor_false():
     assert found("u_2 = x").is_false
 
 
-@pytest.mark.parametrize(("source", "is_true"), [(r"z \bar z \geq 0", True), (r"0 \leq z \bar z", True), (r"z \bar z < 0", False)])
+@pytest.mark.parametrize(
+    ("source", "is_true"), [(r"z \bar z \geq 0", True), (r"0 \leq z \bar z", True), (r"z \bar z < 0", False)]
+)
 def test_a_complex_number_that_is_real_has_an_order(source, is_true):
     assert found(source, scope("2")).is_true is is_true
 

@@ -45,7 +45,11 @@ def test_keys_of_unit_length_are_not_orthogonal():
 def test_one_subspace_is_orthogonal_to_the_other():
     a, b = of("1b.subspace", "A"), of("1b.subspace", "B")
     for basis in (a, b):
-        np.testing.assert_allclose(np.swapaxes(basis, 1, 2) @ basis, np.broadcast_to(np.eye(basis.shape[2]), (3, *[basis.shape[2]] * 2)), atol=1e-12)
+        np.testing.assert_allclose(
+            np.swapaxes(basis, 1, 2) @ basis,
+            np.broadcast_to(np.eye(basis.shape[2]), (3, *[basis.shape[2]] * 2)),
+            atol=1e-12,
+        )
     np.testing.assert_allclose(np.swapaxes(a, 1, 2) @ b, 0, atol=1e-12)
     assert np.abs(a @ np.swapaxes(a, 1, 2) - np.eye(a.shape[1])).max() > 0.1
 

@@ -30,7 +30,13 @@ def growth(source: str):
 
 @pytest.mark.parametrize(
     "source",
-    [rf"{SHARE} \approx \frac12", r"e^{-\beta} \approx 0", r"\alpha \approx 0", r"\beta\sqrt\alpha \approx 0", r"1 + \frac1\beta \approx 1"],
+    [
+        rf"{SHARE} \approx \frac12",
+        r"e^{-\beta} \approx 0",
+        r"\alpha \approx 0",
+        r"\beta\sqrt\alpha \approx 0",
+        r"1 + \frac1\beta \approx 1",
+    ],
 )
 def test_errors_that_vanish(source):
     finding = limit(source)
@@ -40,7 +46,13 @@ def test_errors_that_vanish(source):
 
 @pytest.mark.parametrize(
     "source",
-    [rf"{SHARE} \approx \frac13", r"e^{-1/\beta} \approx 0", r"\frac{\beta}{\beta + 1} \approx 0", r"\beta \approx 0", r"\sin\beta \approx 0"],
+    [
+        rf"{SHARE} \approx \frac13",
+        r"e^{-1/\beta} \approx 0",
+        r"\frac{\beta}{\beta + 1} \approx 0",
+        r"\beta \approx 0",
+        r"\sin\beta \approx 0",
+    ],
 )
 def test_errors_that_do_not_vanish(source):
     finding = limit(source)

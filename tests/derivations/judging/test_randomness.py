@@ -29,13 +29,17 @@ def test_moments_are_exact(source):
         np.testing.assert_allclose(*np.broadcast_arrays(computed, CLOSED[source]), atol=1e-12)
 
 
-@pytest.mark.parametrize(("condition", "share"), [(r"\gamma > 0", math.sqrt(2)), (r"\gamma < 1", 0.0), (r"\gamma \geq 2", -math.sqrt(2))])
+@pytest.mark.parametrize(
+    ("condition", "share"), [(r"\gamma > 0", math.sqrt(2)), (r"\gamma < 1", 0.0), (r"\gamma \geq 2", -math.sqrt(2))]
+)
 def test_probabilities_are_normal_shares(condition, share):
     computed = array(rf"\Pr({condition})")
     np.testing.assert_allclose(computed, float(normal_cdf(share)), atol=1e-12)
 
 
-@pytest.mark.parametrize("source", [r"\operatorname{Var}(\gamma^2)", r"\mathbb{E}[e^\gamma]", r"\operatorname{Var}(\rho)"])
+@pytest.mark.parametrize(
+    "source", [r"\operatorname{Var}(\gamma^2)", r"\mathbb{E}[e^\gamma]", r"\operatorname{Var}(\rho)"]
+)
 def test_what_is_not_linear_or_no_number_is_not_understood(source):
     with pytest.raises(NotUnderstood):
         value(source)

@@ -71,7 +71,10 @@ CLAIM = Claim(
     latex=r"q=\beta(k_a+k_b)\;\Rightarrow\;a_a=a_b=\frac{e^\beta}{2e^\beta+n-2},\quad "
     r"a_i=\frac1{2e^\beta+n-2},\quad c\to\tfrac12(v_a+v_b)",
     expected="proved",
-    parameters=(Parameter(name="n", default=10, lower=3, is_integer=True), Parameter(name="beta", default=5.0)),
+    parameters=(
+        Parameter(name="n", default=10, lower=3, is_integer=True),
+        Parameter(name="beta", default=5.0, lower=0),
+    ),
     conditions=("orthonormal keys",),
     form=Averaging(),
     rivals=(

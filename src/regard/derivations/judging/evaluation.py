@@ -9,12 +9,13 @@ from regard.derivations.judging.indices import index_value, letters_in
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import Value
-from regard.derivations.notation.syntax import Expression
+from regard.derivations.notation.syntax import Apply, BigOperator, Derivative, Expression
 from regard.derivations.notation.tokens import NotUnderstood
 
 __all__ = ["PLAIN", "Convention", "Evaluation", "OutOfRange", "Rule"]
 
 _MAX_DEFINITIONS = 40
+_WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
 
 
 class OutOfRange(NotUnderstood):
@@ -62,6 +63,8 @@ class Evaluation:
 
     def __call__(self, node: Expression) -> Value:
         """The value of an expression, or IllShaped, UnknownSymbol, NotUnderstood."""
+        if not isinstance(node, _WORTH_REMEMBERING):
+            return self._computed(node)
         key = self._key(node)
         known = self.memory.get(key)
         if known is None:

@@ -70,9 +70,9 @@ def _ordered(numbers: np.ndarray) -> np.ndarray:
     """Numbers that have an order: complex ones have it only if they are real, as z z̄ is."""
     if not np.iscomplexobj(numbers):
         return numbers
-    if not np.abs(numbers.imag).max() <= TOLERANCE * np.abs(numbers).max(initial=_FLOOR):
+    if not np.abs(np.imag(numbers)).max() <= TOLERANCE * np.abs(numbers).max(initial=_FLOOR):
         raise IllShaped("complex numbers have no order")
-    return numbers.real
+    return np.real(numbers)
 
 
 # -- to the decimals that are printed ----------------------------------------------------------------------------------
@@ -93,19 +93,19 @@ def decide_rounded(instances: Instances, places: int) -> Finding:
 # -- confirmed with balls ----------------------------------------------------------------------------------------------
 def _confirmed(instances: Instances) -> Finding:
     """The failure shown again in balls, on numbers that can be read; or the relation, if rounding was to blame."""
-    is_defined = False
+    is_undefined = False
     for instance in _small_instances(instances):
         for pair in instances.pairs(instance, BALLS):
             left, right = pair.aligned()
             if not _is_finite(left, right):
+                is_undefined = True
                 continue
-            is_defined = True
             place = _certain_failure(instances.relation.sign, left, right)
             if place is not None:
                 at = instance_in_words(instance, pair.indices, instances.scope, instances.reached)
                 return _refuted(instances.relation.sign, at, pair._replace(left=left, right=right), place)
-    if not is_defined:
-        raise NotUnderstood("a side is undefined on every instance: it divides by zero.")
+    if is_undefined:
+        raise NotUnderstood("a side is undefined on some instance: it divides by zero, or takes the logarithm of less.")
     return Finding(kind="true", reason="it is so to 50 digits on every instance", method="certified balls")
 
 

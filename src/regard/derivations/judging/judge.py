@@ -12,7 +12,17 @@ from regard.derivations.judging.readings import Sides, readings
 from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.spellings import SLIP_NOTE
-from regard.derivations.notation.syntax import describe, symbols
+from regard.derivations.notation.syntax import (
+    Apply,
+    Expression,
+    Inner,
+    Matrix,
+    Norm,
+    Transpose,
+    children,
+    describe,
+    symbols,
+)
 from regard.derivations.problems.model import SymbolMeaning
 
 __all__ = ["ANY_NUMBER", "PRECISION", "decide"]
@@ -20,6 +30,7 @@ __all__ = ["ANY_NUMBER", "PRECISION", "decide"]
 PRECISION = 320
 ANY_NUMBER = "is taken as any number"
 _MOST_UNKNOWN = 3
+_OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -55,9 +66,28 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
             instances = Instances(scope=read.scope, relation=read.relation)
             finding = decide_reading(instances, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true:
-                return replace(finding, swaps=tuple(read.scope.swaps.items()))
+                return _careful(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append(finding)
     return _charitable(_failure(failures), sides, scope)
+
+
+def _careful(finding: Finding, sides: Sides, scope: Scope) -> Finding:
+    """A success that rests on symbols nobody declared says so; what may be matrices is confirmed for numbers only."""
+    expressions = sides.expressions(scope)
+    used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
+    if not used:
+        return finding
+    names = ", ".join(sorted(used))
+    if any(name[0].isupper() for name in used) or any(_looks_like_matrices(side) for side in expressions):
+        return Finding(kind="unknown", reason=f"{names} not declared; it is so for numbers, but they may be matrices")
+    return finding.with_notes((f"{names} not declared; taken as numbers",))
+
+
+def _looks_like_matrices(node: Expression) -> bool:
+    is_mark = isinstance(node, Transpose | Norm | Inner | Matrix) or (
+        isinstance(node, Apply) and node.function in _OF_MATRICES
+    )
+    return is_mark or any(_looks_like_matrices(child) for child in children(node))
 
 
 def _failure(failures: list[Finding]) -> Finding:

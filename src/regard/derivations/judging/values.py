@@ -44,7 +44,7 @@ class Value:
 
     def transposed(self) -> "Value":
         """Rows and columns swapped."""
-        return Value(np.swapaxes(self.array, 1, 2), self.is_identity, self.is_zero)
+        return Value(self.array.transpose(0, 2, 1), self.is_identity, self.is_zero)
 
     def negated(self) -> "Value":
         """−value."""

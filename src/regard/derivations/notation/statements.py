@@ -21,6 +21,7 @@ class Chain:
     signs: tuple[Token, ...]
     before: str = ""
     is_nested: bool = False
+    is_event: bool = False
     is_case: bool = False
     is_moved: bool = False
 
@@ -47,7 +48,7 @@ def read_chains(source: str) -> list[Chain]:
         if isinstance(piece, str):
             before += piece
             continue
-        outer, nested = _without_remarks(piece)
+        outer, nested, events = _without_remarks(piece)
         chain = _chain(outer, before)
         if chain is not None:
             chains.append(chain)
@@ -55,6 +56,7 @@ def read_chains(source: str) -> list[Chain]:
         elif outer:
             chains = _with_tail(chains, outer)
         chains.extend(found for inside in nested for found in _nested_chains(inside))
+        chains.extend(replace(found, is_event=True) for inside in events for found in _nested_chains(inside))
         chains.extend(
             replace(found, is_case=True) for inside in _case_conditions(outer) for found in _nested_chains(inside)
         )
@@ -144,19 +146,20 @@ def _groups(tokens: Sequence[Token]) -> list[tuple[int, int]]:
     return found
 
 
-def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]]]:
-    """The tokens without bracketed remarks (prose, or relations of their own), and the remarks that hold relations."""
+def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]], list[list[Token]]]:
+    """The tokens without bracketed remarks, the remarks that hold relations, and the events of probabilities."""
     nested: list[list[Token]] = []
+    events: list[list[Token]] = []
     for begin, end in reversed(_groups(tokens)):
         inside = tokens[begin + 1 : end]
         has_relation = any(token.kind == "relation" for token in _outside_scripts(inside))
         has_prose = any(token.kind == "text" for token in inside)
-        if has_relation:
-            nested.insert(0, inside)
         is_event = begin > 0 and tokens[begin - 1].text in ("P", "\\Pr")
+        if has_relation:
+            (events if is_event else nested).insert(0, inside)
         if has_prose or has_relation and not is_event and (end == len(tokens) - 1 or begin == 0):
             tokens = tokens[:begin] + tokens[end + 1 :]
-    return tokens, nested
+    return tokens, nested, events
 
 
 def _outside_scripts(tokens: Sequence[Token]) -> list[Token]:

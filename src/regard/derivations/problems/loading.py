@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -89,7 +90,7 @@ def _place(fault: Fault, table: Mapping[str, Any]) -> str:
 
 def _problem(table: Mapping[str, Any]) -> Problem:
     tables = table["settings"]
-    settings = {name: _setting(name, _extended(name, tables)) for name in tables}
+    settings = {name: _setting_and_otherwise(name, tables) for name in tables}
     questions = tuple(_question(row, settings) for row in table["questions"])
     return Problem(name=table["name"], title=table["title"], source=table.get("source", ""), questions=questions)
 
@@ -114,6 +115,12 @@ def _formula(key: str, source: str, functions: Mapping[str, Any]) -> Expression:
         raise InputError(f"The formula '{source}' of '{key}' cannot be read in its setting: {error}") from None
 
 
+def _setting_and_otherwise(name: str, tables: Mapping[str, Any]) -> Setting:
+    setting = _setting(name, _extended(name, tables))
+    other = tables[name].get("otherwise")
+    return setting if other is None else replace(setting, otherwise=_setting(other, _extended(other, tables)))
+
+
 def _setting(name: str, table: Mapping[str, Any]) -> Setting:
     functions = table.get("functions", {})
     fixed, free = table.get("fixed", {}), table.get("free", {})
@@ -126,6 +133,7 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
         functions={key: _function(key, row, functions) for key, row in functions.items()},
         aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
         ones=table.get("ones"),
+        assuming=table.get("assuming", ""),
         permutations=table.get("permutations", {}),
         is_complex=table.get("complex", False),
     )

@@ -59,7 +59,11 @@ class Function:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:
-    """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered."""
+    """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered.
+
+    A step that fails is tried once more in the setting `otherwise`, which is `assuming` more than the question says:
+    what is so there is left open, not refuted.
+    """
 
     name: str
     sizes: Mapping[str, Size]
@@ -72,6 +76,8 @@ class Setting:
     is_complex: bool = False
     undeclared: frozenset[str] = frozenset()
     permutations: Mapping[str, str] = field(default_factory=dict)
+    otherwise: "Setting | None" = None
+    assuming: str = ""
     seed: int = 0
 
 

@@ -73,6 +73,8 @@ _SETTING = Table(
     fields={
         "extends": "text",
         "ones": "text",
+        "otherwise": "text",
+        "assuming": "text",
         "complex": "flag",
         "sizes": TableOf(value=_SIZE),
         "fixed": TableOf(value="text"),
