@@ -152,7 +152,7 @@ def _refuted(sign: str, at: str, pair: Pair, place: tuple[int, int]) -> Finding:
         kind="false",
         reason=_FAILURES[sign],
         method="random instances, confirmed with certified balls",
-        counterexample=f"{at}: {show_entry(pair.left, pair.right, place)}",
+        counterexample=f"{at or 'always'}: {show_entry(pair.left, pair.right, place)}",
         value=_number(x),
         bound=_number(y),
     )
