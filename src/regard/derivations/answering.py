@@ -62,7 +62,8 @@ def _inherit(judge: QuestionJudge, judges: Judges, placed: PlacedFormula) -> Non
             is_part = is_sibling or not (placed.is_under_heading or key in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
             is_open = key not in judge.question.setting.symbols or (is_part and judge.question.design is None)
-            if key not in judge.scope.own and (is_part or is_scale) and is_open:
+            is_written = meaning is not other.intended.own.get(key)
+            if is_written and key not in judge.scope.own and (is_part or is_scale) and is_open:
                 judge.scope = judge.scope.with_meaning(meaning)
 
 
@@ -84,8 +85,10 @@ def _rescued(steps: list[JudgedStep], placed: PlacedFormula, judges: Judges) -> 
 
 
 def _saves(first: JudgedStep, second: JudgedStep, *, is_lumped: bool) -> bool:
-    """Whether a second judge's word counts: that the step is true or, within one question, true with a chance."""
+    """Whether a second judge's word counts: the step is true, or only wrong after a slip, or true with a chance."""
     if not first.finding.is_false or second.kind in ("definition", "given"):
         return False
     is_chance = is_lumped and second.finding.probability is not None
-    return is_chance or (second.finding.is_true and not any(ANY_NUMBER in note for note in second.finding.notes))
+    if is_chance or second.finding.is_after_slip:
+        return True
+    return second.finding.is_true and not any(ANY_NUMBER in note for note in second.finding.notes)

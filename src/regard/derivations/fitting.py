@@ -40,7 +40,10 @@ class Follower:
                 self.question = self.home
         self.home = self.question if _has_design(chains, self.question) else self.home
         self.own |= _introduced(chains)
-        return self.question, tuple(question for question in near if question is not self.question)[:_MOST_ALTERNATIVES]
+        others = [question for question in near if question is not self.question][:_MOST_ALTERNATIVES]
+        if self.home is not None and self.home is not self.question and self.home not in others:
+            others.append(self.home)
+        return self.question, tuple(others)
 
 
 def _are_parts(one: Question | None, other: Question) -> bool:

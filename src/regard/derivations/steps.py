@@ -118,7 +118,8 @@ class QuestionJudge:
         """True if a formula speaks of something that the document has designed or defined."""
         sides = [readable(side, self.scope) for chain in formula.chains for side in chain.sides]
         reached = self.scope.reach(*(side for side in sides if side is not None))
-        return bool(reached & {*self.designs, *(self.scope.own.keys() - self.intended.own.keys())})
+        own = {key for key, meaning in self.scope.own.items() if meaning.formula is not None}
+        return bool(reached & {*self.designs, *(own - self.intended.own.keys())})
 
     def _judge_chain(self, chain: Chain, formula: Formula) -> list[JudgedStep]:
         steps = []
