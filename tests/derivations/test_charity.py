@@ -1,4 +1,4 @@
-"""What is open is left open: assumptions a question doesn't make, letters nobody declared, designs that were rejected."""
+"""What is open is left open: assumptions not made, letters not declared, designs that were rejected."""
 
 import pytest
 
