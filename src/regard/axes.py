@@ -1,13 +1,26 @@
-"""The names of the axes, and nothing else: signatures spell shapes with these words.
+"""The names of the axes, and the array types whose shapes they spell in signatures.
 
 `*batch` stands for any number of leading axes, `#name` for an axis that may also have length one
 and `1` for an axis that must.
 """
 
+import sys
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["AXES", "Array"]
+__all__ = ["AXES", "Array", "Bool", "Float", "Int", "Real"]
+
+if TYPE_CHECKING or "jaxtyping" in sys.modules:
+    from jaxtyping import Bool, Float, Int, Real
+else:
+    # jaxtyping takes as long to import as numpy does, and only the tests execute what it adds.
+    class _Unread:
+        """An array type whose shape stays a note to the reader: Float[np.ndarray, "query key"] is np.ndarray."""
+
+        def __class_getitem__(cls, arguments: tuple[Any, str]) -> Any:
+            return arguments[0]
+
+    Bool = Float = Int = Real = _Unread
 
 Array: TypeAlias = Any
 """A numpy array, a torch tensor, or anything else that speaks the array API."""

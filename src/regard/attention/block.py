@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace
-from jaxtyping import Bool, Float
 
 from regard.attention.linear import Linear
 from regard.attention.rule import PLAIN, Rule
 from regard.attention.weights import attend
-from regard.axes import Array
+from regard.axes import Array, Bool, Float
 
 __all__ = ["Block", "attention_block", "feed_forward"]
 

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace
-from jaxtyping import Bool, Float
 
 from regard.attention.linear import Linear
 from regard.attention.rule import PLAIN, Rule
 from regard.attention.weights import attend
-from regard.axes import Array
+from regard.axes import Array, Bool, Float
 from regard.errors import InputError
 
 __all__ = ["MultiHead", "merge_heads", "multi_head", "repeat_heads", "split_heads"]

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace
-from jaxtyping import Float
 
 from regard.attention.precision import widened
-from regard.axes import Array
+from regard.axes import Array, Float
 from regard.errors import InputError
 
 __all__ = ["Linear"]

@@ -8,9 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from array_api_compat import array_namespace
-from jaxtyping import Bool, Int
 
-from regard.axes import Array
+from regard.axes import Array, Bool, Int
 from regard.errors import InputError
 
 __all__ = ["Alignment", "Side", "causal_mask", "combine_masks", "padding_mask", "window_mask"]

@@ -1,9 +1,8 @@
 """The precision inside the reference: never narrower than float32."""
 
 from array_api_compat import array_namespace
-from jaxtyping import Float
 
-from regard.axes import Array
+from regard.axes import Array, Float
 from regard.errors import InputError
 
 __all__ = ["widened"]

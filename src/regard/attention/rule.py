@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from jaxtyping import Float
-
 from regard.attention._shapes import require_positive
-from regard.axes import Array
+from regard.axes import Array, Float
 from regard.errors import InputError
 
 __all__ = ["PLAIN", "Empty", "Rule"]

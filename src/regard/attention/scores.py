@@ -3,12 +3,11 @@
 import math
 
 from array_api_compat import array_namespace
-from jaxtyping import Float
 
 from regard.attention._shapes import require_comparable, require_spreads
 from regard.attention.precision import widened
 from regard.attention.rule import PLAIN, Rule
-from regard.axes import Array
+from regard.axes import Array, Float
 
 __all__ = ["attention_scores"]
 

@@ -1,13 +1,12 @@
 """Weights: the share of attention that each query gives each key, and what it retrieves."""
 
 from array_api_compat import array_namespace
-from jaxtyping import Bool, Float
 
 from regard.attention._shapes import mask_like, require_values
 from regard.attention.precision import widened
 from regard.attention.rule import PLAIN, Empty, Rule
 from regard.attention.scores import attention_scores
-from regard.axes import Array
+from regard.axes import Array, Bool, Float
 from regard.errors import InputError
 
 __all__ = ["attend", "attention_weights", "masked_softmax"]

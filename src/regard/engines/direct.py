@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.engines.draws import Draws
 from regard.engines.estimate import Estimate
 from regard.engines.questions import Question

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.engines.quantities import Quantity
 from regard.scenarios import LogitLaw
 

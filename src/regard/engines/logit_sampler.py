@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
+from regard.axes import Bool, Float, Int
 from regard.engines.draws import Draws
 from regard.scenarios import Deviation, LogitLaw
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.engines.draws import Draws
 from regard.engines.quantities import Quantity
 from regard.engines.questions import (

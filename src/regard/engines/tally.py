@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from jaxtyping import Float
+
+from regard.axes import Float
 
 __all__ = ["Tally", "order_interval", "smooth_interval", "wilson_interval"]
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
-from jaxtyping import Float, Real
 
-from regard.axes import Array
+from regard.axes import Array, Float, Real
 from regard.errors import InputError
 
 

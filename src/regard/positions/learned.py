@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from array_api_compat import array_namespace
-from jaxtyping import Float, Int
 
-from regard.axes import Array
+from regard.axes import Array, Float, Int
 from regard.errors import InputError
 from regard.positions._code import PositionCode, positions_like
 

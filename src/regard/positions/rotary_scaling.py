@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.errors import InputError
 
 __all__ = ["UNSCALED", "Linear", "Ntk", "Ramp", "Scaling", "Yarn", "rotary_frequencies"]

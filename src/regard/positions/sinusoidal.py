@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from array_api_compat import array_namespace, device
-from jaxtyping import Float, Real
 
-from regard.axes import Array
+from regard.axes import Array, Float, Real
 from regard.errors import InputError
 from regard.positions._code import PositionCode, even_width, positions_like
 

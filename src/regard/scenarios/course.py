@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.errors import DomainError, InputError
 from regard.scenarios.deviation import Deviation
 from regard.scenarios.factor import factor_covariance, stack_directions

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.errors import InputError
 
 __all__ = ["factor_covariance", "stack_directions"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.errors import InputError
 from regard.scenarios.factor import factor_covariance, stack_directions
 from regard.scenarios.limits import require_memory

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.errors import InputError
 from regard.scenarios.deviation import Deviation
 from regard.scenarios.factor import factor_covariance, stack_directions

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Real
 
+from regard.axes import Float, Real
 from regard.positions.rotary_scaling import rotary_frequencies
 from regard.theory.arithmetic import Numbers, cos, sin
 

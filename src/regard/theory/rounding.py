@@ -1,7 +1,8 @@
 """Whole numbers in narrow floating point: where they merge, how many are lost, where they overflow."""
 
 import numpy as np
-from jaxtyping import Float
+
+from regard.axes import Float
 
 __all__ = ["first_merge", "lost_whole_numbers", "overflow_from", "rounded", "rounded_whole"]
 
