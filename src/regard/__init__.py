@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from regard.claims import Claim, Parameter, Rival, Trial, all_claims
     from regard.derivations.reports import DocumentReport
     from regard.derivations.sheet import QuestionRow
+    from regard.designs import Demand, Sampling, Scenario
     from regard.errors import DomainError, InputError, NotCertifiable, RegardError
+    from regard.estimate import Estimate
+    from regard.report.designed import DesignReport
     from regard.verbs.claims import decide_claims
     from regard.verbs.verify import verify
     from regard.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
@@ -21,8 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Claim",
     "ClaimVerdict",
+    "Demand",
+    "DesignReport",
     "DocumentReport",
     "DomainError",
+    "Estimate",
     "Evidence",
     "InputError",
     "NotCertifiable",
@@ -31,6 +37,8 @@ __all__ = [
     "QuestionRow",
     "RegardError",
     "Rival",
+    "Sampling",
+    "Scenario",
     "StepVerdict",
     "Trial",
     "Verdict",
@@ -47,6 +55,9 @@ _HOMES = {
     "regard.claims": ("Claim", "Parameter", "Rival", "Trial", "all_claims"),
     "regard.derivations.reports": ("DocumentReport",),
     "regard.derivations.sheet": ("QuestionRow",),
+    "regard.designs": ("Demand", "Sampling", "Scenario"),
+    "regard.estimate": ("Estimate",),
+    "regard.report.designed": ("DesignReport",),
     "regard.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.verbs.claims": ("decide_claims",),
     "regard.verbs.verify": ("verify",),

@@ -18,6 +18,9 @@ def test_logarithms_turn_products_into_sums():
     x, y = field["x"], field["y"]
     assert (x.log() + 2 * y.log() - (x * y).log()).exp() == y
     assert (-x.log()).exp() == 1 / x
+    assert (6 * (x.log() / 2 - y.log() / 6 + x.log() / 2)).exp() == x**6 / y
+    with pytest.raises(ValueError, match="no rational function"):
+        (x.log() / 2).exp()
 
 
 def test_limits_at_infinity():

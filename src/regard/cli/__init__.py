@@ -12,6 +12,7 @@ import click
 
 from regard import __version__
 from regard.cli.claims import claims
+from regard.cli.design import design
 from regard.cli.endings import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
 from regard.cli.problems import problems
 from regard.cli.verify import verify
@@ -64,12 +65,13 @@ def cli(context: click.Context) -> None:
       regard claims                  decide every claim of the catalogue
       regard claims 'rope-*'         only those about rotary codes
       regard claims --explain copy   one claim laid open: derivation, evidence, rivals
+      regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
-for command in (verify, problems, claims):
+for command in (verify, problems, claims, design):
     cli.add_command(command)
 
 

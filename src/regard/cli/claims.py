@@ -15,6 +15,7 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from regard.report.explanation import Explanation
     from regard.verdict import Verdict
 
 __all__ = ["claims"]
@@ -51,6 +52,7 @@ def _once_each(_: click.Context, __: click.Parameter, settings: tuple[tuple[str,
 @click.option("--set", "overrides", type=_Setting(), multiple=True, callback=_once_each, help="Decide at this value.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with figures, evidence and rivals.")
 @click.option("--explain", metavar="ID", help="Lay one claim open: derivation, evidence, rivals, source.")
 @click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a verdict is undecided.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="How many claims to decide at a time.")
@@ -60,6 +62,7 @@ def claims(
     overrides: dict[str, float],
     seed: int,
     json_file: str | None,
+    html_file: str | None,
     explain: str | None,
     is_strict: bool,
     jobs: int,
@@ -75,6 +78,7 @@ def claims(
       regard claims two-heads --set n=1000 --set beta=20
       regard claims 'sinusoid-*' --json -      the verdicts as JSON on standard output
       regard claims --explain copy-margin      one claim laid open
+      regard claims --html claims.html         the whole catalogue as a page with figures
 
     Exit code: 0 every verdict is the catalogue's, 1 one is not, 2 bad input, 3 undecided (with --strict).
     """
@@ -83,27 +87,48 @@ def claims(
 
     if is_listing + (explain is not None) + (pattern is not None and explain is not None) > 1:
         raise click.UsageError("--list, --explain ID and a pattern do not go together.", click.get_current_context())
+    if is_listing and html_file is not None:
+        raise click.UsageError("--list decides nothing, so there is no page to write.", click.get_current_context())
     if is_listing:
         listing.show_listing(terminal.open_console(), verb.list_claims(pattern))
         return ALL_IS_WELL
-    _ensure_writable(json_file)
+    _ensure_writable(json_file, html_file)
     with progress.progress(terminal.open_console(is_for_errors=True), "deciding claims") as report:
         if explain is not None:
-            opened = verb.explain_claim(explain, overrides, seed=seed)
-            verdicts, show = (opened.verdict,), partial(explanation.show_explanation, explanation=opened)
+            opened = (verb.explain_claim(explain, overrides, seed=seed),)
+        elif html_file is not None:
+            opened = verb.explain_claims(pattern, overrides, seed=seed, jobs=jobs, report=report)
         else:
-            verdicts = verb.decide_claims(pattern, overrides, seed=seed, jobs=jobs, report=report)
-            show = partial(terminal.show_verdicts, groups=verb.by_section(verdicts), what="claim")
+            opened = ()
+        verdicts = tuple(each.verdict for each in opened) or verb.decide_claims(
+            pattern, overrides, seed=seed, jobs=jobs, report=report
+        )
+    if html_file is not None:
+        _write_page(html_file, opened)
+    if explain is not None:
+        show = partial(explanation.show_explanation, explanation=opened[0])
+    else:
+        show = partial(terminal.show_verdicts, groups=verb.by_section(verdicts), what="claim")
     _publish("claims", verdicts, json_file, show)
     return _exit_code(verdicts, is_strict=is_strict)
 
 
-def _ensure_writable(file: str | None) -> None:
+def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
     """Refuses before the work starts what could not be written after it."""
     from regard.report.files import ensure_writable
 
-    if file not in (None, "-"):
-        ensure_writable(Path(file))
+    if json_file is not None and json_file == html_file:
+        raise InputError(f"--json and --html both name {json_file}, so one would overwrite the other. Name two files.")
+    for file in (None if json_file == "-" else json_file, html_file):
+        if file is not None:
+            ensure_writable(Path(file))
+
+
+def _write_page(file: str, opened: Sequence["Explanation"]) -> None:
+    from regard.report.files import write_whole
+    from regard.report.html.claims_page import render_claims
+
+    write_whole(Path(file), render_claims(opened))
 
 
 def _publish(

@@ -1,6 +1,5 @@
 """Engines answer questions about attention under random keys: certified, monte_carlo, direct."""
 
-from regard.engines.estimate import Estimate
 from regard.engines.quantities import Quantity, coefficient, total_coefficient, total_weight, weight
 from regard.engines.questions import (
     Chance,
@@ -14,10 +13,12 @@ from regard.engines.questions import (
     SquaredError,
     TotalVariance,
     Variance,
+    Within,
 )
 from regard.engines.root import certified_root
 from regard.engines.streams import stream
 from regard.engines.whole_domain import unproved_parts
+from regard.estimate import Estimate
 
 __all__ = [
     "Chance",
@@ -33,6 +34,7 @@ __all__ = [
     "SquaredError",
     "TotalVariance",
     "Variance",
+    "Within",
     "certified_root",
     "coefficient",
     "stream",

@@ -1,14 +1,13 @@
 """Answers with a proof: enclosures in ball arithmetic, for laws with at most one random direction."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flint import acb, arb, ctx
 
 from regard.engines import events
 from regard.engines.balls import doubles_around, exact_ball
-from regard.engines.estimate import Estimate
 from regard.engines.lines import Affine, Line, line_of
 from regard.engines.quantities import Quantity, exact
 from regard.engines.questions import (
@@ -23,11 +22,13 @@ from regard.engines.questions import (
     SquaredError,
     TotalVariance,
     Variance,
+    Within,
     check_question,
     heads_of,
 )
 from regard.engines.spreads import NormalStretch
 from regard.errors import InputError, NotCertifiable
+from regard.estimate import Estimate
 from regard.scenarios import Deviation, LogitLaw
 
 __all__ = ["answer", "answers"]
@@ -104,10 +105,15 @@ class _Desk:
             case Quantile(of=quantity, level=level):
                 return events.quantile(line, line.affine(quantity), level, quantity.reach)
             case SquaredError(target=target):
-                shifts = [exact_ball(exact(target.get(name, 0.0))) for name in self.law.names]
-                return self._squared_error(line, shifts)
+                return self._squared_error(line, self._aims(target))
+            case Within(target=target, radius=radius):
+                distance = line.squared_distance(self._aims(target))
+                return events.probability(line, distance, -math.inf, exact_ball(exact(radius)) ** 2)
             case TotalVariance():
                 return self._total_variance(line)
+
+    def _aims(self, target: Mapping[str, float]) -> list[arb]:
+        return [exact_ball(exact(target.get(name, 0.0))) for name in self.law.names]
 
     def _line(self, question: Question) -> Line:
         key = (heads_of(question, self.law) or (0,), question.given)
@@ -192,7 +198,7 @@ def _pair(first: tuple[int, ...], second: tuple[int, ...]) -> Callable[[Sequence
 
 def _is_sharp(ball: arb, question: Question) -> bool:
     """True if a higher precision would not be worth its time."""
-    if isinstance(question, Probability):
+    if isinstance(question, Probability | Within):
         return bool(ball.rad() < 2.0**-44)
     return ball.is_exact() or ball.rel_accuracy_bits() >= _ENOUGH_BITS
 
@@ -202,8 +208,8 @@ def _estimate(ball: arb, question: Question) -> Estimate:
     if not ball.is_finite():
         raise NotCertifiable(f"The integral for {question} did not converge in balls. Use monte_carlo.answer.")
     low, high = doubles_around(ball)
-    if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Chance):
+    if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Within | Chance):
         low = max(low, 0.0)
-    if isinstance(question, Probability | Chance | Correlation):
+    if isinstance(question, Probability | Within | Chance | Correlation):
         low, high = max(low, -1.0), min(high, 1.0)
     return Estimate(value=min(max(float(ball.mid()), low), high), lower=low, upper=high, method="certified")

@@ -6,13 +6,15 @@ import numpy as np
 
 from regard.axes import Float
 from regard.engines.draws import Draws
-from regard.engines.estimate import Estimate
+from regard.engines.quantities import Quantity
 from regard.engines.questions import Question
 from regard.engines.sampling import Run, estimates
+from regard.engines.streams import stream
+from regard.estimate import Estimate
 from regard.scenarios import Deviation, GaussianKeys, LogitLaw, Lookup
 from regard.scenarios.limits import require_memory
 
-__all__ = ["answer", "answers"]
+__all__ = ["answer", "answers", "values"]
 
 
 def answer(
@@ -43,6 +45,15 @@ def answers(
     run = Run(method="direct", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers)
     centre = _read(keys.means[None], lookup, outline)
     return estimates(outline, questions, lambda *block: _sample(lookup, outline, *block), centre, run)
+
+
+def values(
+    lookup: Lookup, quantity: Quantity, *, draws: int = 5_000, seed: int = 0, given: Deviation | None = None
+) -> Float[np.ndarray, " draw"]:
+    """Independent draws of a quantity, for a histogram."""
+    outline = _outline(lookup)
+    quantity.heads(outline)
+    return _sample(lookup, outline, stream(seed, "direct", "values"), draws, given).values(quantity, outline)
 
 
 def _outline(lookup: Lookup) -> LogitLaw:

@@ -1,15 +1,16 @@
 """Probabilities and quantiles by subdivision: each stretch of δ is certainly in, certainly out, or split."""
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 from flint import arb, ctx
 
 from regard.engines.balls import doubles_around
-from regard.engines.estimate import Estimate
-from regard.engines.lines import Affine, Line, Sigmoid
+from regard.engines.lines import Affine, Curve, Line, Sigmoid
 from regard.engines.root import certified_root
 from regard.engines.spreads import Atoms, NormalStretch
+from regard.estimate import Estimate
 
 __all__ = ["probability", "quantile"]
 
@@ -18,6 +19,8 @@ Bounds = tuple[float, float]
 _MOST_PIECES = 4096
 _MOST_ROUNDS = 300
 _FINEST_STEP = 4e-16
+# Pieces that are relatively shorter are soon halved down to neighbouring doubles.
+_WORTH_A_ROOT = 1e-12
 # How much of a mass counts: all, none, or anything in between.
 _SHARE_INSIDE = {True: lambda: arb(1), False: lambda: arb(0), None: lambda: arb(0.5, 0.5)}
 
@@ -38,19 +41,42 @@ class _Piece(NamedTuple):
 class _Event(NamedTuple):
     """at_least ≤ Q ≤ at_most."""
 
-    quantity: Affine
+    quantity: Curve
     sigmoids: tuple[Sigmoid, ...]
     at_least: float
-    at_most: float
+    at_most: float | arb
 
     def values(self, piece: _Piece) -> arb:
         """All values of Q on a piece: those between its ends if Q is monotone there, else what the hull allows."""
-        hull = piece.hull()
-        terms = zip(self.quantity.slopes, self.sigmoids, hull, strict=True)
-        derivative = sum((slope * curve.slope * share * (1 - share) for slope, curve, share in terms), arb(0))
-        if derivative > 0 or derivative < 0:
+        if self.is_monotone(piece):
             return self.quantity(piece.low_shares).union(self.quantity(piece.high_shares))
-        return self.quantity(hull)
+        return self.quantity(piece.hull())
+
+    def verdict(self, piece: _Piece) -> bool | None:
+        """Whether the event happens on the whole piece, nowhere on it, or neither for sure."""
+        if not self.is_monotone(piece):
+            return self.happens(self.quantity(piece.hull()))
+        # A ball around both ends would be too coarse to part from a bound that lies at one of them.
+        ends = [self.quantity(shares) for shares in (piece.low_shares, piece.high_shares)]
+        if all(self.happens(end) for end in ends):
+            return True
+        is_outside = all(end < self.at_least for end in ends) or all(end > self.at_most for end in ends)
+        return False if is_outside else None
+
+    def is_monotone(self, piece: _Piece) -> bool:
+        """True if Q certainly only rises or only falls on the piece."""
+        hull = piece.hull()
+        rates = [curve.slope * share * (1 - share) for curve, share in zip(self.sigmoids, hull, strict=True)]
+        derivative = self.quantity.derivative(hull, rates)
+        return bool(derivative > 0 or derivative < 0)
+
+    def crossed(self, piece: _Piece) -> float | arb | None:
+        """The only bound that Q certainly passes from one end of the piece to the other."""
+        low, high = self.quantity(piece.low_shares), self.quantity(piece.high_shares)
+        bounds = [bound for bound in (self.at_least, self.at_most) if abs(bound) != math.inf]
+        passed = [bound for bound in bounds if (low < bound and high > bound) or (low > bound and high < bound)]
+        others = [bound for bound in bounds if bound not in passed and low.union(high).contains(arb(bound))]
+        return passed[0] if len(passed) == 1 and not others else None
 
     def happens(self, ball: arb) -> bool | None:
         """True or False if every number of the ball agrees, None otherwise."""
@@ -61,13 +87,14 @@ class _Event(NamedTuple):
             return False
         return None
 
-    def is_blurred(self, piece: _Piece, values: arb) -> bool:
+    def is_blurred(self, piece: _Piece) -> bool:
         """True if the working precision, not the length of the piece, makes Q uncertain."""
+        values = self.values(piece)
         ends = self.quantity(piece.low_shares).rad() + self.quantity(piece.high_shares).rad()
         return bool(values.rad() <= 2 * ends)
 
 
-def probability(line: Line, quantity: Affine, at_least: float, at_most: float) -> arb:
+def probability(line: Line, quantity: Curve, at_least: float, at_most: float | arb) -> arb:
     """P(at_least ≤ Q ≤ at_most), enclosed by what is certainly inside and what is not certainly outside."""
     event = _Event(quantity, line.sigmoids, at_least, at_most)
     if isinstance(line.spread, Atoms):
@@ -91,9 +118,7 @@ def quantile(line: Line, quantity: Affine, level: float, reach: float) -> arb:
             return _at_level(line, quantity, line.spread, 1 - arb(level))
 
     def excess(place: float) -> Estimate:
-        ball = probability(line, quantity, -math.inf, place) - level
-        low, high = doubles_around(ball)
-        return Estimate(value=low + (high - low) / 2, lower=low, upper=high, method="certified")
+        return _estimate(probability(line, quantity, -math.inf, place) - level)
 
     crossing = certified_root(excess, -reach - 1.0, reach + 1.0, tolerance=_FINEST_STEP * (1 + reach))
     return arb(crossing.lower).union(arb(crossing.upper))
@@ -119,19 +144,39 @@ def _subdivide(line: Line, stretch: NormalStretch, event: _Event) -> tuple[list[
     for _ in range(_MOST_ROUNDS):
         undecided: list[_Piece] = []
         for piece in pieces:
-            values = event.values(piece)
-            verdict = event.happens(values)
+            verdict = event.verdict(piece)
             if verdict:
                 inside.append((piece.low, piece.high))
             elif verdict is None:
-                halves = [] if event.is_blurred(piece, values) else _halves(line, piece, stretch)
-                undecided += halves
-                doubtful += [] if halves else [(piece.low, piece.high)]
+                parts = [] if event.is_blurred(piece) else _parts(line, piece, stretch, event)
+                undecided += parts
+                doubtful += [] if parts else [(piece.low, piece.high)]
         pieces = undecided
         doubt = sum((stretch.mass(piece.low, piece.high) for piece in pieces), arb(0))
         if not doubt > affordable or len(pieces) > _MOST_PIECES:
             break
     return inside, doubtful + [(piece.low, piece.high) for piece in pieces]
+
+
+def _parts(line: Line, piece: _Piece, stretch: NormalStretch, event: _Event) -> list[_Piece]:
+    """A piece on which Q passes one bound, cut tightly around that place; any other piece halved."""
+    is_wide = math.isfinite(piece.low + piece.high) and piece.high - piece.low > _WORTH_A_ROOT * abs(piece.high)
+    bound = event.crossed(piece) if is_wide and event.is_monotone(piece) else None
+    if bound is None:
+        return _halves(line, piece, stretch)
+
+    def excess(place: float) -> Estimate:
+        return _estimate(event.quantity(_shares(line, place)) - bound)
+
+    root = certified_root(excess, piece.low, piece.high, tolerance=0.0)
+    places = sorted({piece.low, root.lower, root.upper, piece.high})
+    shares = [_shares(line, place) for place in places]
+    return [_Piece(*ends, *at) for ends, at in zip(pairwise(places), pairwise(shares), strict=True)]
+
+
+def _estimate(ball: arb) -> Estimate:
+    low, high = doubles_around(ball)
+    return Estimate(value=low + (high - low) / 2, lower=low, upper=high, method="certified")
 
 
 def _halves(line: Line, piece: _Piece, stretch: NormalStretch) -> list[_Piece]:

@@ -22,7 +22,7 @@ from regard.engines.spreads import Atoms, NormalStretch, Spread
 from regard.errors import NotCertifiable
 from regard.scenarios import Deviation, LogitLaw
 
-__all__ = ["Affine", "Line", "Sigmoid", "line_of"]
+__all__ = ["Affine", "Curve", "Line", "Sigmoid", "SquaredDistance", "line_of"]
 
 Ball = Any
 
@@ -70,10 +70,36 @@ class Affine:
         """The value where the sigmoids have these values."""
         return sum((slope * share for slope, share in zip(self.slopes, shares, strict=True)), self.constant)
 
+    def derivative(self, shares: Sequence[Ball], rates: Sequence[Ball]) -> Ball:
+        """The derivative where the sigmoids change at these rates."""
+        del shares
+        return sum((slope * rate for slope, rate in zip(self.slopes, rates, strict=True)), arb(0))
+
     def plus(self, other: "Affine", factor: arb) -> "Affine":
         """self + factor·other."""
         slopes = tuple(mine + factor * theirs for mine, theirs in zip(self.slopes, other.slopes, strict=True))
         return Affine(constant=self.constant + factor * other.constant, slopes=slopes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredDistance:
+    """Σ_g counts_g · gaps_g², the gaps affine in the sigmoids."""
+
+    counts: tuple[int, ...]
+    gaps: tuple[Affine, ...]
+
+    def __call__(self, shares: Sequence[Ball]) -> Ball:
+        """The value where the sigmoids have these values."""
+        gaps = [gap(shares) for gap in self.gaps]
+        return sum((count * gap * gap for count, gap in zip(self.counts, gaps, strict=True)), arb(0))
+
+    def derivative(self, shares: Sequence[Ball], rates: Sequence[Ball]) -> Ball:
+        """Σ_g 2 counts_g · gaps_g · gaps_g′."""
+        terms = zip(self.counts, self.gaps, strict=True)
+        return sum((2 * count * gap(shares) * gap.derivative(shares, rates) for count, gap in terms), arb(0))
+
+
+Curve = Affine | SquaredDistance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +143,12 @@ class Line:
         return tuple(
             (count, self.affine(coefficient(name))) for name, count in zip(self.law.names, self.law.counts, strict=True)
         )
+
+    def squared_distance(self, target: Sequence[arb]) -> SquaredDistance:
+        """‖c − Σ_i target_i v_i‖² for orthonormal values, one target a group."""
+        counts, each = zip(*self.coefficients(), strict=True)
+        gaps = [Affine(constant=one.constant - aim, slopes=one.slopes) for one, aim in zip(each, target, strict=True)]
+        return SquaredDistance(counts=counts, gaps=tuple(gaps))
 
     def _weight(self, group: int, heads: _HeadClass) -> Affine:
         share = heads.shares[group]

@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 
-from regard.engines.estimate import Estimate
+import numpy as np
+
+from regard.axes import Float
 from regard.engines.logit_sampler import noiseless, numbers_per_draw, sample
+from regard.engines.quantities import Quantity
 from regard.engines.questions import Question
 from regard.engines.sampling import Run, estimates
-from regard.scenarios import LogitLaw
+from regard.engines.streams import stream
+from regard.estimate import Estimate
+from regard.scenarios import Deviation, LogitLaw
 
-__all__ = ["answer", "answers"]
+__all__ = ["answer", "answers", "values"]
 
 
 def answer(
@@ -32,3 +37,13 @@ def answers(
         method="monte_carlo", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers_per_draw(law)
     )
     return estimates(law, questions, lambda *block: sample(law, *block), noiseless(law), run)
+
+
+def values(
+    law: LogitLaw, quantity: Quantity, *, draws: int = 20_000, seed: int = 0, given: Deviation | None = None
+) -> Float[np.ndarray, " draw"]:
+    """Independent draws of a quantity, for a histogram."""
+    quantity.heads(law)
+    if given is not None:
+        law.check_condition(given)
+    return sample(law, stream(seed, "monte_carlo", "values"), draws, given).values(quantity, law)

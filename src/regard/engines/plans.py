@@ -22,6 +22,7 @@ from regard.engines.questions import (
     SquaredError,
     TotalVariance,
     Variance,
+    Within,
 )
 from regard.engines.tally import Tally, order_interval, smooth_interval, wilson_interval
 from regard.errors import InputError
@@ -56,6 +57,9 @@ def plan_for(question: Question, law: LogitLaw, centre: Draws) -> Plan:
             return _mean_of(lambda draws: draws.values(quantity, law) ** order, span=quantity.reach**order)
         case SquaredError(target=target):
             return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
+        case Within(target=target, radius=radius):
+            aims, counts = np.array([target.get(name, 0.0) for name in law.names]), np.array(law.counts, dtype=float)
+            return _share_of(lambda draws: _between(draws.squared_distances(aims, counts), -math.inf, radius**2))
         case Variance(of=quantity):
             return _covariance((quantity, quantity), law, centre, is_correlation=False)
         case Covariance(between=pair):

@@ -23,6 +23,7 @@ __all__ = [
     "SquaredError",
     "TotalVariance",
     "Variance",
+    "Within",
     "check_question",
     "heads_of",
 ]
@@ -105,6 +106,21 @@ class SquaredError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Within:
+    """P(‖c − Σ_i target_i v_i‖ ≤ radius) for orthonormal values; targets as in SquaredError."""
+
+    target: Mapping[str, float]
+    radius: float
+    given: Deviation | None = None
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(number) for number in self.target.values()):
+            raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
+        if not 0 <= self.radius < math.inf:
+            raise InputError(f"The radius {self.radius} is no distance: it must be finite and not negative.")
+
+
+@dataclass(frozen=True, kw_only=True)
 class TotalVariance:
     """tr Cov(c) for orthonormal values: the sum over all keys of the variance of their coefficient in c."""
 
@@ -135,6 +151,7 @@ Question = (
     | Probability
     | Chance
     | SquaredError
+    | Within
     | TotalVariance
     | Covariance
     | Correlation
@@ -146,7 +163,7 @@ def heads_of(question: Question, law: LogitLaw) -> tuple[int, ...]:
     match question:
         case Covariance(between=pair) | Correlation(between=pair):
             return tuple(sorted({head for quantity in pair for head in quantity.heads(law)}))
-        case SquaredError() | TotalVariance():
+        case SquaredError() | Within() | TotalVariance():
             return tuple(range(law.num_heads))
         case Chance():
             return (0,)
@@ -157,7 +174,7 @@ def heads_of(question: Question, law: LogitLaw) -> tuple[int, ...]:
 def check_question(question: Question, law: LogitLaw) -> None:
     """Refuses a question that names keys or heads that the law lacks, or conditions on what never happens."""
     heads_of(question, law)
-    if isinstance(question, SquaredError):
+    if isinstance(question, SquaredError | Within):
         for group in question.target:
             law.index(group)
     if isinstance(question, Chance):

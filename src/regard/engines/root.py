@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from regard.engines.estimate import Estimate
 from regard.errors import InputError
+from regard.estimate import Estimate
 
 __all__ = ["certified_root"]
 

@@ -8,12 +8,12 @@ from functools import reduce
 import numpy as np
 
 from regard.engines.draws import Draws
-from regard.engines.estimate import Estimate
 from regard.engines.plans import Plan, plan_for
 from regard.engines.questions import Quantile, Question, check_question
 from regard.engines.streams import stream
 from regard.engines.tally import Tally
 from regard.errors import InputError
+from regard.estimate import Estimate
 from regard.scenarios import Deviation, LogitLaw
 from regard.scenarios.limits import readable_bytes
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from regard.engines.logarithms import Logarithm
 from regard.verdict import Evidence
 
 __all__ = ["Field", "Logarithm", "RationalFunction", "identity", "nonnegative", "positive"]
@@ -184,38 +185,6 @@ class RationalFunction:
         return str(self.numerator) if self.denominator.is_one() else f"({self.numerator})/({self.denominator})"
 
 
-class Logarithm:
-    """log f of a rational function f: sums of logarithms are logarithms of products, and exp undoes it.
-
-    >>> field = Field("x", "y")
-    >>> (2 * field["x"].log() - field["y"].log()).exp() == field["x"] ** 2 / field["y"]
-    True
-    """
-
-    __slots__ = ("argument",)
-
-    def __init__(self, argument: RationalFunction) -> None:
-        self.argument = argument
-
-    def exp(self) -> RationalFunction:
-        """The function whose logarithm this is."""
-        return self.argument
-
-    def __add__(self, other: Any) -> "Logarithm | Any":
-        return Logarithm(self.argument * other.argument) if isinstance(other, Logarithm) else NotImplemented
-
-    def __sub__(self, other: Any) -> "Logarithm | Any":
-        return Logarithm(self.argument / other.argument) if isinstance(other, Logarithm) else NotImplemented
-
-    def __mul__(self, times: int) -> "Logarithm":
-        return Logarithm(self.argument**times)
-
-    def __neg__(self) -> "Logarithm":
-        return self * -1
-
-    __rmul__ = __mul__
-
-
 def _leading(polynomial: fmpq_mpoly, place: int) -> fmpq_mpoly:
     """The coefficient of the highest power of one symbol, a polynomial in the others."""
     highest = polynomial.degrees()[place]
@@ -259,7 +228,7 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
         sides = (one + 0 * difference, other + 0 * difference)
         place, (here, there) = _where(sides, lambda here, there: here != there, rng)
         return Evidence(route="algebra", status="refuted", detail=f"{what}: not an identity", value=float(here - there),
-                        counterexample=f"{what}: the sides are {float(here):.6g} and {float(there):.6g} where {place}")
+                        counterexample=f"{what}: the sides are {float(here):.6g} and {float(there):.6g} {place}")
     return Evidence(route="algebra", status="proved", detail=f"{what}: an identity for all values of the symbols")
 
 
@@ -294,7 +263,7 @@ def _sign_search(
     except LookupError:
         return Evidence(route="algebra", status="undecided", detail=f"{what}: no sign certificate, no counterexample")
     return Evidence(route="algebra", status="refuted", detail=f"{what}: fails", value=float(value),
-                    counterexample=f"{what} fails: the difference is {float(value):.6g} where {place}")
+                    counterexample=f"{what} fails: the difference is {float(value):.6g} {place}")
 
 
 def _where(
@@ -313,7 +282,7 @@ def _where(
 
 
 def _shown(point: Mapping[str, Fraction], expressions: tuple[RationalFunction, ...]) -> str:
-    """The coordinates on which the expressions depend."""
+    """Where the point lies, in the coordinates on which the expressions depend."""
     parts = [part for expression in expressions for part in (expression.numerator, expression.denominator)]
-    used = [name for place, name in enumerate(point) if any(part.degrees()[place] for part in parts)]
-    return ", ".join(f"{name} = {point[name]}" for name in used) or "no symbol matters"
+    used = [name for place, name in enumerate(point) if any(part.degrees()[place] > 0 for part in parts)]
+    return "where " + ", ".join(f"{name} = {point[name]}" for name in used) if used else "everywhere"

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
@@ -14,20 +14,22 @@ __all__ = ["SCHEMA", "as_json", "document", "json_pieces", "schema"]
 SCHEMA = "regard/1"
 
 
-def document(command: str, verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """The document of one run: which command, every verdict, and how many of each status.
+def document(command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The document of one run: which command, every verdict, how many of each status, and what the command adds.
 
     >>> document("claims", [])["counts"]
     {'proved': 0, 'holds': 0, 'refuted': 0, 'undecided': 0}
     """
     verdicts = tuple(verdicts)
     rows = [_finite(verdict.to_dict()) for verdict in verdicts]
-    return {"schema": SCHEMA, "command": command, "verdicts": rows, "counts": dict(count(verdicts))}
+    return {"schema": SCHEMA, "command": command, "verdicts": rows, "counts": dict(count(verdicts)), **_finite(dict(more or {}))}
 
 
-def as_json(command: str, verdicts: Iterable[Verdict], *, is_ascii: bool = False) -> str:
+def as_json(
+    command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] | None = None, *, is_ascii: bool = False
+) -> str:
     """The document as text; `is_ascii` escapes every sign for outputs that know no UTF-8."""
-    return json.dumps(document(command, verdicts), indent=2, ensure_ascii=is_ascii, allow_nan=False) + "\n"
+    return json.dumps(document(command, verdicts, more), indent=2, ensure_ascii=is_ascii, allow_nan=False) + "\n"
 
 
 def json_pieces(

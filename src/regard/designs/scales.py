@@ -1,0 +1,136 @@
+"""What another scale of the same queries would give: the best one, the one needed, the ceiling of reliability."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from regard.designs.asking import Bench
+from regard.engines import SquaredError, Within, certified_root
+from regard.errors import RegardError
+from regard.estimate import Estimate
+from regard.report.designed import ScaleFinding, Scales
+
+__all__ = ["ScaleSearch"]
+
+# Largest coefficients that are tried: from queries that hardly look to ones that see only the best key.
+_SOFTEST, _SHARPEST, _DOUBLINGS = 0.25, 1024.0, 12
+_FAR = 1e12
+_ROUGH_DRAWS = 1_000
+_TOLERANCE = 5e-3
+# How near, on a logarithm, the rough look comes to the best scale.
+_NEAR = 0.15
+_MOST_TRIES = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaleSearch:
+    """The search over scales of one design; `unit` names the scale and `written` is its value in the design."""
+
+    bench: Bench
+    target: Mapping[str, float]
+    epsilon: float
+    unit: str
+    written: float
+
+    def run(self) -> Scales | None:
+        """What was found, None for queries that are zero at every scale."""
+        steepest = max(abs(x) for row in self.bench.design.coefficients.values() for x in row)
+        if steepest == 0:
+            return None
+        grid = [_SOFTEST * (_SHARPEST / _SOFTEST) ** (k / _DOUBLINGS) / steepest for k in range(_DOUBLINGS + 1)]
+        rough = [self._rough(factor) for factor in grid]
+        errors, chances = zip(*rough, strict=True)
+        low = min(range(len(grid)), key=errors.__getitem__)
+        farthest = self._finding(grid[-1], self._error(grid[-1]))
+        best = None
+        if 0 < low < len(grid) - 1:
+            step = math.log(grid[1] / grid[0])
+            best = self._best(math.log(grid[low]) + step * _vertex(errors[low - 1 : low + 2]))
+        if best is not None and best.found.value >= farthest.found.value:
+            # The errors are below the rounding of the rough look, and still falling.
+            best = None
+        often = grid[max(range(len(grid)), key=chances.__getitem__)]
+        return Scales(
+            unit=self.unit,
+            written=self.written,
+            best=best,
+            farthest=farthest,
+            needed=self._needed(grid, errors, best),
+            most_often=self._finding(often, self._chance(often)),
+            ceiling=self._chance(_FAR / steepest),
+        )
+
+    def _rough(self, factor: float) -> tuple[float, float]:
+        questions = [SquaredError(target=self.target), Within(target=self.target, radius=self.epsilon)]
+        error, chance = self.bench.scaled(factor).sampled(questions, draws=_ROUGH_DRAWS)
+        return error.value, chance.value
+
+    def _error(self, factor: float) -> Estimate:
+        return self.bench.scaled(factor).answer(SquaredError(target=self.target))
+
+    def _chance(self, factor: float) -> Estimate:
+        return self.bench.scaled(factor).answer(Within(target=self.target, radius=self.epsilon))
+
+    def _finding(self, factor: float, found: Estimate, bounds: tuple[float, float] | None = None) -> ScaleFinding:
+        lower, upper = (None, None) if bounds is None else (bound * self.written for bound in bounds)
+        return ScaleFinding(scale=factor * self.written, found=found, lower=lower, upper=upper)
+
+    def _best(self, rough: float) -> ScaleFinding:
+        """The least error near e^rough, enclosed if the error is certainly larger on either side."""
+        factor, error = math.exp(rough), self._error(math.exp(rough))
+        for _ in range(_MOST_TRIES):
+            sides = [(side, self._error(side)) for side in (factor * math.exp(-_NEAR), factor * math.exp(_NEAR))]
+            step = _vertex([sides[0][1].value, error.value, sides[1][1].value])
+            known = [*sides, (factor, error)]
+            factor *= math.exp(_NEAR * step)
+            error = self._error(factor)
+            lower = [side for side, each in known if side < factor and each.lower > error.upper]
+            upper = [side for side, each in known if side > factor and each.lower > error.upper]
+            if lower and upper:
+                return self._finding(factor, error, (max(lower), min(upper)))
+        return self._finding(factor, error)
+
+    def _needed(self, grid: list[float], errors: tuple[float, ...], best: ScaleFinding | None) -> ScaleFinding | None:
+        """The smallest scale at which the root-mean-square error is epsilon."""
+        goal = self.epsilon**2
+        reached = [factor for factor, error in zip(grid, errors, strict=True) if error <= goal]
+        if best is not None and best.found.value <= goal:
+            reached.append(best.scale / self.written)
+        if not reached:
+            return None
+        high = min(reached)
+        below = [factor for factor in grid if factor < high]
+        if not below:
+            return self._finding(high, self._error(high))
+        return self._crossing(below[-1], high, goal)
+
+    def _crossing(self, low: float, high: float, goal: float) -> ScaleFinding | None:
+        def excess(factor: float) -> Estimate:
+            return self._error(factor) - goal
+
+        try:
+            found = certified_root(excess, low, high, tolerance=_TOLERANCE * low)
+            return self._finding(found.value, self._error(found.upper), (found.lower, found.upper))
+        except RegardError:
+            # Sampled, or too close to tell: the crossing of the sampled curve.
+            factor = _bisected(lambda place: excess(place).value, low, high)
+            return self._finding(factor, self._error(factor))
+
+
+def _vertex(values: Sequence[float]) -> float:
+    """Where the parabola through (−1, y₀), (0, y₁), (1, y₂) is least, no farther out than 1.5.
+
+    >>> _vertex([4.0, 1.0, 0.0])
+    1.0
+    """
+    before, here, after = values
+    bend = before - 2 * here + after
+    return min(max((before - after) / (2 * bend), -1.5), 1.5) if bend > 0 else math.copysign(1.5, before - after)
+
+
+def _bisected(function: Callable[[float], float], low: float, high: float) -> float:
+    """A root of a function that is positive at the low end and not at the high one."""
+    while high / low > 1 + _TOLERANCE:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if function(middle) > 0 else (low, middle)
+    return high

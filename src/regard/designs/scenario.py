@@ -1,0 +1,241 @@
+"""A scenario of random keys, and what a design gives in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from regard.designs.asking import Bench, Sampling
+from regard.designs.conditions import read_condition
+from regard.designs.expressions import Reader
+from regard.designs.pictures import Pictures
+from regard.designs.scales import ScaleSearch
+from regard.designs.verdicts import verdicts_on
+from regard.engines import (
+    Chance,
+    Mean,
+    Quantile,
+    SquaredError,
+    TotalVariance,
+    Variance,
+    Within,
+    certified,
+    coefficient,
+    weight,
+)
+from regard.errors import DomainError, InputError
+from regard.estimate import Estimate
+from regard.report.designed import DesignReport, Head, KeyWeight, Output
+from regard.scenarios import CourseKeys, Deviation, QueryDesign, one_head, read_noise
+
+__all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
+
+HALF_AND_HALF = "(v_a+v_b)/2"
+_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+_HISTOGRAM_DRAWS, _BINS = 20_000, 20
+
+Numeric = float | int | str | Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What the output is to be: near the target, within epsilon, and how often at least (None: just tell)."""
+
+    target: str = HALF_AND_HALF
+    epsilon: float = 0.1
+    require: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < np.inf:
+            raise DomainError(f"ε = {self.epsilon} is no distance to keep: it must be positive and finite.")
+        if self.require is not None and not 0 < self.require <= 1:
+            raise DomainError(f"A chance of at least {self.require} cannot be required. Give one in (0, 1].")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Random keys around orthonormal means: k_j ~ N(μ_j, αI + noise_j μ_j μ_jᵀ), with orthonormal values v_j.
+
+    `norm_noise` gives the variance of a key's length along its mean, `qk_norm` divides every key by its norm (the
+    query keeps its length, which is the gain), `given` is a condition on a length such as "gamma>0".
+
+    >>> report = Scenario(n=10, norm_noise={"a": 0.5}).design("beta*(mu_a+mu_b)", beta=20)
+    >>> f"{report.output.coefficient_variance.value:.12f}"
+    '0.222018627920'
+    """
+
+    n: int = 10
+    norm_noise: Mapping[str, float] | str = field(default_factory=dict)
+    alpha: float = 0.0
+    qk_norm: bool = False
+    given: str | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+
+    def __post_init__(self) -> None:
+        noise = read_noise(self.norm_noise) if isinstance(self.norm_noise, str) else dict(self.norm_noise)
+        object.__setattr__(self, "norm_noise", noise)
+        self.keys  # noqa: B018 - refuses at once what cannot be
+
+    @property
+    def keys(self) -> CourseKeys:
+        """The keys as the engines know them."""
+        assert not isinstance(self.norm_noise, str)
+        return CourseKeys(n=self.n, noise=self.norm_noise, alpha=self.alpha, is_normalised=self.qk_norm)
+
+    def design(self, *heads: str, demand: Demand | None = None, **scalars: Numeric) -> DesignReport:
+        """What these queries give; letters in them are the `scalars`, n apart."""
+        return _Evaluation(
+            scenario=self, heads=heads, demand=demand or Demand(), scalars=_exact(scalars, self.n)
+        ).report()
+
+
+def _exact(scalars: Mapping[str, Numeric], n: int) -> dict[str, Fraction]:
+    """Each letter with the number that its decimal digits spell."""
+    values: dict[str, Fraction] = {"n": Fraction(n)}
+    for name, number in scalars.items():
+        if name == "n":
+            raise InputError("n is the number of keys. Give it once, as such.")
+        try:
+            values[name] = number if isinstance(number, Fraction) else Fraction(str(number))
+        except (ValueError, ZeroDivisionError, OverflowError) as error:
+            raise InputError(f"{name} = {number} is not a finite number.") from error
+    return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Evaluation:
+    """One design in one scenario."""
+
+    scenario: Scenario
+    heads: Sequence[str]
+    demand: Demand
+    scalars: Mapping[str, Fraction]
+
+    def report(self) -> DesignReport:
+        """All that can be said about it."""
+        target = Reader(vector="v", scalars=self.scalars).coefficients(self.demand.target)
+        rows = self._rows(self.scalars)
+        bench = self._bench(rows, target)
+        output = self._output(bench, target)
+        chance = None if bench.given is None else self._chance(bench, bench.given)
+        scales = self._search(bench, target, rows).run()
+        return DesignReport(
+            heads=self._heads(bench, rows),
+            setting=self._setting(),
+            given=self.scenario.given,
+            chance=chance,
+            output=output,
+            scales=scales,
+            verdicts=verdicts_on(output, self.demand.target, self.demand.require),
+            histogram=self._histogram(bench),
+            draw_figures=Pictures(
+                bench=bench, target=target, epsilon=self.demand.epsilon, scales=scales, beta=self._beta()
+            ).draw,
+        )
+
+    def _beta(self) -> float | None:
+        return float(self.scalars["beta"]) if "beta" in self.scalars else None
+
+    def _rows(self, scalars: Mapping[str, Fraction]) -> list[dict[str, float]]:
+        if not self.heads:
+            raise InputError('No head is given. Write one, for example --head "beta*(mu_a+mu_b)" --beta 20.')
+        reader = Reader(vector="mu", scalars=scalars)
+        return [reader.coefficients(head) for head in self.heads]
+
+    def _bench(self, rows: Sequence[Mapping[str, float]], target: Mapping[str, float]) -> Bench:
+        scenario = self.scenario
+        assert not isinstance(scenario.norm_noise, str)
+        noise = scenario.norm_noise
+        given = None if scenario.given is None else read_condition(scenario.given, noise, self.scalars)
+        named = dict.fromkeys(("a", "b", *target, *(key for row in rows for key in row)))
+        design = QueryDesign(coefficients={key: tuple(row.get(key, 0.0) for row in rows) for key in named})
+        bench = Bench(keys=scenario.keys, design=design, given=given, sampling=scenario.sampling)
+        if given is not None:
+            scenario.keys.names(design)
+            replaced = CourseKeys(n=scenario.n, noise=noise, alpha=scenario.alpha)
+            replaced.logits(design).check_condition(given)
+        return bench
+
+    def _chance(self, bench: Bench, given: Deviation) -> Estimate:
+        keys = CourseKeys(n=self.scenario.n, noise=bench.keys.noise, alpha=self.scenario.alpha)
+        return certified.answer(keys.logits(bench.design), Chance(of=given))
+
+    def _heads(self, bench: Bench, rows: Sequence[Mapping[str, float]]) -> tuple[Head, ...]:
+        questions = [
+            ask(of=weight(key, head))
+            for head in range(len(rows))
+            for key, _ in bench.groups
+            for ask in (Mean, Variance)
+        ]
+        found = iter(bench.answers(questions))
+        return tuple(
+            Head(
+                source=source,
+                coefficients=row,
+                weights=tuple(
+                    KeyWeight(key=key, count=count, mean=next(found), variance=next(found))
+                    for key, count in bench.groups
+                ),
+            )
+            for source, row in zip(self.heads, rows, strict=True)
+        )
+
+    def _output(self, bench: Bench, target: Mapping[str, float]) -> Output:
+        error, within, mean, variance, total, *quantiles = bench.answers([
+            SquaredError(target=target),
+            Within(target=target, radius=self.demand.epsilon),
+            Mean(of=coefficient("a")),
+            Variance(of=coefficient("a")),
+            TotalVariance(),
+            *(Quantile(of=coefficient("a"), level=level) for level in _LEVELS),
+        ])
+        return Output(
+            target=target,
+            epsilon=self.demand.epsilon,
+            squared_error=error,
+            within=within,
+            coefficient_mean=mean,
+            coefficient_variance=variance,
+            total_variance=total,
+            variance_ratio=self._ratio(bench, variance),
+            quantiles=dict(zip(_LEVELS, quantiles, strict=True)),
+        )
+
+    def _ratio(self, bench: Bench, variance: Estimate) -> Estimate | None:
+        """How many times the variance of one head β(μ_a+μ_b) is that of this design; None if that is no number."""
+        beta = self.scalars.get("beta")
+        if beta is None or beta < 0:
+            return None
+        single = bench.instead(one_head(float(beta))).answer(Variance(of=coefficient("a")))
+        try:
+            return single / variance
+        except ZeroDivisionError:
+            return None
+
+    def _search(self, bench: Bench, target: Mapping[str, float], rows: list[dict[str, float]]) -> ScaleSearch:
+        beta = self.scalars.get("beta", Fraction(0))
+        doubled = self._rows({**self.scalars, "beta": 2 * beta}) if beta > 0 else []
+        is_beta = doubled == [{key: 2 * x for key, x in row.items()} for row in rows]
+        unit, written = ("beta", float(beta)) if is_beta else ("factor", 1.0)
+        return ScaleSearch(bench=bench, target=target, epsilon=self.demand.epsilon, unit=unit, written=written)
+
+    def _histogram(self, bench: Bench) -> list[tuple[float, float, float]]:
+        """Shares of the draws in which v_a's coefficient lies in each twentieth of [0, 1]."""
+        values = bench.values(coefficient("a"), draws=_HISTOGRAM_DRAWS)
+        counts, edges = np.histogram(np.clip(values, 0, 1), bins=_BINS, range=(0, 1))
+        return [
+            (float(low), float(high), float(count) / len(values))
+            for low, high, count in zip(edges, edges[1:], counts, strict=False)
+        ]
+
+    def _setting(self) -> dict[str, object]:
+        scenario = self.scenario
+        assert not isinstance(scenario.norm_noise, str)
+        return {
+            "n": scenario.n,
+            "norm_noise": dict(scenario.norm_noise),
+            "alpha": scenario.alpha,
+            "qk_norm": scenario.qk_norm,
+            "scalars": {name: float(number) for name, number in self.scalars.items() if name != "n"},
+        }
