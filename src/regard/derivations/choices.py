@@ -49,6 +49,9 @@ def find_choice_by_cue(prose: str, choice: Choice) -> Chosen | None:
     >>> find_choice_by_cue("Can two codes coincide? No.", Choice(answer="no", no=("no",), cues=("coincide",))).words
     'No'
     """
+    lowered = prose.lower()
+    if not any(cue in lowered for cue in choice.cues):
+        return None
     for asked in _ASKED.finditer(prose):
         if any(cue in asked.group().lower() for cue in choice.cues):
             found = _longest(prose, _behind_opening(prose, asked.end()), choice, is_opening=True)

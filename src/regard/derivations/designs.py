@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from regard.derivations.judging.judge import decide
+from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.readings import Sides
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.notation.parser import parse
-from regard.derivations.notation.statements import read_chains
+from regard.derivations.notation.parser import parse_source
+from regard.derivations.notation.statements import first_chain
 from regard.derivations.notation.syntax import Expression, Product, Symbol, describe, symbols
-from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.model import Design, Question, SymbolMeaning
 from regard.derivations.shortfalls import SHOWN_GAP, needed_scale, shortfall
 
@@ -50,7 +49,7 @@ def solved(scope: Scope, question: Question, own: Designs | None = None, solutio
         return scope
     for name, source in question.design.solutions[solution].items():
         formula = (own or {}).get(name)
-        scope = bind(scope, name, parse(tokenize(source)) if formula is None else formula)
+        scope = bind(scope, name, parse_source(source) if formula is None else formula)
     return scope
 
 
@@ -65,7 +64,7 @@ class _Attempt:
 
     @property
     def goal(self) -> Sides:
-        chain = read_chains(self.design.goal)[0]
+        chain = first_chain(self.design.goal)
         return Sides(left=chain.sides[0], sign=chain.signs[0].text, right=chain.sides[1])
 
     def solved(self) -> Scope:
@@ -108,24 +107,24 @@ def _alone(attempt: _Attempt) -> Finding:
 
 
 def _explained(finding: Finding, attempt: _Attempt, name: str) -> Finding:
-    goal = _plain(attempt.design.goal)
+    goal, finding = _plain(attempt.design.goal), shown(finding)
     if finding.is_true:
         return replace(finding, reason=f"it reaches the goal {goal}: {finding.reason}")
     if not finding.is_false:
         return finding
     reason = f"it does not reach the goal {goal}: {finding.reason}"
     remedy = _remedy(attempt.scaled(name))
-    shown = shortfall(attempt.solved(), attempt.design)
+    seen = shortfall(attempt.solved(), attempt.design)
     return replace(
         finding,
         reason=f"{remedy}; {reason}" if remedy else reason,
-        counterexample=shown or finding.counterexample,
+        counterexample=seen or finding.counterexample,
     )
 
 
 def _plain(source: str) -> str:
-    for written, shown in (("\\approx", "≈"), ("\\frac12", "½"), ("\\top", "ᵀ"), ("^", ""), ("\\", "")):
-        source = source.replace(written, shown)
+    for written, plain in (("\\approx", "≈"), ("\\frac12", "½"), ("\\top", "ᵀ"), ("^", ""), ("\\", "")):
+        source = source.replace(written, plain)
     return source
 
 

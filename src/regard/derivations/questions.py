@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Expression, Symbol, children
-from regard.derivations.problems.model import Problem, Question
+from regard.derivations.problems.model import Problem, Question, Setting
 
 __all__ = ["Stay", "fit", "questions_of"]
 
@@ -57,8 +58,13 @@ def _is_numbered(question: Question) -> bool:
 
 
 def _contains(title: str, name: str) -> bool:
+    return _pattern(name).search(title) is not None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(name: str) -> re.Pattern[str]:
     plain = re.sub(r"[^\w\s]", " ", name)
-    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", title) is not None
+    return re.compile(rf"(?<!\w){re.escape(plain)}(?!\w)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +80,8 @@ def fit(expressions: Iterable[Expression], problem: Problem, stay: Stay | None =
     used = {symbol for expression in expressions for symbol in _outer_symbols(expression)}
     scores = []
     for place, question in enumerate(problem.questions):
-        scope = Scope(setting=question.setting)
         own = stay.own if stay is not None and question is stay.question else frozenset()
-        known = sum(1.0 if symbol in own else _certainty(symbol, scope) for symbol in used)
+        known = sum(1.0 if symbol in own else _certainty(symbol, question.setting) for symbol in used)
         scores.append(((known / len(used) if used else 1.0) - 1e-6 * place, question))
     return sorted(scores, key=lambda score: -score[0])
 
@@ -90,9 +95,10 @@ def _outer_symbols(node: Expression) -> Iterator[Symbol]:
         yield from _outer_symbols(child)
 
 
-def _certainty(symbol: Symbol, scope: Scope) -> float:
+@lru_cache(maxsize=4096)
+def _certainty(symbol: Symbol, setting: Setting) -> float:
     """How surely the setting explains the symbol as it is written, from 0 to 1."""
-    setting = scope.setting
+    scope = Scope(setting=setting)
     indices = {*setting.sizes, *setting.fixed, *setting.free}
     if not symbol.subscripts and symbol.name in indices | {"e", "pi"}:
         return 1.0

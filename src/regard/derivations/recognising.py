@@ -95,9 +95,9 @@ def _is_made_of_numbers(node: Expression) -> bool:
 def at_particular_values(formula: Formula, scope: Scope) -> Scope | None:
     """The scope at the particular values that the sentence gives, None if it gives none."""
     particular = scope
-    for chain in (*formula.siblings, *formula.chains):
+    for chain in (chain for chain in (*formula.siblings, *formula.chains) if chain.signs[0].text == "="):
         left, right = readable(chain.sides[0], scope), readable(chain.sides[1], scope)
-        if chain.signs[0].text != "=" or not isinstance(left, Symbol) or not is_value(left, right, scope):
+        if not isinstance(left, Symbol) or not is_value(left, right, scope):
             continue
         if left.name not in scope.setting.sizes:
             meaning = SymbolMeaning(name=scope.find(left).meaning.name, formula=right)

@@ -9,11 +9,11 @@ from regard.derivations.definitions import as_definition
 from regard.derivations.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.distributions import as_distribution
 from regard.derivations.formulas import Formula, JudgedStep, index_conditions, step_at
-from regard.derivations.judging.judge import decide
+from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.outcome import Finding, not_understood, true
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
-from regard.derivations.notation.statements import Chain, read_chains
+from regard.derivations.notation.statements import Chain, first_chain
 from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
@@ -139,7 +139,8 @@ class QuestionJudge:
         if not last.side or not right:
             return Recognised(kind="step", finding=not_understood("one side of the relation is missing"))
         try:
-            return self._recognised(last, sign, right, formula)
+            found = self._recognised(last, sign, right, formula)
+            return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             return Recognised(kind="step", finding=not_understood(error))
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
@@ -164,7 +165,7 @@ class QuestionJudge:
 
     @cached_property
     def _givens(self) -> list[tuple[Expression | None, str, Expression | None]]:
-        chains = [read_chains(source)[0] for source in self.question.given]
+        chains = map(first_chain, self.question.given)
         return [
             (readable(chain.sides[0], self.scope), chain.signs[0].text, readable(chain.sides[1], self.scope))
             for chain in chains

@@ -10,7 +10,7 @@ from derivations.judging.small import found, relation, scope
 from regard.derivations.designs import solved
 from regard.derivations.judging.chances import chance
 from regard.derivations.judging.drives import SCALES, driven_to, vanishes
-from regard.derivations.judging.judge import PRECISION
+from regard.derivations.judging.judge import PRECISION, shown
 from regard.derivations.judging.limits import decide_growth, decide_limit
 from regard.derivations.problems.loading import load_problem
 from regard.theory.arithmetic import normal_cdf
@@ -20,7 +20,7 @@ SHARE = r"\frac{e^\beta}{2e^\beta + n - 2}"
 
 def limit(source: str, inside=None):
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        return decide_limit(relation(source, inside))
+        return shown(decide_limit(relation(source, inside)))
 
 
 def growth(source: str):

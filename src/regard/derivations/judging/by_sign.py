@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from regard.derivations.judging.arithmetic import BALLS, ORDERS
+from regard.derivations.judging.drives import stay_apart
 from regard.derivations.judging.exact import decide_exact, decide_rounded
 from regard.derivations.judging.limits import decide_growth, decide_limit
 from regard.derivations.judging.outcome import Finding, ill_shaped, not_understood
@@ -110,8 +111,8 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
     """An = that fails exactly but holds in the limit means ≈; an inequality may hold for large scales only."""
     sign = instances.relation.sign
     if sign == "=":
-        limit = decide_limit(instances)
-        if not limit.is_true:
+        limit = None if stay_apart(instances) else decide_limit(instances)
+        if limit is None or not limit.is_true:
             return exact
         loose = replace(limit, reason=f"≈ is meant: {limit.reason}", counterexample=exact.counterexample)
         return loose.with_notes(("≈ is meant: the equality is not exact", *exact.notes))

@@ -11,15 +11,15 @@ import numpy as np
 from regard.derivations.judging.arithmetic import Arithmetic
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
-__all__ = ["QUANTILES", "Plan", "drawn"]
+__all__ = ["QUANTILES", "Plan", "drawn", "drawn_at_stages", "plan_for"]
 
 _UNKNOWN_SIZE = 2
 QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """All that the draws of an instance depend on."""
+    """All that the draws of an instance depend on; compared by identity, since `plan_for` makes each but once."""
 
     setting: Setting
     sizes: tuple[tuple[str, int], ...]
@@ -50,6 +50,12 @@ class Plan:
         return np.where(rounded == 0, 1 / parts, rounded)
 
 
+@lru_cache(maxsize=1024)
+def plan_for(setting: Setting, sizes: tuple[tuple[str, int], ...], seed: int, num_draws: int, is_plain: bool) -> Plan:
+    """The plan of these particulars."""
+    return Plan(setting=setting, sizes=sizes, seed=seed, num_draws=num_draws, is_plain=is_plain)
+
+
 @lru_cache(maxsize=4096)
 def drawn(plan: Plan, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
     """The draws of a symbol, (draw, row, column) or (draw, member, row, column), read-only."""
@@ -65,6 +71,14 @@ def drawn(plan: Plan, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndar
         draws = np.moveaxis(together[:, -draws.shape[-1] :, :, 0], 1, -1)
     draws.setflags(write=False)
     return draws
+
+
+@lru_cache(maxsize=1024)
+def drawn_at_stages(plan: Plan, meaning: SymbolMeaning, arithmetic: Arithmetic, num_stages: int) -> np.ndarray:
+    """The draws of a symbol that is the same at every stage of a drive, (stage and draw, …), read-only."""
+    repeated = np.concatenate([drawn(plan, meaning, arithmetic)] * num_stages)
+    repeated.setflags(write=False)
+    return repeated
 
 
 def _columns(matrices: np.ndarray) -> np.ndarray:

@@ -14,11 +14,13 @@ from regard.derivations.judging.arithmetic import BALLS
 from regard.derivations.judging.draws import QUANTILES
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.relations import Instances
-from regard.derivations.judging.values import Value
+from regard.derivations.judging.values import IllShaped, Value
 
-__all__ = ["SCALES", "drive", "driven_to", "errors_on", "upper", "vanishes"]
+__all__ = ["SCALES", "drive", "driven_to", "errors_on", "stay_apart", "upper", "vanishes"]
 
-SCALES = (8.0, 32.0, 128.0, 512.0, 2048.0)
+SCALES = (8.0, 32.0, 128.0, 2048.0)
+_SMALL = 0.05
+_INFINITE = arb("inf")
 
 
 def driven_to(instances: Instances, scales: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
@@ -34,11 +36,11 @@ def driven_to(instances: Instances, scales: tuple[float, ...]) -> dict[str, tupl
     return driven
 
 
-def drive(instances: Instances) -> Instance:
+def drive(instances: Instances, scales: tuple[float, ...] = SCALES) -> Instance:
     """The instance in which the regime is driven, with enough draws to meet each part of a random symbol's law."""
     is_random = any(meaning.is_random_number for meaning in instances.scope.meanings.values())
     num_draws = len(QUANTILES) if is_random else 2
-    return instances.base(seed=3, num_draws=num_draws, driven=driven_to(instances, SCALES))
+    return instances.base(seed=3, num_draws=num_draws, driven=driven_to(instances, scales))
 
 
 def errors_on(instances: Instances, instance: Instance) -> np.ndarray:
@@ -60,21 +62,25 @@ def errors_on(instances: Instances, instance: Instance) -> np.ndarray:
 
 def _gaps_and_sizes(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each draw the absolute error, the relative error, and the size of the left side."""
-    gap = BALLS.absolute(left.array - right.array)
-    size = np.broadcast_to(BALLS.absolute(left.array), gap.shape)
-    absolute, largest = (np.array([max(map(upper, balls.flat)) for balls in table]) for table in (gap, size))
-    relative = np.array([_ratio(_largest(top), _largest(bottom)) for top, bottom in zip(gap, size, strict=True)])
-    return absolute, relative, largest
+    gaps = [_bound(balls) for balls in left.array - right.array]
+    sizes = [_largest(balls) for balls in BALLS.absolute(left.array)] * (len(gaps) // len(left.array))
+    relative = np.array([_ratio(gap, size) for gap, size in zip(gaps, sizes, strict=True)])
+    return np.array([upper(gap) for gap in gaps]), relative, np.array([upper(size) for size in sizes])
 
 
 def upper(ball: Any) -> float:
     """The largest magnitude in a ball, infinite where it has none."""
-    return float(arb(ball.abs_upper())) if ball.is_finite() else math.inf
+    return float(ball.abs_upper()) if ball.is_finite() else math.inf
 
 
 def _ratio(gap: Any, size: Any) -> float:
     """A gap over a size, also where both are beyond floats."""
     return upper(gap / size) if bool(size > 0) else upper(gap)
+
+
+def _bound(balls: np.ndarray) -> Any:
+    """The largest magnitude in some balls, infinite where one has none."""
+    return max(ball.abs_upper() if ball.is_finite() else _INFINITE for ball in balls.flat)
 
 
 def _largest(balls: np.ndarray) -> Any:
@@ -87,11 +93,20 @@ def _largest(balls: np.ndarray) -> Any:
     return largest
 
 
+def stay_apart(instances: Instances) -> bool:
+    """True if the sides are still apart at the end of the drive, in every draw: then nothing vanishes."""
+    try:
+        errors = errors_on(instances, drive(instances, SCALES[-1:]))
+    except IllShaped:
+        return True
+    return bool(np.all(np.isfinite(errors) & (errors > _SMALL)))
+
+
 def vanishes(errors: np.ndarray) -> bool:
     """True if a sequence of errors goes to zero; NaN and infinity never do."""
     finite = list(itertools.takewhile(math.isfinite, errors))
     if len(finite) < 3:
         return False
     last, first = finite[-1], max(finite[0], finite[1])
-    is_small = last <= 0.05 and last <= 0.15 * first and finite[-1] <= finite[-2] <= finite[-3]
+    is_small = last <= _SMALL and last <= 0.15 * first and finite[-1] <= finite[-2] <= finite[-3]
     return bool(last <= 1e-12 or is_small)

@@ -38,7 +38,7 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """
     notes: dict[str, None] = {}
     try:
-        for larger, seed in ((0, 1), (2, 2)):
+        for larger, seed in ((0, 1), (1, 2)):
             for pair in instances.pairs(instances.base(larger=larger, seed=seed), FLOATS):
                 notes.update(dict.fromkeys(pair.notes))
                 if not _holds_in_floats(instances.relation.sign, *pair.aligned()):

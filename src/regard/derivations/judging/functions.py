@@ -1,7 +1,6 @@
 """Functions: those of every entry, softmax, max, det and trace; those that the problem defines; derivatives."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -45,7 +44,7 @@ def apply_defined(evaluate: Evaluation, node: Apply) -> Value:
     is_vector = values[0].shape[0] > 1
     meanings = (evaluate.scope.find(Symbol(name)).meaning for name in function.arguments)
     arguments = {id(meaning): value for meaning, value in zip(meanings, values, strict=True)}
-    inside = replace(evaluate.with_arguments(arguments), indices={}, depth=evaluate.depth + 1)
+    inside = evaluate.with_arguments(arguments, indices={}, depth=evaluate.depth + 1)
     return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
 
 

@@ -50,8 +50,8 @@ def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
 def index_letters(nodes: Iterable[Expression], setting: Setting) -> list[str]:
     """The free letters that really pick members: the k of 2kπ, which stands only as a number, is none of them."""
     nodes = list(nodes)
-    inside = {name for node in nodes for name in _scripted_letters(node)}
-    return sorted({letter for node in nodes for letter in free_letters(node, setting)} & inside)
+    free = {letter for node in nodes for letter in free_letters(node, setting)}
+    return sorted(free & {name for node in nodes for name in _scripted_letters(node)}) if free else []
 
 
 def _scripted_letters(node: Expression) -> set[str]:

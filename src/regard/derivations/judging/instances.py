@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from regard.derivations.judging.arithmetic import Arithmetic
-from regard.derivations.judging.draws import Plan, drawn
+from regard.derivations.judging.draws import Plan, drawn, drawn_at_stages, plan_for
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
 __all__ = ["Instance", "choose_sizes", "with_particular"]
@@ -73,13 +73,7 @@ class Instance:
     @cached_property
     def plan(self) -> Plan:
         """All that the draws depend on."""
-        return Plan(
-            setting=self.setting,
-            sizes=tuple(self.sizes.items()),
-            seed=self.seed,
-            num_draws=self.num_draws,
-            is_plain=self.is_plain,
-        )
+        return plan_for(self.setting, tuple(self.sizes.items()), self.seed, self.num_draws, self.is_plain)
 
     @cached_property
     def num_stages(self) -> int:
@@ -133,5 +127,6 @@ class Instance:
             return arithmetic.array(stages[:, None, None])
         if meaning.name in self.drawn:
             return arithmetic.array(np.tile(np.array(self.drawn[meaning.name]), self.num_stages)[:, None, None])
-        draws = drawn(self.plan, meaning, arithmetic)
-        return draws if self.num_stages == 1 else np.concatenate([draws] * self.num_stages)
+        if self.num_stages == 1:
+            return drawn(self.plan, meaning, arithmetic)
+        return drawn_at_stages(self.plan, meaning, arithmetic, self.num_stages)

@@ -25,7 +25,7 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["ANY_NUMBER", "PRECISION", "decide"]
+__all__ = ["ANY_NUMBER", "PRECISION", "decide", "shown"]
 
 PRECISION = 320
 ANY_NUMBER = "is taken as any number"
@@ -48,6 +48,15 @@ def decide(sides: Sides, scope: Scope) -> Finding:
         scope = scope.with_meaning(SymbolMeaning(name=name))
     wider = _decide(sides, scope)
     return wider.with_notes((f"{', '.join(unknown)} {ANY_NUMBER}",)) if wider.is_true else finding
+
+
+def shown(finding: Finding) -> Finding:
+    """A finding that is to be reported: a failure comes with its counterexample."""
+    if finding.shown_by is None:
+        return finding
+    with ctx.workprec(PRECISION), np.errstate(all="ignore"):
+        counterexample, value = finding.shown_by()
+    return replace(finding, counterexample=counterexample, value=value, shown_by=None)
 
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
@@ -111,5 +120,5 @@ def _charitable(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     doubtful = ", ".join(sorted(used & undeclared))
     if not doubtful:
         return finding
-    reason = f"{doubtful} not declared; taken as numbers, {finding.reason}: {finding.counterexample}"
+    reason = f"{doubtful} not declared; taken as numbers, {finding.reason}: {shown(finding).counterexample}"
     return Finding(kind="unknown", reason=reason, notes=finding.notes)

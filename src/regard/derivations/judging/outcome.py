@@ -1,6 +1,7 @@
 """What the judge found out about one relation."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 __all__ = ["Finding", "ill_shaped", "not_understood", "true"]
@@ -13,7 +14,8 @@ class Finding:
     """The truth of a relation under one reading, with what shows it.
 
     `swaps` are the names that the reading takes for others. `is_after_slip` marks a step that is not judged because an
-    earlier slip makes it wrong, though it is right without that slip.
+    earlier slip makes it wrong, though it is right without that slip. `shown_by` works out the counterexample and value
+    of a failure, since most failures (of one reading among several) are never shown.
     """
 
     kind: Kind
@@ -26,6 +28,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     swaps: tuple[tuple[str, str], ...] = ()
     is_after_slip: bool = False
+    shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_true(self) -> bool:

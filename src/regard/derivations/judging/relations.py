@@ -71,8 +71,9 @@ class Instances:
     @cached_property
     def _letters(self) -> dict[str, str]:
         """The free letters of the relation, with the sizes that they run over."""
-        over = ranges(self.sides, self.scope)
-        return {letter: over[letter] for letter in index_letters(self.sides, self.scope.setting)}
+        letters = index_letters(self.sides, self.scope.setting)
+        over = ranges(self.sides, self.scope) if letters else {}
+        return {letter: over[letter] for letter in letters}
 
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from regard.derivations.judging.spellings import other_spellings
@@ -112,7 +112,7 @@ class Scope:
             return self._swapped(exact, symbol)
         if self.is_constant(symbol):
             return None
-        for other, note in other_spellings(symbol, self.setting.aliases):
+        for other, note in _other_spellings(symbol, self.setting):
             found = self._exact(other)
             if found is not None:
                 return self._swapped(Found(found.meaning, found.member, note), symbol)
@@ -184,6 +184,11 @@ class Scope:
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
             named.append((_key(meaning), [formula for formula in (meaning.formula, *members) if formula is not None]))
         return named
+
+
+@lru_cache(maxsize=4096)
+def _other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, str], ...]:
+    return tuple(other_spellings(symbol, setting.aliases))
 
 
 def _key(meaning: SymbolMeaning) -> str:

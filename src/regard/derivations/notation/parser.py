@@ -17,9 +17,9 @@ from regard.derivations.notation.cursor import MAX_DEPTH, PLAIN, Reading
 from regard.derivations.notation.functions import product_of
 from regard.derivations.notation.scripts import renamed, with_subscripts
 from regard.derivations.notation.syntax import Expression, Negative, Quotient, Sum
-from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 
-__all__ = ["MAX_DEPTH", "MAX_TOKENS", "PLAIN", "Reading", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "PLAIN", "Reading", "parse", "parse_source"]
 
 MAX_TOKENS = 3_000
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
@@ -30,6 +30,12 @@ _NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid"}
 def parse(tokens: Sequence[Token], reading: Reading = PLAIN) -> Expression:
     """The expression that the tokens spell, or NotUnderstood with the place of the first token that doesn't fit."""
     return _parse(tuple(tokens), reading)
+
+
+@lru_cache(maxsize=1024)
+def parse_source(source: str) -> Expression:
+    """The expression in a formula of the problem's own, which every document asks for again."""
+    return parse(tokenize(source))
 
 
 @lru_cache(maxsize=8192)

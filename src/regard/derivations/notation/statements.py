@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from regard.derivations.notation.tokens import Token, tokenize
 from regard.derivations.notation.vocabulary import FUNCTIONS, PROSE_WORDS, WORDS, WRAPPERS
 
-__all__ = ["Chain", "read_chains"]
+__all__ = ["Chain", "first_chain", "read_chains"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,12 @@ def read_chains(source: str) -> list[Chain]:
             replace(found, is_case=True) for inside in _case_conditions(outer) for found in _nested_chains(inside)
         )
     return chains
+
+
+@lru_cache(maxsize=1024)
+def first_chain(source: str) -> Chain:
+    """The first chain in a formula of the problem's own, which every document asks for again."""
+    return read_chains(source)[0]
 
 
 def _case_conditions(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -64,6 +64,7 @@ _TOKEN = re.compile(
 )
 _SCRIPT = re.compile(r"\s*[_^]")
 _GROUP_LIMIT = 2_000
+_WORDS_BY_LETTER = {word[0]: tuple(other for other in WORDS if other[0] == word[0]) for word in WORDS}
 
 
 def tokenize(source: str) -> list[Token]:
@@ -186,7 +187,7 @@ class _Lexer:
 
     def letters(self, text: str, start: int, font: str) -> None:
         """Read a known word that is written without a backslash, or one letter."""
-        for word in WORDS:
+        for word in _WORDS_BY_LETTER.get(text, ()):
             if self.source.startswith(word, start) and not (
                 start and self.source[start - 1].isalpha() and font != "roman"
             ):
