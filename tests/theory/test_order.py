@@ -9,8 +9,10 @@ from flint import arb
 from regard.attention import Block, Linear, attention_block, causal_mask
 from regard.theory.order import (
     LayerWeights,
+    bos_weight,
     causal_softmax,
     layer,
+    mixture,
     output_row,
     relu,
     running_means,
@@ -108,3 +110,14 @@ def test_swapped_codes_leak_as_the_formula_says(tokens, width, rng):
     growth = np.exp(difference @ difference / np.sqrt(width))
     np.testing.assert_allclose(found[0], swapped_code(growth, tokens) * difference, atol=1e-12)
     np.testing.assert_allclose(layer(-codes + codes, weights), 0, atol=1e-12)
+
+
+def test_a_mixture_is_what_softmax_makes_of_two_kinds_of_value(rng):
+    logits, values = rng.normal(size=(1, 5)), np.array([2.0, 7.0, 7.0, 7.0, 7.0])
+    own, *rest = np.exp(logits[0])
+    assert mixture(own, sum(rest), 2.0, 7.0) == pytest.approx(float(softmax(logits)[0] @ values))
+    assert mixture(own, sum(rest), 7.0, 7.0) == pytest.approx(7.0)
+
+
+def test_the_first_tokens_weight_is_that_of_a_causal_layer_with_equal_logits():
+    np.testing.assert_allclose(causal_softmax(np.zeros((9, 9)))[:, 0], bos_weight(np.arange(1, 10)), rtol=1e-15)

@@ -10,6 +10,7 @@ from regard.theory.rotations import (
     complex_product,
     envelope,
     envelope_floor,
+    favour_lost,
     half_split_slot,
     interleaved_slot,
     mixed_score,
@@ -67,3 +68,12 @@ def test_the_floor_is_the_mean_length_of_a_random_walk():
     tolerance = 5 * walks.std() / np.sqrt(len(walks)) + 0.01 * envelope_floor(128)
     assert walks.mean() == pytest.approx(envelope_floor(128), abs=tolerance)
     assert round(envelope_floor(128), 1) == 7.1
+
+
+@given(seed=st.integers(0, 10**6), half=st.integers(1, 6), r=st.integers(0, 99), s=st.integers(0, 99))
+def test_a_turned_query_as_key_is_favoured_at_its_turn(seed, half, r, s):
+    q, _, theta = vectors(seed, half)
+    key = ROTARY.rotate(q[None], np.array([r]))[0]
+    score = ROTARY.rotate(q[None], np.array([s]))[0] @ key
+    lost = favour_lost(q[0::2] ** 2 + q[1::2] ** 2, (s - r) * theta / 2).sum()
+    assert q @ q - score == pytest.approx(lost, abs=1e-9)

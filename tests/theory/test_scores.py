@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from regard.theory.scores import score_variance, square_variance
+from regard.theory.scores import aligned_mean, score_variance, square_variance
 
 
 def exact_variance(laws: list[list[tuple[Fraction, Fraction]]], score) -> Fraction:
@@ -38,3 +38,10 @@ def test_a_vector_with_itself(d):
     found = exact_variance([LOPSIDED] * d, lambda entries: sum(entry**2 for entry in entries))
     assert found == square_variance(d, fourth_moment=fourth)
     assert square_variance(d) == 2 * d
+
+
+@pytest.mark.parametrize("d", [1, 4, 9])
+def test_the_mean_logit_of_a_vector_with_itself(d):
+    """E kᵀk = d·E k_1² = d, divided by √d."""
+    second = sum(value**2 * chance for value, chance in LOPSIDED)
+    assert aligned_mean(Fraction(1), Fraction(round(d**0.5))) == d * second / Fraction(round(d**0.5))

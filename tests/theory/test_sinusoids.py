@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from regard.positions.rotary_scaling import rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
-from regard.theory.sinusoids import FirstPair, best_returns, code, code_product, gap, shift_matrix
+from regard.theory.sinusoids import (
+    FirstPair,
+    best_returns,
+    code,
+    code_product,
+    gap,
+    shift_matrix,
+    turned_product,
+)
 
 
 @given(t=st.integers(0, 1000), s=st.integers(-1000, 1000), half=st.integers(1, 8))
@@ -52,3 +60,9 @@ def test_whole_positions_and_the_wavelength_2_pi_have_no_period():
     assert FirstPair().period is None
     assert FirstPair(spacing=(1, 1)).period is None
     assert FirstPair(spacing=(0, Fraction(1, 8))).period == 16
+
+
+@given(a=st.integers(-5, 5), b=st.integers(-5, 5), t=st.floats(-9, 9), u=st.floats(-9, 9))
+def test_a_turned_product_is_that_of_the_block(a, b, t, u):
+    block = np.array([[a, -b], [b, a]])
+    assert turned_product(a, b, t, u) == pytest.approx(code([t]) @ block @ code([u]), abs=1e-12)

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LayerWeights", "causal_softmax", "layer", "output_row", "relu", "running_means", "softmax", "swapped_code"]
+__all__ = [
+    "LayerWeights",
+    "bos_weight",
+    "causal_softmax",
+    "layer",
+    "mixture",
+    "output_row",
+    "relu",
+    "running_means",
+    "softmax",
+    "swapped_code",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +105,24 @@ def running_means(numbers: Sequence[Any]) -> list[Any]:
     [1.0, 1.5, 3.0]
     """
     return [total / count for count, total in enumerate(accumulate(numbers), start=1)]
+
+
+def mixture(own: Any, rest: Any, value: Any, other: Any) -> Any:
+    """(Ev + Ru)/(E + R): what a head makes of a value v of exponential E and of others, of sum R and mean value u.
+
+    >>> mixture(1, 3, 0.0, 4.0)
+    3.0
+    """
+    return (own * value + rest * other) / (own + rest)
+
+
+def bos_weight(position: Any) -> Any:
+    """1/t: what the first token weighs at position t = 1, 2, … of a causal layer whose logits are all equal.
+
+    >>> bos_weight(4)
+    0.25
+    """
+    return 1 / position
 
 
 def swapped_code(growth: Any, tokens: Any) -> Any:

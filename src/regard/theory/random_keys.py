@@ -14,6 +14,7 @@ __all__ = [
     "given_positive_slope",
     "normalised_limit",
     "normalised_variance",
+    "one_head_density",
     "one_head_weight",
     "reliability_score",
     "reliability_threshold",
@@ -23,6 +24,7 @@ __all__ = [
     "swing_offset",
     "swing_score",
     "swing_variance",
+    "two_head_density",
     "two_head_weight",
 ]
 
@@ -83,6 +85,30 @@ def swing_score(margin: Any, offset: Any, beta: Any, sigma: Any) -> Any:
     return -(margin + offset) / (beta * sigma)
 
 
+def one_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
+    """φ((m + ℓ)/(βσ))/(βσ·w(1−w)), m = log(w/(1−w)): the density of w_a under one head, 0 < w < 1.
+
+    Its logit m = β(γ−1) − ℓ is Gaussian, and dm/dw = 1/(w(1−w)).
+
+    >>> round(float(one_head_density(0.5, 1.0, 3, 1.0)), 4)
+    1.5194
+    """
+    score = swing_score(log(weight / (1 - weight)), swing_offset(beta, n), beta, sigma)
+    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
+
+
+def two_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
+    """φ((β − L)/(βσ))/(βσ·w(1−w)), L = log((n−1)w/(1−w)): the density of head 1's w_a, 0 < w < 1.
+
+    L is the logit βγ at which the weight is w, and dL/dw = 1/(w(1−w)).
+
+    >>> round(float(two_head_density(0.5, 1.0, 2, 1.0)), 4)
+    0.9679
+    """
+    score = reliability_score(beta, reliability_threshold(1 - weight, n), sigma)
+    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
+
+
 def backwards_chance(sigma: Any) -> Any:
     """Φ(−1/σ) = P(γ < 0): how often the key points against its mean.
 
@@ -132,7 +158,7 @@ def given_positive_slope(n: Any, sigma: Any) -> Any:
     return given_positive_bound(1 + 0 * sigma, n, sigma) * exp(-1 / (2 * sigma**2))
 
 
-def averaged_variance_ratio(correlation: Any, num_heads: int) -> Any:
+def averaged_variance_ratio(correlation: Any, num_heads: Any) -> Any:
     """H/(1 + (H−1)ρ): variance of one head over that of the mean of H alike heads with correlation ρ.
 
     >>> averaged_variance_ratio(0.0, 2), averaged_variance_ratio(1.0, 2)
@@ -187,6 +213,11 @@ def normalised_limit(sigma: Any) -> Any:
     0.01811596085
     """
     return 1 / (4 * steady_ratio(sigma))
+
+
+def _normal_density(x: Any) -> Any:
+    """φ(x) = e^{−x²/2}/√(2π)."""
+    return exp(-x * x / 2) / _root_two_pi(x)
 
 
 def _root_two_pi(like: Any) -> Any:

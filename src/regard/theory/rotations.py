@@ -12,6 +12,7 @@ __all__ = [
     "complex_product",
     "envelope",
     "envelope_floor",
+    "favour_lost",
     "half_split_slot",
     "interleaved_slot",
     "mixed_score",
@@ -73,6 +74,17 @@ def mixed_score(turns: Numbers, others: Numbers) -> Any:
     Slot 1 is the second number of pair 0 in one layout and the first number of pair 1 in the other.
     """
     return cos(turns[0]) * cos(others[1])
+
+
+def favour_lost(energy: Any, half_turn: Any) -> Any:
+    """2|q_i|² sin²((s−r)θ_i/2): what the score of q and k = R_r q at distance s is short of |q|², for one pair.
+
+    `half_turn` is (s−r)θ_i/2.
+
+    >>> float(favour_lost(1.0, 0.0))
+    0.0
+    """
+    return 2 * energy * sin(half_turn) * sin(half_turn)
 
 
 def envelope(lags: Real[np.ndarray, " lag"], width: int, base: float) -> Float[np.ndarray, " lag"]:

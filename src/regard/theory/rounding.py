@@ -1,10 +1,23 @@
 """Whole numbers in narrow floating point: where they merge, how many are lost, where they overflow."""
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 
 from regard.axes import Float
+from regard.theory.arithmetic import log
 
-__all__ = ["first_merge", "lost_whole_numbers", "overflow_from", "rounded", "rounded_whole"]
+__all__ = [
+    "first_merge",
+    "lost_whole_numbers",
+    "narrow_sum",
+    "overflow_from",
+    "overflow_logit",
+    "rounded",
+    "rounded_whole",
+    "stall",
+]
 
 
 def first_merge(bits: int) -> int:
@@ -61,3 +74,30 @@ def rounded(x: Float[np.ndarray, "..."], bits: int) -> Float[np.ndarray, "..."]:
     """
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+
+
+def stall(bits: int) -> int:
+    """2^p: where counting up by ones comes to a halt in p significant bits, ties to even.
+
+    >>> stall(8), stall(11), stall(24)
+    (256, 2048, 16777216)
+    """
+    return 2**bits
+
+
+def narrow_sum(count: int, bits: int) -> Fraction:
+    """min(n, 2^p)/n: what n weights of 1/n, n a power of two, add up to one by one in p significant bits.
+
+    >>> narrow_sum(4096, 8)
+    Fraction(1, 16)
+    """
+    return Fraction(min(count, stall(bits)), count)
+
+
+def overflow_logit(overflow: Any) -> Any:
+    """log M: the logit from which on e^z is infinite in a format that rounds to infinity from M on.
+
+    >>> round(float(overflow_logit(65520.0)), 4)
+    11.0901
+    """
+    return log(overflow)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["score_variance", "square_variance"]
+__all__ = ["aligned_mean", "score_variance", "square_variance"]
 
 
 def score_variance(d: Any, *, mean: Any = 0) -> Any:
@@ -21,3 +21,12 @@ def square_variance(d: Any, *, fourth_moment: Any = 3) -> Any:
     128
     """
     return d * (fourth_moment - 1)
+
+
+def aligned_mean(correlation: Any, root_d: Any) -> Any:
+    """E(kᵀq/√d) = ρ√d: d entries each of mean 0 and variance 1, q_i and k_i with correlation ρ.
+
+    >>> aligned_mean(1, 8)
+    8
+    """
+    return correlation * root_d

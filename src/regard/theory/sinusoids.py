@@ -11,7 +11,17 @@ from flint import arb, ctx
 
 from regard.theory.arithmetic import Numbers, cos, sin
 
-__all__ = ["FirstPair", "Nearest", "PiLine", "best_returns", "code", "code_product", "gap", "shift_matrix"]
+__all__ = [
+    "FirstPair",
+    "Nearest",
+    "PiLine",
+    "best_returns",
+    "code",
+    "code_product",
+    "gap",
+    "shift_matrix",
+    "turned_product",
+]
 
 PiLine: TypeAlias = tuple[int | Fraction, int | Fraction]
 """(a, b) stands for the number a + bπ."""
@@ -42,6 +52,15 @@ def code_product(first: Numbers, second: Numbers) -> Any:
     2.0
     """
     return sum(cos(a - b) for a, b in zip(first, second, strict=True))
+
+
+def turned_product(a: Any, b: Any, first: Any, second: Any) -> Any:
+    """a cos(φ−ψ) − b sin(φ−ψ) = (sin φ, cos φ)[[a, −b], [b, a]](sin ψ, cos ψ)ᵀ: relative, and no longer even.
+
+    >>> float(turned_product(2.0, 1.0, 0.5, 0.5))
+    2.0
+    """
+    return a * cos(first - second) - b * sin(first - second)
 
 
 @dataclass(frozen=True, kw_only=True)
