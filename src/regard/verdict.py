@@ -5,7 +5,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-__all__ = ["STATUSES", "ClaimVerdict", "Evidence", "Place", "Status", "StepVerdict", "Verdict", "combine", "count"]
+__all__ = [
+    "STATUSES",
+    "ClaimVerdict",
+    "Evidence",
+    "LawVerdict",
+    "Outcome",
+    "Place",
+    "Status",
+    "StepVerdict",
+    "Verdict",
+    "combine",
+    "count",
+]
 
 Status = Literal["proved", "holds", "refuted", "undecided"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -25,7 +37,10 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What one route found out about a statement; independent routes are weighed by `combine`."""
+    """What one route found out about a statement; independent routes are weighed by `combine`.
+
+    `is_of_smaller_case` says that the value belongs to fewer keys or a narrower layer than was asked for.
+    """
 
     route: str
     status: Status
@@ -33,6 +48,7 @@ class Evidence:
     value: float | None = None
     bound: float | None = None
     counterexample: str | None = None
+    is_of_smaller_case: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +113,41 @@ class StepVerdict(Verdict):
     kind: Literal["step", "design", "definition", "given", "supposition", "choice"]
     source: str
     question: str | None = None
+
+
+Outcome = Literal[
+    "holds", "refuted", "expected failure", "unexpected pass", "skipped", "inconclusive", "crashed", "timed out"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawVerdict(Verdict):
+    """The verdict on one law of one layer; `law`, `error`, `tolerance` and `reproduction` as an engineer asks for them.
+
+    `outcome` is one of `Outcome`. `control` is how far the layer moved where it may; `diagnosis` names the bug that the
+    failure looks like, the likeliest first.
+    """
+
+    layer: str
+    error: float | None = None
+    tolerance: float | None = None
+    control: float | None = None
+    diagnosis: tuple[str, ...] = ()
+    reproduction: str | None = None
+
+    @property
+    def law(self) -> str:
+        """The law's name."""
+        return self.id
+
+    @property
+    def is_as_it_should_be(self) -> bool:
+        """True if the law held, was expected to fail and did, or could not be tried."""
+        return self.outcome in ("holds", "expected failure", "skipped", "inconclusive")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict's fields, the diagnosis as a list."""
+        return {**super().to_dict(), "diagnosis": list(self.diagnosis)}
 
 
 def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:

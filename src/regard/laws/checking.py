@@ -1,0 +1,84 @@
+"""All laws on one layer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+
+from regard.errors import InputError
+from regard.laws import all_laws
+from regard.laws.diagnosis import diagnose
+from regard.laws.judging import judge
+from regard.laws.law import Law
+from regard.report.checked import CheckReport
+from regard.subject import Subject
+from regard.verdict import LawVerdict
+
+__all__ = ["BLIND_SPOTS", "check_subject", "chosen_laws", "expected", "report_on"]
+
+# What only a comparison with an oracle can see: other weights, or another lawful layer, would explain the outputs.
+BLIND_SPOTS = (
+    "a wrong scale of the logits",
+    "a rotary layout swapped consistently",
+    "key-value heads tiled instead of repeated, or heads in another order",
+    "keys and values swapped",
+    "another rotary base, exponent or width",
+    "other ALiBi slopes",
+)
+
+
+def check_subject(
+    subject: Subject,
+    *,
+    laws: Mapping[str, Law] | None = None,
+    expect: Mapping[str, str] | None = None,
+    seed: int = 0,
+    progress: Callable[[LawVerdict], None] | None = None,
+) -> CheckReport:
+    """Every law on the subject, in the catalogue's order; failures that are expected are told apart by their reasons."""
+    laws = all_laws() if laws is None else laws
+    expect = expect or {}
+    unknown = sorted(set(expect) - set(all_laws()))
+    if unknown:
+        raise InputError(f"There is no law {', '.join(unknown)} to expect a failure of. See `regard check --laws`.")
+    verdicts = []
+    for law in laws.values():
+        verdict = expected(judge(law, subject, seed=seed, diagnose=diagnose), expect)
+        verdicts.append(verdict)
+        if progress is not None:
+            progress(verdict)
+    return report_on(subject, tuple(verdicts))
+
+
+def expected(verdict: LawVerdict, expect: Mapping[str, str]) -> LawVerdict:
+    """A failure that was foreseen is an expected failure, and a pass in its place is an unexpected one."""
+    if verdict.id not in expect:
+        return verdict
+    if verdict.outcome == "refuted":
+        return replace(verdict, outcome="expected failure", reason=f"{expect[verdict.id]} ({verdict.reason})")
+    if verdict.outcome == "holds":
+        return replace(verdict, outcome="unexpected pass", reason=f"it was expected to fail: {expect[verdict.id]}")
+    return verdict
+
+
+def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport:
+    """The report with its grade."""
+    ran = {verdict.id for verdict in verdicts if verdict.outcome not in ("skipped", "inconclusive")}
+    is_spec = "SPEC" in ran
+    return CheckReport(
+        layer=subject.name,
+        spec=asdict(subject.spec),
+        grade="spec" if is_spec else "black-box",
+        blind_to=() if is_spec else BLIND_SPOTS,
+        verdicts=verdicts,
+    )
+
+
+def chosen_laws(names: str | None) -> dict[str, Law]:
+    """The laws of these names, divided by commas; all of them if none is given."""
+    laws = all_laws()
+    if names is None:
+        return laws
+    wanted = [name.strip().upper() for name in names.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in laws]
+    if unknown:
+        raise InputError(f"There is no law {', '.join(unknown)}. The laws are {', '.join(laws)}.")
+    return {name: laws[name] for name in wanted}
