@@ -9,7 +9,7 @@ from regard.claims import all_claims
 from regard.claims._order import GENERATED, Relation, swap_lemmas
 
 CLAIMS = all_claims()
-ORDER = [name for name, claim in CLAIMS.items() if claim.section == "4 order"]
+ORDER = [name for name in CLAIMS if name.endswith(("equivariance", "invariance"))]
 
 
 @pytest.mark.parametrize("sizes", [(3, 1), (3, 2), (4, 3), (12, 16), (10**9, 10**9)])

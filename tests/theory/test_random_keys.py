@@ -78,3 +78,42 @@ def test_weights_take_symbols():
     field = Field(counts=("n",), exponentials=("z", "beta"))
     weight = theory.one_head_weight(field["z"], field["beta"], field["n"])
     assert weight.substitute(e_z=field.constant(1), e_beta=field.constant(1)) == 1 / field["n"]
+
+
+DENSITIES = [
+    (theory.one_head_density, lambda gamma, beta, n: theory.one_head_weight(beta * gamma, beta, n)),
+    (theory.two_head_density, lambda gamma, beta, n: theory.two_head_weight(beta * gamma, n)),
+]
+
+
+@pytest.mark.parametrize(("density", "weight"), DENSITIES)
+@pytest.mark.parametrize(("beta", "n"), [(1.0, 3), (4.0, 10), (7.0, 1000)])
+def test_the_density_of_a_weight_integrates_to_one(density, weight, beta, n):
+    del weight
+    # Over the logit m = log(w/(1−w)), where the density times w(1−w) is smooth.
+    logits = np.linspace(-33.0, 33.0, 200_001)
+    shares = 1 / (1 + np.exp(-logits))
+    inside = density(shares, beta, n, SIGMA) * shares * (1 - shares)
+    assert np.trapezoid(inside, logits) == pytest.approx(1.0, abs=1e-7)
+
+
+@pytest.mark.parametrize(("density", "weight"), DENSITIES)
+def test_the_density_of_a_weight_is_the_histogram_of_its_draws(density, weight):
+    # 20 bins of 10⁶ draws: five standard errors each, a false alarm in 10⁵ runs; the seed is fixed.
+    beta, n, draws = 4.0, 10, 1_000_000
+    gamma = np.random.default_rng(0).normal(1.0, SIGMA, size=draws)
+    edges = np.linspace(0.02, 0.98, 21)
+    counts, _ = np.histogram(weight(gamma, beta, n), bins=edges)
+    for low, high, found in zip(edges, edges[1:], counts, strict=False):
+        fine = np.linspace(low, high, 201)
+        chance = np.trapezoid(density(fine, beta, n, SIGMA), fine)
+        assert abs(found / draws - chance) <= 5 * math.sqrt(chance / draws) + 1e-7
+
+
+def test_a_density_without_the_change_of_variables_would_be_noticed():
+    gamma = np.random.default_rng(0).normal(1.0, SIGMA, size=100_000)
+    share = (theory.one_head_weight(4.0 * gamma, 4.0, 10) > 0.9).mean()
+    fine = np.linspace(0.9, 1 - 1e-6, 100_001)
+    score = theory.swing_score(np.log(fine / (1 - fine)), theory.swing_offset(4.0, 10), 4.0, SIGMA)
+    flawed = np.exp(-score * score / 2) / math.sqrt(2 * math.pi)
+    assert abs(np.trapezoid(flawed, fine) - share) > 0.1
