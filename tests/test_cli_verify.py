@@ -222,8 +222,8 @@ def in_a_process(*arguments: object, **more) -> subprocess.Popen:
 
 
 def test_ctrl_c_stops_a_batch_with_one_line(tmp_path):
-    for number in range(60):
-        (tmp_path / f"{number:02}.md").write_text(WRONG)
+    for number in range(400):
+        (tmp_path / f"{number:03}.md").write_text(WRONG)
     process = in_a_process("verify", tmp_path, "--gradescope", tmp_path / "out", "--problem", "cs224n-a4")
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").glob("*/results.json")) and time.monotonic() < deadline:
@@ -260,3 +260,19 @@ def wait_for(process: subprocess.Popen, words: str) -> str:
         assert line, f"it ended after: {seen}"
         seen += line
     return seen
+
+
+def test_a_line_without_a_step_is_refused(tmp_path, capsys):
+    answers = tmp_path / "answers.md"
+    assert main(["verify", "--example", str(answers)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(answers), "--line", "2"]) == 2
+    assert "No step stands on line 2" in capsys.readouterr().err
+
+
+def test_a_line_keeps_the_claim_that_helps(tmp_path, capsys):
+    answers = tmp_path / "answers.md"
+    main(["verify", "--example", str(answers)])
+    capsys.readouterr()
+    assert main(["verify", str(answers), "--line", "10"]) == 1
+    assert "regard claims --explain average-of-two" in capsys.readouterr().out

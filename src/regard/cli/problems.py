@@ -8,8 +8,9 @@ from regard.cli.templates import write_template
 __all__ = ["problems"]
 
 
-@click.group(short_help="The problems that documents answer.")
-def problems() -> None:
+@click.group(short_help="The problems that documents answer.", invoke_without_command=True)
+@click.pass_context
+def problems(context: click.Context) -> None:
     """List, show, start and check problems: TOML files that say what a course's symbols mean and what is asked.
 
     \b
@@ -19,6 +20,8 @@ def problems() -> None:
       regard problems new mine.toml --from cs224n-a4
       regard problems check mine.toml
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @problems.command(name="list", short_help="List the problems that come with Regard.")

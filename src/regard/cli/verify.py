@@ -9,7 +9,7 @@ import click
 
 from regard.cli.endings import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, complain, is_unicode
 from regard.cli.templates import write_template
-from regard.errors import RegardError
+from regard.errors import InputError, RegardError
 
 if TYPE_CHECKING:
     from regard.report.class_list import DocumentRow
@@ -42,7 +42,7 @@ __all__ = ["verify"]
 def verify(is_all: bool, is_watching: bool, autograder: str | None, **asked: Any) -> int:
     """Judge the steps of written derivations: Markdown, LaTeX, notebooks, text, answers.toml, and folders of them.
 
-    Each step holds, is refuted with a counterexample, or is undecided; a true step is never called false.
+    Each step holds, is refuted with a counterexample, or is undecided: what can't be read is not called false.
     Without --problem it is guessed among the shipped ones (`regard problems list`).
 
     \b
@@ -89,6 +89,8 @@ def _judge(wanted: "Request", *, is_all: bool) -> int:
         except verb.Stopped as stopped:
             complain(str(stopped))
             raise
+        if wanted.line and all(row.outcome == "judged" and not sum(row.counts.values()) for row in keeper.rows):
+            raise InputError(f"No step stands on line {wanted.line}. Without --line all of them are shown.")
         if wanted.json_file == "-":
             sys.stdout.writelines(keeper.json(is_ascii=not is_unicode()))
         else:

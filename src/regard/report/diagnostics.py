@@ -146,7 +146,7 @@ class _Diagnostic:
 
 def show_questions(console: Console, document: JudgedDocument) -> None:
     """Prints one row a question: how it stands, its counts, and the claims that bear on what was not judged."""
-    if not document.questions:
+    if document.is_part or not document.questions:
         return
     rows = [_row(document, question) for question in document.questions]
     texts = [[spelled(_one_line(cell), console.encoding) for cell in (row.id, row.title, row.told)] for row in rows]

@@ -83,7 +83,8 @@ class QuestionState:
 class JudgedDocument:
     """A document with its verdicts in reading order; offsets count characters of `text` from zero.
 
-    `hidden` are ranges that a reader should not see: front matter, comments, macro definitions.
+    `hidden` are ranges that a reader should not see: front matter, comments, macro definitions. `is_part` says that
+    only some of its marks are here, so that nothing can be said of its questions as a whole.
     """
 
     path: str
@@ -96,6 +97,7 @@ class JudgedDocument:
     questions: tuple[QuestionState, ...] = ()
     hidden: tuple[tuple[int, int], ...] = ()
     understood: float = 1.0
+    is_part: bool = False
 
     def marks_of(self, question: str | None) -> tuple[Mark, ...]:
         """The marks that belong to a question."""

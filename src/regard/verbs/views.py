@@ -8,7 +8,7 @@ __all__ = ["view_of"]
 
 
 def view_of(sheet: Sheet, *, line: int | None = None) -> JudgedDocument:
-    """The document with its formulas and marks; with a line, only the marks on that line and no questions."""
+    """The document with its formulas and marks; with a line, only the marks on that line."""
     document = sheet.document
     steps = [step for step in sheet.steps if line is None or (step.verdict.where and step.verdict.where.line == line)]
     return JudgedDocument(
@@ -20,13 +20,14 @@ def view_of(sheet: Sheet, *, line: int | None = None) -> JudgedDocument:
         title=sheet.problem.title,
         formulas=tuple(_formula(span) for span in document.spans),
         marks=tuple(Mark(verdict=step.verdict, start=step.start, end=step.end) for step in steps),
-        questions=() if line is not None else tuple(
+        questions=tuple(
             QuestionState(id=row.id, title=row.title, state=row.state, points=row.points, claims=row.claims)
             for row in sheet.questions
         ),
         hidden=_hidden(document),
         understood=sheet.understood,
-    )  # fmt: skip
+        is_part=line is not None,
+    )
 
 
 def _formula(span: MathSpan) -> FormulaSpan:

@@ -46,8 +46,9 @@ def problem_source(name_or_path: str) -> str:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(shipped_problems())
+        why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8 text"
         raise InputError(
-            f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {error}."
+            f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {why}."
         ) from None
 
 
