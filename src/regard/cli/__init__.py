@@ -3,6 +3,7 @@
 Heavy parts are imported by the command that needs them, so that `regard --help` answers at once.
 """
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,7 @@ from typing import Any
 import click
 
 from regard import __version__
-from regard.cli.claims import claims
-from regard.cli.design import design
 from regard.cli.endings import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
-from regard.cli.problems import problems
-from regard.cli.verify import verify
 from regard.errors import InputError, RegardError
 
 __all__ = ["cli", "main"]
@@ -34,8 +31,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else ALL_IS_WELL
 
 
+_COMMANDS = ("verify", "problems", "claims", "design")
+
+
 class _Commands(click.Group):
-    """The commands, each of which ends with its output written out."""
+    """The commands, each imported when it is called for and ended with its output written out."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the modules beside this one that hold a command of the same name."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        return getattr(importlib.import_module(f"regard.cli.{cmd_name}"), cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """The command's result; a reader who has gone away ends it quietly."""
@@ -69,10 +81,6 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for command in (verify, problems, claims, design):
-    cli.add_command(command)
 
 
 def _refuse(message: str) -> int:

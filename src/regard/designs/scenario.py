@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from regard.designs.asking import Bench, Sampling
 from regard.designs.conditions import read_condition
 from regard.designs.expressions import Reader
-from regard.designs.pictures import Pictures
 from regard.designs.scales import ScaleSearch
 from regard.designs.verdicts import verdicts_on
 from regard.engines import (
@@ -26,8 +26,11 @@ from regard.engines import (
 )
 from regard.errors import DomainError, InputError
 from regard.estimate import Estimate
-from regard.report.designed import DesignReport, Head, KeyWeight, Output
+from regard.report.designed import DesignReport, Head, KeyWeight, Output, Scales
 from regard.scenarios import CourseKeys, Deviation, QueryDesign, one_head, read_noise
+
+if TYPE_CHECKING:
+    from regard.report.figures import Figure
 
 __all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
 
@@ -129,13 +132,14 @@ class _Evaluation:
             scales=scales,
             verdicts=verdicts_on(output, self.demand.target, self.demand.require),
             histogram=self._histogram(bench),
-            draw_figures=Pictures(
-                bench=bench, target=target, epsilon=self.demand.epsilon, scales=scales, beta=self._beta()
-            ).draw,
+            draw_figures=lambda: self._figures(bench, target, scales),
         )
 
-    def _beta(self) -> float | None:
-        return float(self.scalars["beta"]) if "beta" in self.scalars else None
+    def _figures(self, bench: Bench, target: Mapping[str, float], scales: Scales | None) -> "tuple[Figure, ...]":
+        from regard.designs.pictures import Pictures
+
+        beta = float(self.scalars["beta"]) if "beta" in self.scalars else None
+        return Pictures(bench=bench, target=target, epsilon=self.demand.epsilon, scales=scales, beta=beta).draw()
 
     def _rows(self, scalars: Mapping[str, Fraction]) -> list[dict[str, float]]:
         if not self.heads:

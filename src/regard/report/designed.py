@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.estimate import Estimate
-from regard.report.figures import Figure
 from regard.verdict import Verdict
+
+if TYPE_CHECKING:
+    from regard.report.figures import Figure
 
 __all__ = ["DesignReport", "Head", "KeyWeight", "Output", "ScaleFinding", "Scales", "enclosed"]
 
@@ -127,10 +129,10 @@ class DesignReport:
     scales: Scales | None
     verdicts: tuple[Verdict, ...]
     histogram: Sequence[tuple[float, float, float]]
-    draw_figures: Callable[[], tuple[Figure, ...]] = field(default=tuple, repr=False, compare=False)
+    draw_figures: "Callable[[], tuple[Figure, ...]]" = field(default=tuple, repr=False, compare=False)
 
     @cached_property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> "tuple[Figure, ...]":
         """Curves that are computed when first looked at."""
         return self.draw_figures()
 
