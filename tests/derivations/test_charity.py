@@ -38,3 +38,21 @@ def test_a_rejected_design_is_not_the_students_own():
     good = "1.(b) An average of two\n\nChoose $q = \\beta(k_a+k_b)$."
     assert statuses(good + " It is tempting to take $q = k_a + k_b$, but this fails.") == ["holds", "undecided"]
     assert statuses(good + " Or take $q = k_a + k_b$.") == ["holds", "refuted"]
+
+
+def test_a_letter_for_coefficients_is_not_taken_for_a_size():
+    heading = "1.(b) Subspace extraction\n\n"
+    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Ac + Bd)$") == ["undecided"]
+    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Bc + Ad)$") == ["refuted"]
+
+
+def test_a_variant_of_a_question_needs_no_heading_of_its_own():
+    text = "1b. Take $q = \\beta(k_a + k_b)$.\n\nFor the matrix, $M = AA^\\top$, so $Ms = v_a$."
+    assert statuses(text) == ["holds", "holds", "holds"]
+    assert statuses(text.replace("AA^\\top", "A^\\top"))[1] == "refuted"
+
+
+def test_the_normal_distribution_function_is_read():
+    heading = "1.(d) Benefits of multi-headed attention\n\nii. "
+    assert statuses(heading + "$P(\\gamma < 0) = \\Phi(-\\sqrt 2) \\approx 0.079$")[:3].count("holds") >= 2
+    assert "refuted" in statuses(heading + "$P(\\gamma < 0) = \\Phi(-2)$")

@@ -7,11 +7,12 @@ from regard.derivations.formulas import plain
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Symbol, describe, symbols
 from regard.derivations.problems.model import Problem, Question
-from regard.derivations.questions import Stay, fit
+from regard.derivations.questions import Stay, fit, is_numbered
 
-__all__ = ["Follower"]
+__all__ = ["Follower", "variant"]
 
 _CLEARLY_BETTER = 0.04
+_MUCH_BETTER = 0.1
 _MOST_ALTERNATIVES = 3
 
 
@@ -44,6 +45,17 @@ class Follower:
         if self.home is not None and self.home is not self.question and self.home not in others:
             others.append(self.home)
         return self.question, tuple(others)
+
+
+def variant(question: Question, problem: Problem, chains: Sequence[Chain]) -> Question | None:
+    """A variant of the question, which only its title would open, whose symbols fit a formula much better."""
+    variants = [other for other in problem.questions if _are_parts(question, other) and not is_numbered(other)]
+    expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
+    if not expressions or not variants or question in variants:
+        return None
+    scores = {id(other): score for score, other in fit(expressions, problem)}
+    best = max(variants, key=lambda other: scores[id(other)])
+    return best if scores[id(best)] > scores[id(question)] + _MUCH_BETTER else None
 
 
 def _are_parts(one: Question | None, other: Question) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.context import Surroundings
-from regard.derivations.fitting import Follower
+from regard.derivations.fitting import Follower, variant
 from regard.derivations.formulas import Formula, index_conditions, number_premises
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
@@ -91,6 +91,8 @@ def _placed(
     question, alternatives = region.question, region.questions[1:]
     if question is None and region.is_answer:
         question, alternatives = follower.follow(read.chains)
+    elif question is not None and (other := variant(question, follower.problem, read.chains)) is not None:
+        question, alternatives = other, (question, *alternatives)
     siblings = _siblings(sentence, read)
     formula = Formula(
         source=read.source.text,

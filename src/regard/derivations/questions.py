@@ -9,7 +9,7 @@ from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Expression, Symbol, children
 from regard.derivations.problems.model import Problem, Question, Setting
 
-__all__ = ["Stay", "fit", "questions_of"]
+__all__ = ["Stay", "fit", "is_numbered", "questions_of"]
 
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _MAY_BE_A_SCALE = 0.5
@@ -22,7 +22,7 @@ def questions_of(path: tuple[str, ...], titles: Iterable[str], problem: Problem)
     Where the section does not say which part of a question it answers, all parts come, the first one first.
     """
     by_title = _by_title(titles, problem)
-    by_path = [q for q in problem.questions if len(path) > 1 and q.path[:2] == path[:2] and _is_numbered(q)]
+    by_path = [q for q in problem.questions if len(path) > 1 and q.path[:2] == path[:2] and is_numbered(q)]
     by_number = [q for q in problem.questions if len(path) == 1 and q.path == path]
     candidates = by_title or by_path or by_number
     roman = path[2] if len(path) > 2 else None
@@ -47,12 +47,12 @@ def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:
             return [
                 question
                 for question in problem.questions
-                if question.path[:2] == best.path[:2] and _is_numbered(question)
+                if question.path[:2] == best.path[:2] and is_numbered(question)
             ]
     return []
 
 
-def _is_numbered(question: Question) -> bool:
+def is_numbered(question: Question) -> bool:
     """True unless the question is a variant that only its title opens."""
     return len(question.path) < 3 or question.path[2] in _ROMAN
 

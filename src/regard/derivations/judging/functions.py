@@ -15,7 +15,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 
 __all__ = ["FUNCTIONS", "apply_defined"]
 
-_ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu")} | {
+_ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu", "erf")} | {
     "re": "real",
     "im": "imag",
 }

@@ -183,13 +183,21 @@ class Atoms(Functions):
         if text in ACCENTS:
             return self.accent(ACCENTS[text])
         is_command = text[0] == "\\" and text[1:].lower() in FUNCTIONS
-        if is_command or text in self.reading.functions and self.text() == ")":
-            return self.apply(FUNCTIONS.get(text[1:].lower(), text))
+        if is_command:
+            return self.apply(FUNCTIONS[text[1:].lower()])
+        named = text if text in self.reading.functions else text.removeprefix("\\")
+        if named in self.reading.functions and self.is_opening():
+            return self.apply(named)
         if text in ("P", "\\Pr") and self.holds_event():
             return self.event()
         if text == "E" and self.text() == "]":
             return self.apply("mean")
         return self.plain_letter(token)
+
+    def is_opening(self) -> bool:
+        """True if a round bracket opens here; the mark of an opening bracket is the one that closes it."""
+        token = self.peek()
+        return token is not None and (token.kind, token.text) == ("open", ")")
 
     def plain_letter(self, token: Token) -> Expression:
         """What a letter or command spells on its own."""

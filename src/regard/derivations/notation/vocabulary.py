@@ -141,7 +141,7 @@ VARIANTS = _table(
 )
 FUNCTIONS = _table(
     """
-    exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh
+    exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh erf→erf
     softmax→softmax relu→relu sigmoid→sigmoid attention→attention
     re→re im→im var→var cov→cov mean→mean max→max min→min
     diag→diag tr→trace trace→trace span→span rank→rank det→det
