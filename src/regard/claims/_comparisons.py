@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from regard.verdict import Evidence, Status
 
-__all__ = ["Measured", "agreement", "all_parts", "in_balls", "settled", "universality"]
+__all__ = ["Measured", "agreement", "all_parts", "in_balls", "of_smaller_case", "settled", "universality"]
 
 # The first of these that any part has is the status of the whole.
 _WEAKEST_FIRST: tuple[Status, ...] = ("refuted", "undecided", "holds", "proved")
@@ -37,7 +37,12 @@ def all_parts(route: str, parts: Iterable[Evidence]) -> Evidence:
     detail = "; ".join(dict.fromkeys(part.detail for part in deciding))
     counterexample = next((part.counterexample for part in deciding if part.counterexample), None)
     return Evidence(route=route, status=status, detail=detail, value=first.value, bound=first.bound,
-                    counterexample=counterexample)
+                    counterexample=counterexample, is_of_smaller_case=first.is_of_smaller_case)
+
+
+def of_smaller_case(evidence: Evidence, *, tried: float, asked: float) -> Evidence:
+    """The evidence, marked if its route tried a smaller number of keys, tokens or dimensions than was asked for."""
+    return replace(evidence, is_of_smaller_case=tried < asked)
 
 
 def agreement(what: str, *, claimed: float, measured: Measured, at: str, route: str) -> Evidence:

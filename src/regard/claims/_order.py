@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from flint import arb, ctx
-from jaxtyping import Float, Int
 
 from regard.attention import Block, Linear, attention_block, causal_mask
+from regard.axes import Float, Int
 from regard.claims._comparisons import all_parts
 from regard.claims.claim import Trial
 from regard.engines.symbolic import Field, identity
@@ -170,7 +170,8 @@ def by_reference_layer(trial: Trial) -> Evidence:
                                            f"off by {gap:.6g}, rounding explains {rounding_of(z):.1g}")
         worst = max(worst, gap)
     detail = f"every adjacent swap, a shift and a shuffle of T = {tokens} tokens agree to {worst:.1e}"
-    return Evidence(route="reference layer", status="holds", detail=detail, value=worst, bound=1e-12)
+    return Evidence(route="reference layer", status="holds", detail=detail, value=worst, bound=1e-12,
+                    is_of_smaller_case=tokens < trial.at.T or width < trial.at.d)
 
 
 def rounding_of(z: Float[np.ndarray, "*batch width"]) -> float:

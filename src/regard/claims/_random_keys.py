@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 from regard.claims._comparisons import Measured, agreement
@@ -89,7 +89,9 @@ def compared(what: str, *, claimed: float, found: Estimate, at: object, slack: f
     # A claimed number is itself rounded to a double.
     tolerance = radius + slack + 2 * math.ulp(abs(found.value))
     measured = Measured(value=found.value, tolerance=tolerance)
-    return agreement(what, claimed=claimed, measured=measured, at=str(at), route=route_of(found))
+    outcome = agreement(what, claimed=claimed, measured=measured, at=str(at), route=route_of(found))
+    # How far the claimed number may be off is no error of the value.
+    return replace(outcome, bound=radius)
 
 
 def ordered(what: str, *, smaller: Estimate, larger: Estimate, at: object) -> Evidence:

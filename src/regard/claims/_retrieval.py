@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from regard.attention import Rule, attention_weights
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.axes import Float
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims.claim import Route, Trial
 from regard.engines.symbolic import Field, identity
 from regard.verdict import Evidence
@@ -32,9 +32,9 @@ MOST_KEYS = 64
 LARGEST_SCALE = 1e6
 
 
-def thinned(n: int) -> int:
+def thinned(n: int, most: int = MOST_KEYS) -> int:
     """The number of keys that a brute-force route uses when n are asked for; the algebra covers every n."""
-    return min(n, MOST_KEYS)
+    return min(n, most)
 
 
 def tempered(scale: float) -> float:
@@ -42,13 +42,13 @@ def tempered(scale: float) -> float:
     return float(np.clip(scale, -LARGEST_SCALE, LARGEST_SCALE))
 
 
-def counted(n: int) -> str:
+def counted(n: int, most: int = MOST_KEYS) -> str:
     """How many keys a brute-force route used, for its detail.
 
     >>> counted(10), counted(10**6)
     ('n = 10', 'n = 64 (thinned from 1e+06)')
     """
-    return f"n = {n}" if n == thinned(n) else f"n = {thinned(n)} (thinned from {n:g})"
+    return f"n = {n}" if n == thinned(n, most) else f"n = {thinned(n, most)} (thinned from {n:g})"
 
 
 def rounding(n: int, scale: float) -> float:
@@ -115,6 +115,7 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
                       route="brute force")
             for weight in found
         ]
-        return replace(all_parts("brute force", parts), bound=rounding(n, beta))
+        outcome = replace(all_parts("brute force", parts), bound=rounding(n, beta))
+        return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
     return by_algebra, by_brute_force

@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from regard.attention import masked_softmax
 from regard.axes import Float
-from regard.claims._comparisons import Measured, agreement, all_parts
+from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, thinned
 from regard.claims.claim import Trial
 from regard.claims.parameters import Parameter
@@ -71,10 +71,11 @@ def by_brute_force(trial: Trial) -> Evidence:
     level = min(max(asked, -_LARGEST_SINK), _LARGEST_SINK) if form.has_sink else -np.inf
     told = f", sink at s = {level:g}" if form.has_sink else ", no sink"
     told += f" (thinned from {asked:g})" if form.has_sink and level != asked else ""
-    return all_parts("brute force", [
+    parts = [
         *_weights(form, logits, level, at=f"{counted(trial.at.n)} logits drawn from N(0, 1){told}"),
         _depth_part(form, n, level, at=f"{counted(trial.at.n)} logits of {-_DEPTH:g} each, values all 1{told}"),
-    ])
+    ]
+    return of_smaller_case(all_parts("brute force", parts), tried=n, asked=trial.at.n)
 
 
 def _weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:

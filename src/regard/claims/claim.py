@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.claims.parameters import Parameter, settings
+from regard.report.figures import Figure
 from regard.verdict import ClaimVerdict, Evidence, Status, combine
 
 __all__ = ["Claim", "Rival", "Trial"]
@@ -46,6 +47,7 @@ class Claim:
     Every route is given the closed form as `trial.form`, so that a rival put in its place is tried just as hard.
     A myth is a claim whose expected verdict is `refuted`; among its rivals is the truth.
     Where the truth depends on the parameters, `expected_at` says what to expect at them.
+    `figure` shows the claim at its parameters, to those who would rather look than read.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Claim:
     conditions: tuple[str, ...] = ()
     assumes: tuple[str, ...] = field(default=())
     expected_at: Callable[[SimpleNamespace], Status] | None = None
+    figure: Callable[[SimpleNamespace], Figure] | None = None
 
     @property
     def is_myth(self) -> bool:
@@ -79,9 +82,7 @@ class Claim:
         trial = Trial(form=self.form if form is None else form, at=settings(self.parameters, overrides), seed=seed)
         evidence = tuple(route(trial) for route in self.routes)
         status, reason = combine(evidence)
-        measured = next(
-            (item for item in evidence if item.value is not None and "thinned from" not in item.detail), None
-        )
+        measured = next((item for item in evidence if item.value is not None and not item.is_of_smaller_case), None)
         refuting = next((item for item in evidence if item.counterexample), None)
         return ClaimVerdict(
             id=self.id,
@@ -102,5 +103,14 @@ class Claim:
         )
 
     def _command(self, overrides: Mapping[str, float], seed: int) -> str:
-        sets = "".join(f" --set {name}={value:g}" for name, value in overrides.items())
+        sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
         return f"regard claims {self.id}{sets} --seed {seed}"
+
+
+def _exactly(value: float) -> str:
+    """The shortest text that reads back as the same number.
+
+    >>> _exactly(10.0), _exactly(0.1 + 0.2), _exactly(1e300)
+    ('10', '0.30000000000000004', '1e+300')
+    """
+    return repr(float(value)).removesuffix(".0")

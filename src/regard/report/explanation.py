@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from regard.report.figures import Figure
 from regard.report.spelling import spelled
 from regard.report.terminal import ALARM, SIGNS, STYLES, quantity, say
 from regard.verdict import ClaimVerdict, Evidence, Status
@@ -32,6 +33,8 @@ class Explanation:
     derivation: str
     rivals: tuple[RivalOutcome, ...]
     source: str
+    section: str = ""
+    figure: Figure | None = None
 
 
 def show_explanation(console: Console, explanation: Explanation) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 __all__ = ["Axis", "Chart", "Figure", "HeatMap", "Rule", "Series"]
 
 
@@ -21,13 +23,16 @@ class Axis:
 class Series:
     """Points in order with a name for the legend; `bars` are steps from one x to the next, `area` a filled curve.
 
+    Bars may have one x more than y, the end of the last bar; else that one is as wide as the one before.
+    A number that is not finite is a gap.
+
     >>> Series(label="one head", x=(0.0, 1.0), y=(0.5, 0.25)).style
     'line'
     """
 
     label: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Sequence[float] | np.ndarray
+    y: Sequence[float] | np.ndarray
     style: Literal["line", "dashed", "points", "bars", "area"] = "line"
 
 
@@ -54,14 +59,20 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """Numbers in rows and columns as colours; `diverging` scales are centred at zero."""
+    """Numbers in rows and columns as colours, the first row on top; `diverging` scales are centred at zero.
+
+    The axes count rows and columns from 0 unless they say what the first and the last one stand for.
+    The colours reach from `lower` to `upper`, or as far as the numbers.
+    """
 
     title: str
     caption: str
     x: Axis
     y: Axis
-    values: Sequence[Sequence[float]]
+    values: Sequence[Sequence[float]] | np.ndarray
     scale: Literal["diverging", "sequential"] = "sequential"
+    lower: float | None = None
+    upper: float | None = None
 
 
 Figure = Chart | HeatMap

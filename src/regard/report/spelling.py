@@ -2,7 +2,7 @@
 
 import unicodedata
 
-__all__ = ["spelled"]
+__all__ = ["printable", "spelled"]
 
 _IN_ASCII = {
     "✓": "+", "✗": "x", "≈": "~", "≠": "!=", "≤": "<=", "≥": ">=", "±": "+-", "−": "-", "–": "-", "—": "-", "·": "*",
@@ -49,3 +49,16 @@ def _in_ascii(sign: str) -> str:
     raised = "SUPERSCRIPT" in name or name.startswith("MODIFIER LETTER")
     mark = "^" if raised else "_" if "SUBSCRIPT" in name else ""
     return mark + simple if simple.isascii() else "?"
+
+
+def printable(text: str) -> str:
+    """The text without the signs that XML cannot hold.
+
+    >>> printable("a\\x00b")
+    'a?b'
+    """
+    return "".join(sign if sign in "\n\t" or (sign >= " " and not _is_barred(sign)) else "?" for sign in text)
+
+
+def _is_barred(sign: str) -> bool:
+    return "\ud800" <= sign <= "\udfff" or sign in "\ufffe\uffff"

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
+from typing import TypeVar
 
 from pebble import ProcessPool
 
@@ -16,11 +17,12 @@ from regard.report.explanation import Explanation, RivalOutcome
 from regard.report.listing import Entry
 from regard.verdict import ClaimVerdict
 
-__all__ = ["by_section", "decide_claims", "explain_claim", "list_claims"]
+__all__ = ["by_section", "decide_claims", "explain_claim", "explain_claims", "list_claims"]
 
 Overrides = Mapping[str, float]
 Hearing = tuple[Claim, Overrides]
 Report = Callable[[int, int], None]
+Finding = TypeVar("Finding", ClaimVerdict, Explanation)
 
 
 def decide_claims(
@@ -35,13 +37,19 @@ def decide_claims(
 
     `report(done, total)` is called as verdicts come in.
     """
-    if jobs < 1:
-        raise InputError(f"{jobs} jobs can do no work. Ask for at least one.")
-    hearings = _hearings(_select(pattern), overrides or {}, seed)
-    report = report or (lambda _, __: None)
-    if jobs == 1 or len(hearings) == 1:
-        return tuple(_decide_in_turn(hearings, seed, report))
-    return tuple(_decide_side_by_side(hearings, seed, min(jobs, len(hearings)), report))
+    return _heard(_decide, _hearings(_select(pattern), overrides or {}, seed), seed, jobs, report)
+
+
+def explain_claims(
+    pattern: str | None = None,
+    overrides: Overrides | None = None,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    report: Report | None = None,
+) -> tuple[Explanation, ...]:
+    """Every claim that the pattern selects laid open, with its rivals decided and its figure."""
+    return _heard(_explain, _hearings(_select(pattern), overrides or {}, seed), seed, jobs, report)
 
 
 def explain_claim(name: str, overrides: Overrides | None = None, *, seed: int = 0) -> Explanation:
@@ -49,17 +57,8 @@ def explain_claim(name: str, overrides: Overrides | None = None, *, seed: int = 
     claim = all_claims().get(name)
     if claim is None:
         raise _nothing_matches(name)
-    overrides = overrides or {}
-    [(_, chosen)] = _hearings([claim], overrides, seed)
-    rivals = [(rival, claim.decide(chosen, seed=seed, form=rival.form)) for rival in claim.rivals]
-    return Explanation(
-        verdict=claim.decide(chosen, seed=seed),
-        latex=claim.latex,
-        settings=vars(settings(claim.parameters, chosen)),
-        derivation=claim.derivation,
-        rivals=tuple(RivalOutcome(statement=r.statement, becomes=r.becomes, verdict=found) for r, found in rivals),
-        source=claim.source,
-    )
+    [(_, chosen)] = _hearings([claim], overrides or {}, seed)
+    return _explain(claim, chosen, seed)
 
 
 def list_claims(pattern: str | None = None) -> dict[str, list[Entry]]:
@@ -125,17 +124,56 @@ def _hearings(claims: Sequence[Claim], overrides: Overrides, seed: int) -> list[
     return hearings
 
 
-def _decide_in_turn(hearings: Sequence[Hearing], seed: int, report: Report) -> Iterable[ClaimVerdict]:
+def _decide(claim: Claim, chosen: Overrides, seed: int) -> ClaimVerdict:
+    return claim.decide(chosen, seed=seed)
+
+
+def _explain(claim: Claim, chosen: Overrides, seed: int) -> Explanation:
+    rivals = [(rival, claim.decide(chosen, seed=seed, form=rival.form)) for rival in claim.rivals]
+    at = settings(claim.parameters, chosen)
+    return Explanation(
+        verdict=claim.decide(chosen, seed=seed),
+        latex=claim.latex,
+        settings=vars(at),
+        derivation=claim.derivation,
+        rivals=tuple(RivalOutcome(statement=r.statement, becomes=r.becomes, verdict=found) for r, found in rivals),
+        source=claim.source,
+        section=claim.section,
+        figure=None if claim.figure is None else claim.figure(at),
+    )
+
+
+def _heard(
+    work: Callable[[Claim, Overrides, int], Finding],
+    hearings: Sequence[Hearing],
+    seed: int,
+    jobs: int,
+    report: Report | None,
+) -> tuple[Finding, ...]:
+    """What the work finds in each hearing, one after the other or several at a time."""
+    if jobs < 1:
+        raise InputError(f"{jobs} jobs can do no work. Ask for at least one.")
+    report = report or (lambda _, __: None)
+    if jobs == 1 or len(hearings) == 1:
+        return tuple(_in_turn(work, hearings, seed, report))
+    return tuple(_side_by_side(work, hearings, seed, min(jobs, len(hearings)), report))
+
+
+def _in_turn(
+    work: Callable[[Claim, Overrides, int], Finding], hearings: Sequence[Hearing], seed: int, report: Report
+) -> Iterable[Finding]:
     for done, (claim, chosen) in enumerate(hearings):
         report(done, len(hearings))
-        yield claim.decide(chosen, seed=seed)
+        yield work(claim, chosen, seed)
 
 
-def _decide_side_by_side(hearings: Sequence[Hearing], seed: int, jobs: int, report: Report) -> Iterable[ClaimVerdict]:
-    tasks = [[claim.id, dict(chosen), seed] for claim, chosen in hearings]
+def _side_by_side(
+    work: Callable[[Claim, Overrides, int], Finding], hearings: Sequence[Hearing], seed: int, jobs: int, report: Report
+) -> Iterable[Finding]:
+    tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in hearings]
     with ProcessPool(max_workers=jobs, context=get_context("spawn")) as pool:
         with _interrupts_held_back():
-            futures = [pool.schedule(_decide_by_name, args=task) for task in tasks]
+            futures = [pool.schedule(_by_name, args=task) for task in tasks]
         try:
             for done, future in enumerate(futures):
                 report(done, len(futures))
@@ -160,5 +198,5 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _decide_by_name(name: str, chosen: Overrides, seed: int) -> ClaimVerdict:
-    return all_claims()[name].decide(chosen, seed=seed)
+def _by_name(work: Callable[[Claim, Overrides, int], Finding], name: str, chosen: Overrides, seed: int) -> Finding:
+    return work(all_claims()[name], chosen, seed)

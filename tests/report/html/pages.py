@@ -14,7 +14,7 @@ KNOWN = (
     | set(
         """html head title style body a svg symbol path circle use rect div nav span button section p b i ul ol li
         details summary fieldset legend label main header h1 h2 h3 h4 h5 h6 article script table thead tbody tr th td
-        code pre blockquote em strong s kbd""".split()
+        code pre blockquote em strong s kbd figure figcaption desc text tspan g dl dt dd sub sup""".split()
     )
 )
 PHRASING_ONLY = set("p span h1 h2 h3 h4 h5 h6 b em strong code i s a label".split())
@@ -23,6 +23,7 @@ ATTRIBUTES = set(
     """lang charset http-equiv content name class href id aria-hidden focusable viewbox d cx cy r type aria-label
     tabindex aria-pressed role aria-describedby data-verdicts data-verdict data-for x y width height open checked
     preserveaspectratio disabled scope title start displaystyle stretchy fence form accent accentunder movablelimits
+    text-anchor transform dy hidden placeholder aria-labelledby
     scriptlevel depth lspace rspace minsize maxsize linethickness voffset mathvariant""".split()
 )
 

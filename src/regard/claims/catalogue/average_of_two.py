@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, hot_weight, orthonormal_keys, rounding, tempered, thinned, weights
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.arithmetic import exp
@@ -49,7 +50,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     found, at = weights(beta * direction, keys), f"{counted(trial.at.n)}, β = {beta:g}, random orthonormal keys"
     limit, far = weights(NEARLY_INFINITE * direction, keys), f"{counted(trial.at.n)}, β = {NEARLY_INFINITE:g}"
     pair, other = in_balls(form.pair, beta, n), in_balls(form.other, beta, n)
-    return all_parts("brute force", [
+    outcome = all_parts("brute force", [
         agreement(name, claimed=claimed, measured=Measured(value=float(measured), tolerance=rounding(n, scale)),
                   at=place, route="brute force")
         for name, claimed, measured, place, scale in (
@@ -61,6 +62,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
             ("all other coefficients together", 0.0, limit[2:].sum(), far, NEARLY_INFINITE),
         )
     ])
+    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(
@@ -89,4 +91,5 @@ CLAIM = Claim(
     derivation="k_aᵀq = k_bᵀq = β and k_iᵀq = 0 for the n−2 others, so the softmax's denominator is 2e^β + (n−2). "
     "Dividing by e^β gives 1/(2 + (n−2)e^{−β}) → ½, and the n−2 other weights vanish together.",
     source="CS224N assignment 4, question 1(b)",
+    figure=retrieval.averaging,
 )

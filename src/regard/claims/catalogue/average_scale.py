@@ -2,9 +2,10 @@
 
 import math
 
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, crossing, log_odds, orthonormal_keys, rounding, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative, positive
 from regard.theory.arithmetic import log
@@ -37,8 +38,9 @@ def _by_bisection(trial: Trial) -> Evidence:
     wanted = math.log(2 * epsilon) - math.log(1 - 2 * epsilon)
     found = crossing(lambda beta: log_odds(beta * logits, 2) <= wanted)
     measured = Measured(value=found, tolerance=rounding(n, found))
-    return agreement("least scale", claimed=in_balls(trial.form, epsilon, n), measured=measured,
-                     at=f"{counted(trial.at.n)}, ε = {epsilon:g}", route="bisection")
+    outcome = agreement("least scale", claimed=in_balls(trial.form, epsilon, n), measured=measured,
+                        at=f"{counted(trial.at.n)}, ε = {epsilon:g}", route="bisection")
+    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(
@@ -66,4 +68,5 @@ CLAIM = Claim(
     derivation="a_a = 1/(2+(n−2)e^{−β}) ≥ ½−ε exactly when (n−2)e^{−β} ≤ 4ε/(1−2ε). "
     "n = 10, ε = 0.1: β ≥ log 16 = 2.773; ten times as many keys cost about log 10 = 2.303 more.",
     source="CS224N assignment 4, question 1(b)",
+    figure=retrieval.least_scale,
 )

@@ -20,6 +20,7 @@ from regard.claims._order import (
     thinned_tokens,
 )
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import order
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, positive
 from regard.engines.words import same
@@ -181,4 +182,5 @@ CLAIM = Claim(
     "running means, (1, 2, 3) → (1, 3/2, 2) → … 3/2, but (2, 1, 3) → (2, 3/2, 2) → … 11/6.",
     source="Haviv et al. 2022, Transformer language models without positional encodings still learn positional "
     "information",
+    figure=order.causal,
 )

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.claims._comparisons import all_parts, in_balls
+from regard.claims._comparisons import all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, rounding, tempered, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.theory.arithmetic import exp
@@ -50,8 +51,9 @@ def _by_brute_force(trial: Trial) -> Evidence:
         values = np.minimum(np.arange(n), 1.0)[:, None] if is_worst else rng.normal(size=(n, 3))
         found = _violation(trial.form, bound, np.append(0.0, -margin - gaps), values)
         if found is not None:
-            return found
+            return of_smaller_case(found, tried=n, asked=trial.at.n)
     return Evidence(route="brute force", status="holds", value=bound, bound=rounding(n, margin),
+                    is_of_smaller_case=n < trial.at.n,
                     detail=f"both bounds kept, the first reached by equal logits, in 40 draws with "
                            f"{counted(trial.at.n)}, Δ = {margin:g}")
 
@@ -104,4 +106,5 @@ CLAIM = Claim(
     derivation="1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j}, n−1 terms of at most e^{−Δ} each, all equal to it when the other "
     "logits are equal. Since Σ a_i = 1, c − v_j = Σ_{i≠j} a_i(v_i−v_j), and the weights in that sum add up to 1 − a_j.",
     source="CS224N assignment 4, question 1(a)",
+    figure=retrieval.copying,
 )

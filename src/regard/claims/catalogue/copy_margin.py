@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, crossing, log_odds, rounding, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, nonnegative, positive
 from regard.theory.arithmetic import log
@@ -45,7 +46,8 @@ def _by_bisection(trial: Trial) -> Evidence:
             parts.append(Evidence(route="bisection", status="refuted", detail="the margin does not suffice",
                                   counterexample=f"n = {n}, ε = {epsilon:g}, Δ = {claimed:.12g}: "
                                                  f"log((1−a_j)/a_j) = {odds:.12g} is above {wanted:.12g}"))
-    return all_parts("bisection", parts)
+    outcome = all_parts("bisection", parts)
+    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(
@@ -69,4 +71,5 @@ CLAIM = Claim(
     derivation="The least weight at margin Δ is 1/(1+(n−1)e^{−Δ}), reached when the others are equal (see `copy`). "
     "It is ≥ 1−ε exactly when (n−1)e^{−Δ} ≤ ε/(1−ε). n = 10, ε = 0.1: Δ ≥ log 81 = 4.394.",
     source="CS224N assignment 4, question 1(a)",
+    figure=retrieval.least_margin,
 )

@@ -4,9 +4,10 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.attention import masked_softmax
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, rounding, tempered, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.theory.arithmetic import exp
@@ -39,12 +40,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
     if not heaviest.max() <= bound * (1 + rounding(n, spread)):
         worst = float(heaviest.max())
         return Evidence(route="brute force", status="refuted", detail="a key outweighs the bound", value=worst,
+                        is_of_smaller_case=n < trial.at.n,
                         counterexample=f"n = {n}, one logit {spread:g} and the others "
                                        f"{'0' if heaviest.argmax() == 0 else f'random in [0, {spread:g}]'}: "
                                        f"a_i = {worst:.12g} exceeds the claimed bound {bound:.12g}")
     kept = Evidence(route="brute force", status="holds", value=float(np.max(heaviest)), bound=rounding(n, spread),
                     detail=f"50 draws of logits with spread ≤ {spread:g}, {counted(trial.at.n)}, stay under the bound")
-    return all_parts("brute force", [kept, vanishing])
+    outcome = all_parts("brute force", [kept, vanishing])
+    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(
@@ -68,4 +71,5 @@ CLAIM = Claim(
     derivation="1/a_i = 1 + Σ_{j≠i} e^{z_j−z_i} ≥ 1 + (n−1)e^{−R}. With R fixed the right side grows with n, so every "
     "weight vanishes: sharp attention over more keys needs larger logits. R = 2: 0.451 at n = 10, 0.00734 at n = 1000.",
     source="Veličković et al. 2024, softmax is not enough (for sharp out-of-distribution)",
+    figure=retrieval.dispersing,
 )

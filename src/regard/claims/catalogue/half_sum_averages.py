@@ -2,6 +2,7 @@
 
 from regard.claims._retrieval import weight_routes
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.theory.retrieval import average_weight, other_weight
 
@@ -23,4 +24,5 @@ CLAIM = Claim(
     derivation="The logits are ½, ½ and n−2 zeros, so a_a = √e/(2√e+n−2): 0.3837 at n = 3, 0.1459 at n = 10. "
     "Averaging the keys is not averaging the values: it halves the logits, and softmax flattens.",
     source="CS224N assignment 4, question 1(b)",
+    figure=retrieval.half_sum,
 )

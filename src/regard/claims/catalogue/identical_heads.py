@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from regard.claims._comparisons import all_parts
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, Variance, coefficient
 from regard.engines.symbolic import Field, identity, positive
 from regard.scenarios import QueryDesign, one_head
@@ -88,4 +89,5 @@ CLAIM = Claim(
     "= c_1. H heads with correlation ρ have Var·(1+(H−1)ρ)/H, which is Var at ρ = 1. Only randomness that differs from "
     "head to head averages out.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.equal_heads,
 )

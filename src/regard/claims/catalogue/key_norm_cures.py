@@ -8,6 +8,7 @@ from typing import Any
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, Variance, direct, weight
 from regard.scenarios import GAMMA_POSITIVE, course_keys, one_head
 from regard.theory.random_keys import normalised_limit, normalised_variance
@@ -91,4 +92,5 @@ CLAIM = Claim(
     "n = 10, β = 5, and Φ(√2)Φ(−√2)/4 = 0.01811596085 in the limit, against 0.222 at β = 20 without normalising. "
     "Length is cured, direction is not.",
     source="CS224N assignment 4, question 1(d); Henry et al. 2020, query-key normalization",
+    figure=random_keys.normalised_keys,
 )

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.attention import masked_softmax
-from regard.claims._comparisons import Measured, agreement, all_parts
+from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, tempered, thinned
 from regard.claims.claim import Claim, Rival, Trial
 from regard.claims.parameters import Parameter
@@ -66,7 +66,8 @@ def _by_brute_force(trial: Trial) -> Evidence:
         claimed = float(arb(trial.form.weight(arb(scale).exp(), arb(n))))
     found = Measured(value=float(masked_softmax(logits)[0, 0]), tolerance=rounding(n, scale))
     here = agreement("a_j", claimed=claimed, measured=found, at=at, route="brute force")
-    return all_parts("brute force", [here, _limit_part(trial, product)])
+    parts = all_parts("brute force", [here, _limit_part(trial, product)])
+    return of_smaller_case(parts, tried=n, asked=trial.at.n)
 
 
 def _limit_part(trial: Trial, product: float) -> Evidence:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from regard.claims._comparisons import all_parts
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, ordered
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.claims.parameters import Parameter
 from regard.engines import Estimate, SquaredError
 from regard.engines.symbolic import Field, RationalFunction, identity, positive
@@ -115,4 +116,5 @@ CLAIM = Claim(
     "β* = 2.17373685971 (n = 3: 1.04204619194; n = 100: 3.82389795; n = 1000: 5.19806217). With n = 2 keys the slopes "
     "vanish, and two heads won at every β tried.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.closeness,
 )

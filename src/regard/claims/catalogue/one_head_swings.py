@@ -8,6 +8,7 @@ from typing import Any
 from regard.claims._comparisons import all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, Probability, Variance, weight
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.scenarios import one_head
@@ -146,4 +147,5 @@ CLAIM = Claim(
     "n = 10, σ² = ½: Var w_a = 0.149015, 0.222019, 0.238731 at β = 5, 20, 50, and at β = 20 P(|w_a−½| < 0.1) = 0.023: "
     "the output is almost never the mean. The order of limits matters: the other noise must vanish first (β√α → 0).",
     source="CS224N assignment 4, question 1(c)",
+    figure=random_keys.swing_density,
 )

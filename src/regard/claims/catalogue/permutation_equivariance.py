@@ -2,6 +2,7 @@
 
 from regard.claims._order import GENERATED, Relation, by_balls, by_reference_layer, by_words
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import order
 from regard.claims.parameters import Parameter
 
 CLAIM = Claim(
@@ -31,4 +32,5 @@ CLAIM = Claim(
     "ReLU acts on each entry and P1 = 1, so Z becomes ReLU(PHW_1 + P1b_1)W_2 + P1b_2 = PZ. "
     "A swap of two neighbours is enough, each for all X, because such swaps generate the permutations.",
     source="CS224N assignment 4, question 2(a)",
+    figure=order.equivariant,
 )

@@ -2,6 +2,7 @@
 
 from regard.claims._order import GENERATED, Relation, by_balls, by_reference_layer, by_words
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import order
 from regard.claims.parameters import Parameter
 
 CLAIM = Claim(
@@ -28,4 +29,5 @@ CLAIM = Claim(
     "takes it along. That is Z(X) again only if P happens to leave Z alone. Invariance comes after symmetric pooling, "
     "since 1ᵀPZ = 1ᵀZ.",
     source="CS224N assignment 4, question 2(a)",
+    figure=order.invariant,
 )

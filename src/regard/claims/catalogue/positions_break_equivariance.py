@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from flint import arb, ctx
-from jaxtyping import Float
 
 from regard.attention import attention_block
+from regard.axes import Float
 from regard.claims._comparisons import all_parts, settled, universality
 from regard.claims._order import (
     GENERATED,
@@ -20,6 +20,7 @@ from regard.claims._order import (
     thinned_tokens,
 )
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import order
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, positive
 from regard.engines.words import same
@@ -131,4 +132,5 @@ CLAIM = Claim(
     "If rows i and j differ by δ, swap them at X = −Φ: the tokens become ±δ, and a layer with Z = H maps them to "
     "±δ(E−1/E)/(E+1/E+T−2) with E = e^{|δ|²/√d}, not to 0.",
     source="CS224N assignment 4, question 2(b)",
+    figure=order.positioned,
 )

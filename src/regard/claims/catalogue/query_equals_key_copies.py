@@ -2,6 +2,7 @@
 
 from regard.claims._retrieval import weight_routes
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.theory.retrieval import copy_weight, dispersed_weight
 
@@ -23,4 +24,5 @@ CLAIM = Claim(
     derivation="k_jᵀq = 1 and the other n−1 logits are 0, so a_j = e/(e+n−1): 0.576 at n = 3, 0.232 at n = 10, "
     "and less than 0.58 for every n ≥ 3. A unit margin is not enough; q = βk_j copies as β grows.",
     source="CS224N assignment 4, question 1(a)",
+    figure=retrieval.one_key,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from regard.claims._comparisons import all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.claims.parameters import Parameter
 from regard.engines import Estimate, Probability, weight
 from regard.engines.symbolic import Field, identity, nonnegative, positive
@@ -116,4 +117,5 @@ CLAIM = Claim(
     "n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the bar is at or below 0: "
     "asking for no more than an even share is met more often than that.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.reliability,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._comparisons import all_parts
 from regard.claims._turns import WIDTH, rounding, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.claims.parameters import Parameter
 from regard.positions.rotary import Rotary
 from regard.theory.rotations import envelope, envelope_floor
@@ -142,4 +143,5 @@ CLAIM = Claim(
     "below that (6.6 over s in [10⁴, 10⁵)). For independent isotropic q and k the score has mean 0 and "
     "variance tr R_sᵀR_s = d at every distance: nothing decays there.",
     source="Su et al. 2021, RoFormer, section 3.4.3",
+    figure=codes.envelope_of_scores,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._rounded_rows import as_format, lost_rows, repeats
 from regard.claims._turns import WIDTH
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.claims.parameters import Parameter
 from regard.positions.rotary import Rotary
 from regard.theory.rounding import first_merge, lost_whole_numbers, overflow_from, rounded, rounded_whole
@@ -134,4 +135,5 @@ CLAIM = Claim(
     "and from d = 18 up one frequency or another keeps any two of 512 positions apart (at d = 16 one row is lost). "
     "Not for ever: at d = 128 the first row is lost at T = 2568.",
     source="IEEE 754 rounding to nearest even; exhaustive count with ml_dtypes",
+    figure=codes.merged_positions,
 )

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from regard.claims._comparisons import all_parts
+from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import BASE, WIDTH, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary import Rotary
@@ -44,13 +45,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
         "RoPE(x, t)": code.rotate(vectors, positions),
         "z e^{itθ}": np.stack([products.real, products.imag], axis=-1).reshape(vectors.shape),
     }
-    return all_parts(
+    outcome = all_parts(
         "brute force",
         (
             worst_entry(what + note, claimed=claimed, measured=measured, tolerance=rounding(4096, terms=12), at=place)
             for what, measured in sides.items()
         ),
     )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
 
 
 def _scaled_apart(numbers: Numbers, angles: Numbers) -> list[Any]:
@@ -88,4 +90,5 @@ CLAIM = Claim(
     "the rows of [[cos φ, −sin φ], [sin φ, cos φ]] times (x, y). "
     "Blocks do not mix, so D/2 complex products replace D² real ones.",
     source="Su et al. 2021, RoFormer, section 3.2; CS224N assignment 4, rotary position embeddings",
+    figure=codes.rotation,
 )

@@ -1,7 +1,9 @@
 """‖RoPE(x, t)‖ = ‖x‖."""
 
+from regard.claims._comparisons import of_smaller_case
 from regard.claims._turns import BASE, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary import Rotary
@@ -31,13 +33,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
         return f"d = {width}, B = {trial.at.B:g}, {vectors.told(row, 'x')}, t = {positions[row]}"
 
     # The norm of a pair survives a wrong angle, so positions add nothing to the rounding.
-    return worst_entry(
+    outcome = worst_entry(
         f"the kept quantity of RoPE(x,t){note}",
         claimed=trial.form(vectors.rows.T),
         measured=trial.form(turned.T),
         tolerance=rounding(0, terms=18 * width),
         at=place,
     )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
 
 
 CLAIM = Claim(
@@ -58,4 +61,5 @@ CLAIM = Claim(
     derivation="(x cos φ − y sin φ)² + (x sin φ + y cos φ)² = (x² + y²)(cos²φ + sin²φ) = x² + y², pair by pair. "
     "So a rotary code never changes how long a query or a key is, only where it points.",
     source="Su et al. 2021, RoFormer, section 3.2",
+    figure=codes.kept_norm,
 )

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from regard.claims._comparisons import all_parts
+from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary import Rotary
@@ -57,13 +58,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
         return f"d = {width}, B = {trial.at.B:g}, {vectors}, t_1 = {t_1[row]}, t_2 = {t_2[row]}"
 
     tolerance = rounding(4096, terms=9 * width)
-    return all_parts(
+    outcome = all_parts(
         "brute force",
         (
             worst_entry(what + note, claimed=claimed, measured=measured, tolerance=tolerance, at=place)
             for what, measured in scores.items()
         ),
     )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
 
 
 def _conjugate(numbers: Numbers) -> list[Any]:
@@ -101,4 +103,5 @@ CLAIM = Claim(
     "Re(z_1 z̄_2 e^{i(t_1−t_2)θ}), which is also what RoPE(z_1, t_1−t_2) and the unrotated z_2 give. Pairs add up.",
     source="Su et al. 2021, RoFormer, section 3.2; CS224N assignment 4, rotary position embeddings",
     assumes=(EXPONENTIAL_LAW,),
+    figure=codes.sliding_scores,
 )

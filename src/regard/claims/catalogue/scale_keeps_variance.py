@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from regard.axes import Float
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.scores import score_variance
@@ -107,4 +108,5 @@ CLAIM = Claim(
     "uncorrelated, so d of them have variance d; dividing by √d divides the variance by d. "
     "With means 1 a product has variance 2·2 − 1 = 3; with q = k Gaussian it is k_i², of variance 3 − 1 = 2.",
     source="Vaswani et al. 2017, Attention is all you need, footnote 4",
+    figure=retrieval.score_spread,
 )

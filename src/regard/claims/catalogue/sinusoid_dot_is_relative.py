@@ -1,8 +1,9 @@
 """Φ(t)ᵀΦ(u) depends on t−u only."""
 
-from regard.claims._comparisons import all_parts
+from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary_scaling import rotary_frequencies
@@ -37,13 +38,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
     t, u = rng.integers(0, 4096, size=(2, 32))
     codes = [sinusoid(positions, width=width, base=trial.at.B) for positions in (t, u)]
     angles = [[positions * frequency for frequency in frequencies] for positions in (t, u)]
-    return worst_entry(
+    outcome = worst_entry(
         f"Φ(t)ᵀΦ(u){note}",
         claimed=trial.form(*angles),
         measured=(codes[0] * codes[1]).sum(-1),
         tolerance=rounding(4096, terms=width),
         at=lambda row: f"d = {width}, B = {trial.at.B:g}, t = {t[row]}, u = {u[row]}",
     )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
 
 
 CLAIM = Claim(
@@ -74,4 +76,5 @@ CLAIM = Claim(
     "The sum is even in t−u: it sees how far, not on which side. It is d/2 at t = u.",
     source="Vaswani et al. 2017, Attention is all you need, section 3.5",
     assumes=(EXPONENTIAL_LAW,),
+    figure=codes.products,
 )

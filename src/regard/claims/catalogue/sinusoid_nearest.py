@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.claims.parameters import Parameter
 from regard.positions.sinusoidal import sinusoid
 from regard.theory.sinusoids import Nearest, best_returns, gap
@@ -72,4 +73,5 @@ CLAIM = Claim(
     "355 ≈ 113π is half a turn off: its code is nearly the opposite one.",
     source="continued fraction of 2π; best approximations are convergents (Lagrange)",
     assumes=("best approximations are convergents",),
+    figure=codes.near_returns,
 )

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from regard.claims._comparisons import all_parts
+from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary_scaling import rotary_frequencies
@@ -37,13 +38,14 @@ def _by_brute_force(trial: Trial) -> Evidence:
     rng = trial.rng("positions")
     positions, shift = rng.integers(0, 4096, size=16), int(rng.integers(1, 512))
     matrix = trial.form(shift * rotary_frequencies(trial.at.B, width))
-    return worst_entry(
+    outcome = worst_entry(
         f"Φ(t+s)_j{note}",
         claimed=sinusoid(positions, width=width, base=trial.at.B) @ matrix.T.astype(float),
         measured=sinusoid(positions + shift, width=width, base=trial.at.B),
         tolerance=rounding(5000, terms=4),
         at=lambda row, j: f"d = {width}, B = {trial.at.B:g}, t = {positions[row]}, s = {shift}, j = {j}",
     )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
 
 
 def _reflected(angles: Numbers) -> np.ndarray:
@@ -74,4 +76,5 @@ CLAIM = Claim(
     "Pairs do not mix, so R_s is block diagonal whatever the width.",
     source="Vaswani et al. 2017, Attention is all you need, section 3.5",
     assumes=(EXPONENTIAL_LAW,),
+    figure=codes.shift,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from regard.claims._comparisons import all_parts
 from regard.claims._turns import EXPONENTIAL_LAW, rounding
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.sinusoidal import sinusoid
@@ -95,4 +96,5 @@ CLAIM = Claim(
     "So no length is too long; the codes do come near each other, first at 710 ≈ 113·2π (see sinusoid-nearest).",
     source="CS224N assignment 4, position embeddings; Vaswani et al. 2017, section 3.5",
     assumes=("π is irrational", EXPONENTIAL_LAW),
+    figure=codes.code_table,
 )

@@ -10,6 +10,7 @@ from flint import arb, ctx
 
 from regard.claims._rounded_rows import as_format, repeats
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
 from regard.claims.parameters import Parameter
 from regard.positions.sinusoidal import sinusoid
 from regard.verdict import Evidence, Status
@@ -152,4 +153,5 @@ CLAIM = Claim(
     "searched. float8_e4m3fn loses 1245 at d = 6, 6135 at d = 8 and none from d = 10 up: more pairs do not "
     "always help, since all wavelengths change with d.",
     source="exhaustive count; rounding as in ml_dtypes",
+    figure=codes.lost_codes,
 )

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.claims._comparisons import Measured, agreement, all_parts
+from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, thinned
 from regard.claims.claim import Claim, Rival, Trial
 from regard.claims.parameters import Parameter
@@ -65,7 +65,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     else:
         parts.append(Evidence(route="brute force", status="holds",
                               detail=f"200 random pairs, {at}: softmax moves at most {worst:.4g} times as far"))
-    return all_parts("brute force", parts)
+    return of_smaller_case(all_parts("brute force", parts), tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(

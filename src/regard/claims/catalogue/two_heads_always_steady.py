@@ -9,6 +9,7 @@ from flint import arb, ctx
 from regard.claims._comparisons import all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, Probability, weight
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.scenarios import GAMMA_POSITIVE, two_heads
@@ -98,4 +99,5 @@ CLAIM = Claim(
     derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). Where γ < 0 a larger β makes it smaller: it is below 1/n at every "
     "β, and head 1 looks everywhere but at a. That happens with probability Φ(−1/σ), 0.0786496035251 at σ² = ½.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.locked,
 )

@@ -7,6 +7,7 @@ from typing import Any
 from regard.claims._comparisons import all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared, route_of
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, Variance, weight
 from regard.scenarios import GAMMA_POSITIVE, QueryDesign, one_head, two_heads
 from regard.theory.random_keys import given_positive_bound, given_positive_slope
@@ -36,11 +37,12 @@ def _question(trial: Trial) -> Variance:
 def _bound_part(trial: Trial, setting: Setting, found: Estimate) -> Evidence:
     """Whether the variance is within the bound at one scale."""
     bound, route = in_balls(trial.form.bound, setting.beta, setting.n, setting.sigma), route_of(found)
+    error = max(found.upper - found.value, found.value - found.lower)
     # The bound is computed in balls and rounded once.
     if found.lower <= bound * (1 + 1e-12):
-        return Evidence(route=route, status="holds", value=found.value, bound=bound,
+        return Evidence(route=route, status="holds", value=found.value, bound=error,
                         detail=f"variance {found.value:.6g} is within the bound {bound:.3g} at {setting}")
-    return Evidence(route=route, status="refuted", value=found.value, bound=bound,
+    return Evidence(route=route, status="refuted", value=found.value, bound=error,
                     detail=f"variance {found.value:.6g} exceeds the bound {bound:.3g}",
                     counterexample=f"{setting}: Var w_a is at least {found.lower:.9g}, the statement says at most "
                     f"{bound:.9g}")
@@ -102,4 +104,5 @@ CLAIM = Claim(
     "counts, which is e^{−1/(2σ²)} times that. The variance falls like 1/β because γ is within 1/β of 0 with a "
     "chance ∝ 1/β.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.given_positive,
 )

@@ -8,6 +8,7 @@ from typing import Any
 from regard.claims._comparisons import all_parts, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared, ordered
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
 from regard.engines import Estimate, TotalVariance, Variance, coefficient
 from regard.scenarios import one_head, two_heads
 from regard.theory.random_keys import backwards_chance, steady_ratio, steady_trace_ratio
@@ -144,4 +145,5 @@ CLAIM = Claim(
     "divides a variance by 4 in any case; at soft scales the ratio is even a little less (3.4556 at n = 10, β = 1). "
     "Not always steady: γ < 0 has probability 0.0786 at every β.",
     source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.steadiness,
 )

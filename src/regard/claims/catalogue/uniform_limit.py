@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from regard.claims._comparisons import Measured, agreement, all_parts
+from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, thinned, weights
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.theory.retrieval import uniform_weight
@@ -42,7 +43,8 @@ def _by_brute_force(trial: Trial) -> Evidence:
         parts.append(agreement("a weight", claimed=claimed, route="brute force",
                                measured=Measured(value=farthest, tolerance=tolerance),
                                at=f"{counted(trial.at.n)}, β = {beta:g}, logits within {beta * spread:.3g}"))
-    return all_parts("brute force", parts)
+    outcome = all_parts("brute force", parts)
+    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
 
 
 CLAIM = Claim(
@@ -63,4 +65,5 @@ CLAIM = Claim(
     derivation="If the logits of q₀ lie within R of each other, those of βq₀ lie within βR, so "
     "1/(1+(n−1)e^{βR}) ≤ a_i ≤ 1/(1+(n−1)e^{−βR}); both ends are 1/n at β = 0, and c is linear in the weights.",
     source="CS224N assignment 4, question 1(a)",
+    figure=retrieval.even_mean,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
+from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, crossing, log_odds, rounding, tempered, thinned, weights
 from regard.claims.claim import Claim, Rival, Trial
 from regard.claims.parameters import Parameter
@@ -63,7 +63,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     tight = agreement("a_j", claimed=bound, measured=Measured(value=found[0], tolerance=rounding(n, gain)),
                       at=f"{counted(trial.at.n)} unit keys, g = {gain:g}, the others opposite to q = k_j",
                       route="brute force")
-    return all_parts("brute force", [tight, _gain_part(trial, n)])
+    return of_smaller_case(all_parts("brute force", [tight, _gain_part(trial, n)]), tried=n, asked=trial.at.n)
 
 
 def _gain_part(trial: Trial, n: int) -> Evidence:

@@ -2,6 +2,7 @@
 
 from regard.claims._retrieval import weight_routes
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import retrieval
 from regard.claims.parameters import Parameter
 from regard.theory.retrieval import average_weight, other_weight
 
@@ -23,4 +24,5 @@ CLAIM = Claim(
     derivation="The logits are 1, 1 and n−2 zeros, so a_a = e/(2e+n−2): 0.4223 at n = 3, 0.2023 at n = 10, "
     "and it falls with n. Only for n = 2 is it ½. The scale must grow like log n (claim `average-scale`).",
     source="CS224N assignment 4, question 1(b)",
+    figure=retrieval.whole_sum,
 )

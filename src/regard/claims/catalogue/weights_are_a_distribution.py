@@ -42,10 +42,12 @@ def _by_exact_rationals(trial: Trial) -> Evidence:
     at = f"n = {n}, logits log 2 · {powers.tolist()[:10]}" + (" …" if n > 10 else "")
     if sum(found) == 1 and all(0 < weight < 1 for weight in found):
         return Evidence(route="exact rationals", status="holds", value=float(sum(found)), bound=0.0,
+                        is_of_smaller_case=n < trial.at.n,
                         detail=f"exact fractions sum to 1: {counted(trial.at.n)}, logits up to ±{int(spread)} log 2")
     odd = next((weight for weight in found if not 0 < weight < 1), None)
     shown = f"Σ a_i − 1 = {float(sum(found) - 1):.6g}" if odd is None else f"one of the a_i is {float(odd):.12g}"
     return Evidence(route="exact rationals", status="refuted", detail="not a distribution", value=float(sum(found)),
+                    is_of_smaller_case=n < trial.at.n,
                     counterexample=f"{at}: {shown}; the statement says 0 < a_i < 1 and Σ a_i = 1")
 
 

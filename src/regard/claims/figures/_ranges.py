@@ -1,0 +1,80 @@
+"""Where the curves of figures are computed: ranges that show the claim, with what was asked for inside if it can be."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from regard.axes import Float, Int
+
+__all__ = ["around", "counts", "evenly", "smoothed"]
+
+
+def around(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
+    """Numbers from `lower` to `upper` in equal factors; the range reaches out for a value up to 100 times beyond.
+
+    >>> around(5.0, 1.0, 100.0, 3).tolist()
+    [1.0, 10.0, 100.0]
+    """
+    if lower / 100 <= value <= 100 * upper:
+        lower, upper = min(lower, value), max(upper, value)
+    return np.geomspace(lower, upper, count)
+
+
+def evenly(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
+    """Numbers from `lower` to `upper` in equal steps; the range reaches out for a value up to its own length beyond."""
+    reach = upper - lower
+    if lower - reach <= value <= upper + reach:
+        lower, upper = min(lower, value), max(upper, value)
+    return np.linspace(lower, upper, count)
+
+
+def counts(least: int, most: int) -> Int[np.ndarray, " point"]:
+    """Whole numbers from `least` to `most` in about equal factors.
+
+    >>> counts(2, 8).tolist()
+    [2, 3, 4, 5, 6, 7, 8]
+    """
+    return np.unique(np.geomspace(least, most, 80).round().astype(int))
+
+
+def smoothed(
+    x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"], *, steps: int = 6
+) -> tuple[Float[np.ndarray, " more"], Float[np.ndarray, " more"]]:
+    """The points with more in between, on a smooth curve through them (over log x), without wiggles of its own.
+
+    Cubic pieces with Akima's tangents: of the slopes on either side, the one that changes less counts more.
+
+    >>> [column.tolist() for column in smoothed(np.array([1.0, 100.0]), np.array([0.0, 2.0]), steps=2)]
+    [[1.0, 10.0, 100.0], [0.0, 1.0, 2.0]]
+    """
+    at = np.log10(x)
+    slopes = np.diff(y) / np.diff(at)
+    tangents = _tangents(slopes)
+    share = np.arange(steps) / steps
+    found = [
+        _cubic(share, (y[k], y[k + 1]), ((at[k + 1] - at[k]) * tangents[k], (at[k + 1] - at[k]) * tangents[k + 1]))
+        for k in range(len(x) - 1)
+    ]
+    places = [10 ** (start + share * (end - start)) for start, end in pairwise(at)]
+    return np.concatenate([*places, x[-1:]]), np.concatenate([*found, y[-1:]])
+
+
+def _tangents(slopes: Float[np.ndarray, " stretch"]) -> Float[np.ndarray, " point"]:
+    """The curve's slope at each point, from the slopes of two stretches on either side of it."""
+    if len(slopes) == 1:
+        return np.repeat(slopes, 2)
+    ahead = [2 * slopes[0] - slopes[1], 3 * slopes[0] - 2 * slopes[1]]
+    behind = [2 * slopes[-1] - slopes[-2], 3 * slopes[-1] - 2 * slopes[-2]]
+    row = np.array([ahead[1], ahead[0], *slopes, *behind])
+    change = np.abs(np.diff(row))
+    left, right = change[2:], change[:-2]
+    total = left + right
+    mixed = (left * row[1:-2] + right * row[2:-1]) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, mixed, (row[1:-2] + row[2:-1]) / 2)
+
+
+def _cubic(share: np.ndarray, ends: tuple[float, float], rises: tuple[float, float]) -> np.ndarray:
+    """The cubic with these values and slopes at 0 and 1."""
+    rest = 1 - share
+    start = ends[0] * rest**2 * (1 + 2 * share) + rises[0] * share * rest**2
+    return start + ends[1] * share**2 * (3 - 2 * share) - rises[1] * share**2 * rest

@@ -1,0 +1,93 @@
+(() => {
+  const rows = [...document.querySelectorAll(".matrix tbody tr")];
+  const search = document.getElementById("search");
+  const nothing = document.querySelector(".nothing");
+  const telling = document.getElementById("telling");
+
+  const isShown = (row) => getComputedStyle(row).display !== "none";
+  const apply = () => {
+    const wanted = (search?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of rows) {
+      const words = row.querySelector("th").textContent.toLowerCase();
+      row.hidden = !wanted.every((word) => words.includes(word));
+    }
+    if (nothing) nothing.hidden = rows.some(isShown);
+  };
+  search?.addEventListener("input", apply);
+  for (const choice of document.querySelectorAll(".filter [type=radio]")) choice.addEventListener("change", apply);
+
+  // What a cell knows is shown beside it, by mouse and by keyboard.
+  const tell = (cell) => {
+    const title = document.createElement("b");
+    title.textContent = cell.getAttribute("aria-label");
+    telling.replaceChildren(title, cell.dataset.told);
+    telling.className = `telling ${cell.parentElement.className}`;
+    telling.hidden = false;
+    const place = cell.getBoundingClientRect();
+    const { width, height } = telling.getBoundingClientRect();
+    const isBelow = place.bottom + height + 12 < innerHeight;
+    telling.style.left = `${Math.max(8, Math.min(place.left, innerWidth - width - 8))}px`;
+    telling.style.top = `${isBelow ? place.bottom + 6 : Math.max(8, place.top - height - 6)}px`;
+  };
+  const hush = () => { telling.hidden = true; };
+  const matrix = document.querySelector(".matrix");
+  if (matrix) {
+    const cellOf = (event) => event.target.closest?.("a[data-told]");
+    matrix.addEventListener("pointerover", (event) => { const cell = cellOf(event); if (cell) tell(cell); else hush(); });
+    matrix.addEventListener("pointerleave", hush);
+    matrix.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) tell(cell); });
+    matrix.addEventListener("focusout", hush);
+    matrix.addEventListener("scroll", hush);
+
+    // One cell is in the tab order; the arrows walk from it.
+    const cells = () => rows.filter(isShown).map((row) => [...row.querySelectorAll("td")].map((box) => box.querySelector("a")));
+    rows[0]?.querySelector("td a")?.setAttribute("tabindex", "0");
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    matrix.addEventListener("keydown", (event) => {
+      const cell = cellOf(event);
+      const step = steps[event.key];
+      if (!cell || !step) return;
+      event.preventDefault();
+      const grid = cells();
+      let row = grid.findIndex((line) => line.includes(cell));
+      let column = grid[row].indexOf(cell);
+      do { row += step[0]; column += step[1]; } while (grid[row] && column in grid[row] && !grid[row][column]);
+      const next = grid[row]?.[column];
+      if (!next) return;
+      cell.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+      next.scrollIntoView({ block: "nearest", inline: "center" });
+      tell(next);
+    });
+  }
+
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { if (telling) hush(); if (search?.value) { search.value = ""; apply(); } }
+    if (!search || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
+  });
+
+  // A link opens what it leads to.
+  const follow = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", follow);
+  if (location.hash) follow();
+
+  if (navigator.clipboard) {
+    for (const button of document.querySelectorAll(".copy")) {
+      const source = () => (button.previousElementSibling?.matches("code") ? button.previousElementSibling : button.nextElementSibling);
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        try { await navigator.clipboard.writeText(source().textContent); } catch { return; }
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+    }
+  }
+  if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".legend")?.removeAttribute("open");
+})();

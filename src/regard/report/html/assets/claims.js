@@ -1,0 +1,47 @@
+(() => {
+  const claims = [...document.querySelectorAll(".claim")];
+  const search = document.getElementById("search");
+  const nothing = document.querySelector(".nothing");
+  const words = new Map(claims.map((claim) => [claim, claim.textContent.toLowerCase()]));
+
+  // Every word that was typed must occur somewhere in the card.
+  const apply = () => {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const claim of claims) claim.hidden = !wanted.every((word) => words.get(claim).includes(word));
+    nothing.hidden = claims.some((claim) => getComputedStyle(claim).display !== "none");
+  };
+  search?.addEventListener("input", apply);
+  for (const choice of document.querySelectorAll(".filter [type=radio]")) choice.addEventListener("change", apply);
+  addEventListener("keydown", (event) => {
+    if (!search || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
+    if (event.key === "Escape" && search.value) { search.value = ""; apply(); }
+  });
+
+  // A link leads to a claim even if it is filtered out.
+  const follow = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target?.classList.contains("claim") || getComputedStyle(target).display !== "none") return;
+    search.value = "";
+    document.getElementById("show-all").checked = true;
+    apply();
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", follow);
+
+  if (navigator.clipboard) {
+    for (const button of document.querySelectorAll(".copy")) {
+      button.hidden = false;
+      button.addEventListener("click", async () => {
+        try { await navigator.clipboard.writeText(button.previousElementSibling.textContent); } catch { return; }
+        button.textContent = "Copied";
+        setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      });
+    }
+  }
+
+  const folded = [...document.querySelectorAll(".claim > details:not([open])")];
+  addEventListener("beforeprint", () => { for (const part of folded) part.open = true; });
+  addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
+  if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".contents")?.removeAttribute("open");
+})();

@@ -1,0 +1,115 @@
+"""Figures of claims: each can be drawn at the edges of its domain, quickly, and shows what the claim says."""
+
+import time
+
+import numpy as np
+import pytest
+
+from regard.claims import all_claims
+from regard.claims.catalogue.more_heads_always_better import CROSSOVERS
+from regard.claims.figures._ranges import smoothed
+from regard.claims.parameters import settings
+from regard.errors import RegardError
+from regard.report.figures import HeatMap
+from regard.report.html.charts import draw
+
+DRAWN = {name: claim for name, claim in all_claims().items() if claim.figure is not None}
+each_figure = pytest.mark.parametrize("claim", DRAWN.values(), ids=DRAWN.keys())
+EXTREMES = (0.001, 50.0, 1e300)
+
+
+def figure_of(name: str, **overrides: float):
+    return DRAWN[name].figure(settings(DRAWN[name].parameters, overrides))
+
+
+def curve(name: str, label: str, **overrides: float) -> tuple[np.ndarray, np.ndarray]:
+    found = next(series for series in figure_of(name, **overrides).series if series.label == label)
+    return np.asarray(found.x, dtype=float), np.asarray(found.y, dtype=float)
+
+
+def test_most_of_the_claims_can_be_looked_at():
+    assert len(DRAWN) >= 20
+
+
+@each_figure
+def test_a_figure_is_drawn_at_any_numbers_in_the_domain(claim):
+    for parameter in claim.parameters:
+        for value in EXTREMES:
+            try:
+                at = settings(claim.parameters, {parameter.name: value})
+            except RegardError:
+                continue
+            assert draw(claim.figure(at)).endswith("</figure>")
+
+
+@each_figure
+def test_a_figure_is_quick_and_says_what_is_to_be_seen(claim):
+    at = settings(claim.parameters, {})
+    claim.figure(at)
+    start = time.process_time()
+    figure = claim.figure(at)
+    # A fifth of a second without the signatures that tests execute.
+    assert time.process_time() - start < 1.0
+    assert figure.title
+    assert len(figure.caption) > 40
+
+
+@pytest.mark.parametrize("n", [3, 10, 100])
+def test_the_errors_cross_where_the_claim_says(n):
+    [rule] = figure_of("more-heads-always-better", n=n).rules
+    assert rule.at == pytest.approx(CROSSOVERS[n], rel=1e-3)
+
+
+def test_the_reliability_stays_below_its_ceiling():
+    _, chances = curve("reliability-ceiling", "n = 10")
+    ceiling = figure_of("reliability-ceiling").rules[0].at
+    assert chances.max() < ceiling == pytest.approx(0.92135, abs=1e-5)
+
+
+def test_one_heads_density_is_a_bathtub_and_integrates_to_one_with_its_ends():
+    x, density = curve("one-head-swings", "β = 2.5")
+    assert np.trapezoid(density, x) == pytest.approx(1.0, abs=0.01)
+    x, density = curve("one-head-swings", "β = 20")
+    assert density[len(x) // 2] < density[0]
+
+
+def test_bins_hold_all_of_the_probability():
+    for label in ("one head", "two heads"):
+        _, chances = curve("two-heads-steady", label)
+        assert chances.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_the_same_head_twice_is_one_head():
+    x, once = curve("identical-heads", "one head")
+    places, twice = curve("identical-heads", "the same head twice")
+    assert np.interp(places, x, once) == pytest.approx(twice, rel=1e-6)
+
+
+def test_only_a_causal_mask_leaves_a_stripe_and_nothing_is_left_without_one():
+    causal, plain = (np.asarray(figure_of(name).values) for name in
+                     ("causal-breaks-equivariance", "permutation-equivariance"))
+    assert (causal > -8).any()
+    assert (causal[:-1, -1] < -12).all()
+    assert (plain < -12).all()
+
+
+def test_scores_that_slide_agree():
+    x, here = curve("rope-relative", "t₂ = 0")
+    places, far = curve("rope-relative", "t₂ = 1000")
+    assert np.interp(places, x, here) == pytest.approx(far, abs=1e-9)
+
+
+def test_heat_maps_of_products_are_toeplitz():
+    figure = figure_of("sinusoid-dot-is-relative")
+    assert isinstance(figure, HeatMap)
+    values = np.asarray(figure.values)
+    assert np.abs(values[1:, 1:] - values[:-1, :-1]).max() < 1e-12
+
+
+def test_a_smooth_curve_goes_through_its_points_and_invents_no_wiggle():
+    x, y = np.geomspace(1.0, 1e4, 9), np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.2, 0.1])
+    fine_x, fine_y = smoothed(x, y, steps=10)
+    assert fine_y[::10] == pytest.approx(y)
+    assert fine_x[::10] == pytest.approx(x)
+    assert fine_y.min() > -0.01
+    assert fine_y.max() < 1.01
