@@ -139,6 +139,33 @@ def test_progress_is_told():
     assert told[0] == (0, 2)
 
 
+def test_a_page_goes_to_a_file_beside_the_json_and_the_table(run, tmp_path):
+    page, verdicts = tmp_path / "out.html", tmp_path / "out.json"
+    code, out, _ = run("claims", "copy*", "--html", str(page), "--json", str(verdicts))
+    ids = [row["id"] for row in json.loads(verdicts.read_text(encoding="utf-8"))["verdicts"]]
+    source = page.read_text(encoding="utf-8")
+    assert (code, sorted(os.listdir(tmp_path))) == (0, ["out.html", "out.json"])
+    assert ids == ["copy", "copy-margin"]
+    assert all(f'id="{name}"' in source and name in out for name in ids)
+    assert source.count("<figure") == 2
+
+
+def test_one_claim_laid_open_is_shown_and_written(run, tmp_path):
+    page = tmp_path / "out.html"
+    code, out, _ = run("claims", "--explain", "copy-margin", "--html", str(page))
+    assert code == 0
+    assert "Rivals, each tried" in out
+    assert "<details open>" in page.read_text(encoding="utf-8")
+
+
+def test_the_page_is_the_same_however_many_jobs_there_are(run, tmp_path):
+    pages = []
+    for jobs in ("1", "2"):
+        assert run("claims", "copy*", "--jobs", jobs, "--html", str(tmp_path / jobs))[0] == 0
+        pages.append((tmp_path / jobs).read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]
+
+
 def test_json_goes_to_a_file_and_the_table_to_the_terminal(run, tmp_path):
     code, out, _ = run("claims", "copy", "--json", str(tmp_path / "out.json"))
     assert code == 0
@@ -189,6 +216,9 @@ BAD_INPUT = {
     "list and explanation": (["claims", "--list", "--explain", "copy"], "do not go together"),
     "no such folder": (["claims", "--json", "/no/such/folder/out.json"], "there is no folder"),
     "a folder": (["claims", "--json", "/"], "it is a folder"),
+    "no such folder for a page": (["claims", "--html", "/no/such/folder/out.html"], "there is no folder"),
+    "one file for two": (["claims", "--html", "out", "--json", "out"], "one would overwrite the other"),
+    "a page of a list": (["claims", "--list", "--html", "out.html"], "there is no page to write"),
 }
 
 

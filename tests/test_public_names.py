@@ -6,6 +6,7 @@ import pytest
 import regard
 
 PUBLIC_NAMES = [
+    "CheckReport",
     "Claim",
     "ClaimVerdict",
     "Demand",
@@ -15,6 +16,8 @@ PUBLIC_NAMES = [
     "Estimate",
     "Evidence",
     "InputError",
+    "LawVerdict",
+    "LawsBroken",
     "NotCertifiable",
     "Parameter",
     "Place",
@@ -23,12 +26,17 @@ PUBLIC_NAMES = [
     "Rival",
     "Sampling",
     "Scenario",
+    "Spec",
     "StepVerdict",
+    "Subject",
     "Trial",
     "Verdict",
     "__version__",
     "all_claims",
+    "check",
     "decide_claims",
+    "hf",
+    "parametrize_with_laws",
     "verify",
 ]
 HEAVY = ("torch", "jax", "transformers", "sympy", "numpy", "flint", "rich", "click")

@@ -10,18 +10,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regard.adapters import hf
     from regard.claims import Claim, Parameter, Rival, Trial, all_claims
     from regard.derivations.reports import DocumentReport
     from regard.derivations.sheet import QuestionRow
     from regard.designs import Demand, Sampling, Scenario
     from regard.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.estimate import Estimate
+    from regard.report.checked import CheckReport, LawsBroken
     from regard.report.designed import DesignReport
+    from regard.subject import Spec, Subject
+    from regard.verbs.check import check
     from regard.verbs.claims import decide_claims
+    from regard.verbs.parametrize import parametrize_with_laws
     from regard.verbs.verify import verify
-    from regard.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
+    from regard.verdict import ClaimVerdict, Evidence, LawVerdict, Place, StepVerdict, Verdict
 
 __all__ = [
+    "CheckReport",
     "Claim",
     "ClaimVerdict",
     "Demand",
@@ -31,6 +37,8 @@ __all__ = [
     "Estimate",
     "Evidence",
     "InputError",
+    "LawVerdict",
+    "LawsBroken",
     "NotCertifiable",
     "Parameter",
     "Place",
@@ -39,12 +47,17 @@ __all__ = [
     "Rival",
     "Sampling",
     "Scenario",
+    "Spec",
     "StepVerdict",
+    "Subject",
     "Trial",
     "Verdict",
     "__version__",
     "all_claims",
+    "check",
     "decide_claims",
+    "hf",
+    "parametrize_with_laws",
     "verify",
 ]
 
@@ -52,16 +65,21 @@ __version__ = "0.1.0"
 
 # A module is imported when one of its names is first used.
 _HOMES = {
+    "regard.adapters": ("hf",),
     "regard.claims": ("Claim", "Parameter", "Rival", "Trial", "all_claims"),
     "regard.derivations.reports": ("DocumentReport",),
     "regard.derivations.sheet": ("QuestionRow",),
     "regard.designs": ("Demand", "Sampling", "Scenario"),
     "regard.estimate": ("Estimate",),
+    "regard.report.checked": ("CheckReport", "LawsBroken"),
     "regard.report.designed": ("DesignReport",),
+    "regard.subject": ("Spec", "Subject"),
     "regard.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
+    "regard.verbs.check": ("check",),
     "regard.verbs.claims": ("decide_claims",),
+    "regard.verbs.parametrize": ("parametrize_with_laws",),
     "regard.verbs.verify": ("verify",),
-    "regard.verdict": ("ClaimVerdict", "Evidence", "Place", "StepVerdict", "Verdict"),
+    "regard.verdict": ("ClaimVerdict", "Evidence", "LawVerdict", "Place", "StepVerdict", "Verdict"),
 }
 
 

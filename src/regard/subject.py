@@ -84,7 +84,8 @@ def spec_from_text(text: str) -> Spec:
 
 def _value(name: str, text: str, kind: Any) -> Any:
     kinds = get_args(kind) if get_origin(kind) not in (None, Literal) else (kind,)
-    if text.lower() in ("none", "null"):
+    is_named = any(get_origin(each) is Literal and text in get_args(each) for each in kinds)
+    if text.lower() in ("none", "null") and not is_named:
         return None
     for each in kinds:
         if get_origin(each) is Literal and text in get_args(each):
@@ -138,19 +139,27 @@ class Subject:
     | capability | what the subject then has |
     |---|---|
     | mask, positions | `call` takes that argument |
+    | documents | `call` takes `documents` [batch, position]: the number of the packed document a token belongs to |
     | cache | `empty_cache(batch)`, `step(x, cache, mask=…, positions=…)` → (y, cache); the mask covers past and new |
     | weights | `projections()`: the matrices, for a float64 oracle |
     | core | `core(q, k, v, mask=…, causal=…)` on [batch, head, position, width] arrays |
+    | placed | `core` also takes `positions` [batch, position], and turns or biases by them |
     | returned | `call_with_weights(x, mask=…)` → (y, weights [batch, head, query, key]) |
     | gradient | `gradient(x, direction, mask=…)`: the gradient of ⟨direction, f(x)⟩ by the layer's own means |
     | paths | `paths()`: a name and another callable for every code path, all of which should agree |
     | native | `native(x)` (framework's array), `call_native(native…)`, `numpy(native)`: for laws about memory |
     | float64 | `in_dtype("float64")`: the same layer in another precision |
+
+    Three more methods are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` give new
+    caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+
+    `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     """
 
     name: str = "layer"
     spec: Spec = Spec()
     capabilities: frozenset[str] = frozenset()
+    is_routed: bool = False
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         """The layer's output."""

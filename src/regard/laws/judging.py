@@ -4,7 +4,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from regard.laws.law import Finding, Law, Size, Trial
+import numpy as np
+
+from regard.laws.law import Finding, Law, NotTried, Size, Trial
 from regard.subject import Subject
 from regard.verdict import LawVerdict, Outcome, Status
 
@@ -28,24 +30,27 @@ Diagnose = Callable[[Law, Trial, Finding], tuple[str, ...]]
 
 def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | None = None) -> LawVerdict:
     """The verdict on one law; whatever the layer raises is a verdict too."""
-    return replace(_judged(law, subject, seed, diagnose), seed=seed)
+    with np.errstate(all="ignore"):  # what a layer's numbers do is for the law to say, not for numpy's warnings
+        return replace(_judged(law, subject, seed, diagnose), seed=seed)
 
 
 def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) -> LawVerdict:
     lacking = missing(law, subject)
     if lacking is not None:
         return skipped(law, subject, lacking)
-    trial = Trial(subject=subject, size=law.size, seed=seed)
+    trial = Trial(subject=subject, size=law.size_for(subject.spec), seed=seed)
     try:
         findings = list(law.findings(trial))
+    except NotTried as lack:
+        return skipped(law, subject, str(lack))
     except Exception as error:  # noqa: BLE001 - a layer may raise anything, and each law is judged on its own
         return verdict_on(law, subject, "crashed", reason=_words(error))
     broken = [finding for finding in findings if finding.is_broken]
     if broken:
         return _refuted(law, trial, _worst(broken), diagnose)
     if not findings:
-        return skipped(law, subject, f"a length of {law.size.length} is too short to try it")
-    quiet = [finding for finding in findings if not finding.is_lively]
+        return skipped(law, subject, f"a length of {trial.size.length} is too short to try it")
+    quiet = [finding for finding in findings if not finding.moves(trial.lively)]
     if quiet:
         found = quiet[0]
         reason = f"{found.what}: the layer moves by only {found.control:.2g} where it may, too little to tell"

@@ -8,17 +8,29 @@ from typing import Any, Literal
 
 import numpy as np
 
+from regard.errors import RegardError
 from regard.subject import Spec, Subject
 
-__all__ = ["Finding", "Law", "Size", "Trial", "always", "distance", "only_if"]
+__all__ = ["Finding", "Law", "NotTried", "Size", "Trial", "always", "distance", "only_if", "reach"]
 
 Grade = Literal["black-box", "spec"]
 
-# Rounding that a float32 or float16 layer may show, in units of its last place.
+# Rounding that a float32 layer may show, in units of its last place.
 _ULPS = 64
 _FLOAT64 = 1e-9
+# In half precision a naive layer is off by one or two units, and PREC allows twice that and two more.
+_HALF = {"bfloat16", "float16"}
+_HALF_ULPS = 8
 # A law is tried only where something that is allowed moves the output this many tolerances.
 LIVELY = 1e3
+# No output can move a thousand tolerances of half precision, each of which is a visible part of it.
+_HALF_LIVELY = 8.0
+# The longest input that is made to look past a window.
+WIDEST = 256
+
+
+class NotTried(RegardError):
+    """Raised by a law's findings where this layer cannot be tried; the message says what is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +64,11 @@ class Finding:
     @property
     def is_lively(self) -> bool:
         """True if the layer moves enough elsewhere for the comparison to mean something."""
-        return self.control is None or self.control > LIVELY * self.tolerance
+        return self.moves(LIVELY)
+
+    def moves(self, times: float) -> bool:
+        """True if the layer moves more than this many tolerances where it may."""
+        return self.control is None or self.control > times * self.tolerance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +94,25 @@ class Trial:
         return self.rng(name).standard_normal(shape).astype(dtype_of(self.spec.dtype))
 
     def tolerance(self, *outputs: np.ndarray, ulps: float = _ULPS) -> float:
-        """Rounding allowed between outputs of this size: float64 1e-9 relative, else ulps·eps·√length."""
+        """Rounding allowed between outputs of this size, relative to the largest number in them.
+
+        float64: 1e-9. float32: ulps·eps·√length. Half precision: 8·eps·√depth, as sums are formed in float32.
+        """
         largest = max((float(np.max(np.abs(out[np.isfinite(out)]), initial=0.0)) for out in outputs), default=0.0)
         if self.spec.dtype == "float64":
             return _FLOAT64 * max(largest, 1e-3)
+        if self.spec.dtype in _HALF:
+            return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * max(largest, 1e-3)
         return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * max(largest, 1e-3)
+
+    def exactly(self, *outputs: np.ndarray) -> float:
+        """Zero, but for rounding where experts are routed: which tokens share a product then depends on all of them."""
+        return self.tolerance(*outputs) if self.subject.is_routed else 0.0
+
+    @property
+    def lively(self) -> float:
+        """How many tolerances the output must move by, where it may, for a comparison to mean something."""
+        return _HALF_LIVELY if self.spec.dtype in _HALF else LIVELY
 
 
 def dtype_of(name: str) -> np.dtype:
@@ -141,8 +171,10 @@ def only_if(**wanted: Any) -> Applies:
 class Law:
     """A statement about layers, what it needs of them, how it is tried, and a broken layer that it must catch.
 
-    `findings` makes the comparisons; it yields none where the size is too small to try the law.
+    `findings` makes the comparisons; it yields none where the size is too small to try the law, and raises NotTried
+    where the layer lacks something that `needs` and `applies` cannot say.
     `suspects` are the bugs that usually break it, the likeliest first.
+    A law that `looks_past_window` is tried on inputs that are longer than what the layer declares to see.
     """
 
     id: str
@@ -154,3 +186,17 @@ class Law:
     applies: Applies = always
     grade: Grade = "black-box"
     size: Size = Size()
+    looks_past_window: bool = False
+
+    def size_for(self, spec: Spec) -> Size:
+        """The size of the first trial: past the declared window by three, within reason and within `max_positions`."""
+        if not self.looks_past_window or spec.window is None:
+            return self.size
+        wanted = max(self.size.length, min(reach(spec) + 3, WIDEST))
+        return Size(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, self.size.length)))
+
+
+def reach(spec: Spec) -> int:
+    """How many tokens back, itself included, an output can see through a stack of windowed layers."""
+    assert spec.window is not None
+    return spec.depth * (spec.window - 1) + 1

@@ -6,27 +6,27 @@ import numpy as np
 
 from regard.laws.honest import HonestLayer
 from regard.laws.law import Finding, Law, Trial, distance, only_if
+from regard.laws.probes import bumped
 from regard.subject import Spec, Subject
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
-    """x_j is bumped at several places: no earlier output may move at all, and the one at j must."""
+    """x_j is bumped at several places: no earlier output may move at all, and one from j on must."""
     x = trial.inputs()
     y = trial.subject.call(x)
     length = x.shape[1]
     for place in sorted({1, length // 2, length - 1} & set(range(1, length))):
-        bumped = x.copy()
-        bumped[:, place] += trial.rng(f"bump {place}").standard_normal(bumped[:, place].shape).astype(x.dtype)
-        moved = trial.subject.call(bumped)
-        gaps = np.abs(moved[:, :place].astype(np.float64) - y[:, :place]).max(axis=(0, 2))
-        first = int(np.flatnonzero(~(gaps == 0))[0]) if (~(gaps == 0)).any() else None
+        moved = trial.subject.call(bumped(trial, x, place))
+        gaps = [distance(moved[:, early], y[:, early]) for early in range(place)]
+        tolerance = trial.exactly(y)
+        leaking = [early for early, gap in enumerate(gaps) if gap > tolerance]
         yield Finding(
-            what="an output moves with a later input" if first is not None else "outputs before the bumped input",
-            error=distance(moved[:, :place], y[:, :place]),
-            tolerance=0.0,
-            control=distance(moved[:, place], y[:, place]),
-            place={"output": first, "input": place} if first is not None else {"input": place},
-            signature={"gaps": gaps.tolist()},
+            what="an output moves with a later input" if leaking else "outputs before the bumped input",
+            error=max(gaps),
+            tolerance=tolerance,
+            control=distance(moved[:, place:], y[:, place:]),
+            place={"output": leaking[0], "input": place} if leaking else {"input": place},
+            signature={"input": place, "gaps": gaps, "leaking": leaking, "ahead": [place - i for i in leaking]},
         )
 
 

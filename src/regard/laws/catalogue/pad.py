@@ -6,53 +6,65 @@ import numpy as np
 
 from regard.laws.honest import HonestLayer
 from regard.laws.law import Finding, Law, Trial, distance
+from regard.laws.masking import real_places
+from regard.laws.probes import liveness
 from regard.subject import Spec, Subject
 
-_LENGTHS = {"right": 2, "left": 2}
-
-
-def padded(trial: Trial, x: np.ndarray, real: list[int], side: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows cut to these lengths and filled up with noise on one side, and the mask that says so."""
-    batch, length, width = x.shape
-    filled = trial.rng(f"padding {side}").standard_normal((batch, length, width)).astype(x.dtype)
-    mask = np.zeros((batch, length), dtype=bool)
-    for row, count in enumerate(real):
-        place = slice(0, count) if side == "right" else slice(length - count, length)
-        filled[row, place], mask[row, place] = x[row, :count], True
-    return filled, mask
+# Codes that see distances alone, so that a row may start anywhere.
+_RELATIVE = ("none", "rotary", "alibi", "relative")
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
-    """Each row alone, against the same row padded left and right, ragged, in a batch and by itself."""
+    """Each row by itself, beside the same row padded on either side, ragged in a batch and in a batch of one."""
     x = trial.inputs()
     batch, length, _ = x.shape
     if length < 3:
         return
-    real = [length - 1 - row % (length - 1) for row in range(batch)]
-    for side in ("right", "left"):
-        for rows in ([*range(batch)], [0]):
-            chosen, counts = x[rows], [real[row] for row in rows]
-            filled, mask = padded(trial, chosen, counts, side)
-            places = np.maximum(np.cumsum(mask, axis=1) - 1, 0)
-            options = {"positions": places} if trial.subject.has("positions") else {}
+    rows = [x[row : row + 1, : length - 1 - row % (length - 1)] for row in range(batch)]
+    alone = [trial.subject.call(row) for row in rows]
+    control = min(liveness(trial, row, y) for row, y in zip(rows, alone, strict=True))
+    for side in _sides(trial):
+        for count in sorted({1, batch}):
+            filled, mask = _padded(trial, rows[:count], side)
+            options = {"positions": real_places(mask)} if trial.subject.has("positions") else {}
             found = trial.subject.call(filled, mask=mask, **options)
-            for row, count in enumerate(counts):
-                alone = trial.subject.call(chosen[row : row + 1, :count])
-                ours = found[row : row + 1, mask[row]]
-                yield Finding(
-                    what=f"a row changes when it is padded on the {side}",
-                    error=distance(ours, alone),
-                    tolerance=trial.tolerance(alone),
-                    control=_liveness(trial, chosen[row : row + 1, :count], alone),
-                    place={"side": side, "row": row, "real": count, "rows": len(rows)},
-                )
+            for row in range(count):
+                outputs = (found[row : row + 1, mask[row]], alone[row])
+                yield _finding(trial, outputs, control, {"side": side, "row": row, "rows": count})
 
 
-def _liveness(trial: Trial, x: np.ndarray, y: np.ndarray) -> float:
-    """How far the outputs move if the first real token does."""
-    bumped = x.copy()
-    bumped[:, 0] += trial.rng("live").standard_normal(bumped[:, 0].shape).astype(x.dtype)
-    return distance(trial.subject.call(bumped), y)
+def _sides(trial: Trial) -> tuple[str, ...]:
+    """Padding on the left moves a row along: only layers that are told, or see distances alone, can make that good."""
+    is_movable = trial.subject.has("positions") or trial.spec.positions in _RELATIVE
+    return ("right", "left") if is_movable else ("right",)
+
+
+def _padded(trial: Trial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of unequal lengths filled up with noise on one side, and the mask that says so."""
+    shape = (len(rows), trial.size.length, trial.spec.width)
+    filled = trial.rng(f"padding {side}").standard_normal(shape).astype(rows[0].dtype)
+    mask = np.zeros(shape[:2], dtype=bool)
+    for row, tokens in enumerate(rows):
+        num_real = tokens.shape[1]
+        mask[row, slice(0, num_real) if side == "right" else slice(shape[1] - num_real, shape[1])] = True
+        filled[row, mask[row]] = tokens[0]
+    return filled, mask
+
+
+def _finding(
+    trial: Trial, outputs: tuple[np.ndarray, np.ndarray], control: float, place: dict[str, str | int]
+) -> Finding:
+    found, alone = outputs
+    num_real = alone.shape[1]
+    gaps = [distance(found[:, i : i + 1], alone[:, i : i + 1]) for i in range(num_real)]
+    return Finding(
+        what=f"a row changes when it is padded on the {place['side']}",
+        error=distance(found, alone),
+        tolerance=trial.tolerance(alone),
+        control=control,
+        place={**place, "real": num_real},
+        signature={**place, "real": num_real, "gaps": gaps},
+    )
 
 
 class _Inverted(HonestLayer):

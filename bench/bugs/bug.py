@@ -1,0 +1,59 @@
+"""A bug: one edit of a correct layer, with the family it belongs to and who could see it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from bugs.building import build, source
+from bugs.subjects import LayerSubject
+
+__all__ = ["FAMILIES", "Bug", "edits"]
+
+FAMILIES = frozenset(
+    "mask window scale rotary alibi positions cache padding heads kv-heads softmax precision dropout in-place batch "
+    "shape gradient path projection sink/softcap".split()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """What was changed where. `seen` is the weakest grade at which its author expects it to be caught.
+
+    `or_family` holds other families that would name the bug as well. An edit that changes no output has its reason in
+    `is_equivalent`.
+    """
+
+    id: str
+    layer: str
+    family: str
+    what: str
+    old: str
+    new: str
+    seen: Literal["black-box", "spec"] = "black-box"
+    or_family: tuple[str, ...] = ()
+    is_equivalent: str = ""
+
+    def text(self) -> str:
+        """The layer's text after the edit."""
+        text = source(self.layer)
+        assert text.count(self.old) == 1, f"{self.id}: its text occurs {text.count(self.old)} times in {self.layer}."
+        return text.replace(self.old, self.new)
+
+    def build(self) -> LayerSubject:
+        """The buggy layer; its name does not give it away."""
+        return build(self.layer, self.text())
+
+    def is_named_by(self, diagnosis: str) -> bool:
+        """True if a text that begins with "family: …" names this bug's family."""
+        named = diagnosis.partition(":")[0].strip().lower()
+        names = {name for family in (self.family, *self.or_family) for name in (family, *family.split("/"))}
+        return named in names
+
+
+def edits(layer: str) -> Callable[..., Bug]:
+    """Makes bugs of one layer: id, family, what, old text, new text, and the rest by name."""
+
+    def bug(name: str, family: str, what: str, change: tuple[str, str], **rest) -> Bug:
+        return Bug(id=f"{layer}-{name}", layer=layer, family=family, what=what, old=change[0], new=change[1], **rest)
+
+    return bug

@@ -1,0 +1,117 @@
+"""The layers as subjects: the same door for all of them, honest about what each can do."""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard.subject import Projections, Spec, Subject
+
+__all__ = ["BLACK_BOX_LACKS", "LayerSubject", "as_array"]
+
+BLACK_BOX_LACKS = frozenset({"weights", "core", "returned"})
+
+
+def as_array(x: Tensor) -> np.ndarray:
+    """A tensor's numbers in memory of their own."""
+    x = x.detach().clone()
+    return x.float().numpy().astype(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16 else x.numpy()
+
+
+class LayerSubject(Subject):
+    """A torch layer that gives (output, weights, cache). What it was built from does not show in it."""
+
+    def __init__(self, name: str, module: nn.Module, spec: Spec, reading: Callable[[nn.Module], Projections]) -> None:
+        self.name, self.spec, self.module, self.reading = name, spec, module.eval(), reading
+
+    path_names: tuple[str, ...] = ()
+
+    def as_black_box(self) -> "LayerSubject":
+        """The same layer, but nobody may look inside."""
+        other = copy.copy(self)
+        other.capabilities = self.capabilities - BLACK_BOX_LACKS
+        return other
+
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        """The output."""
+        with torch.no_grad():
+            return self.numpy(self.call_native(self.native(x), **options))
+
+    def in_dtype(self, dtype: str) -> "LayerSubject":
+        """The same weights in another precision."""
+        other = copy.copy(self)
+        other.module = copy.deepcopy(self.module).to(getattr(torch, dtype))
+        other.spec = replace(self.spec, dtype=dtype)
+        return other
+
+    def empty_cache(self, batch: int) -> Any:  # noqa: ARG002
+        """Nothing seen yet, for any batch."""
+        return None
+
+    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
+        """New tokens after those in the cache."""
+        with torch.no_grad():
+            output, _, cache = self.module(self.native(x), cache=cache, **self._given(options))
+        return self.numpy(output), cache
+
+    def projections(self) -> Projections:
+        """The weights, read from the module's parameters alone."""
+        return self.reading(self.module)
+
+    def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> np.ndarray:
+        """Attention itself; a mask of keys [batch, key] or of pairs [batch, (head,) query, key]."""
+        given = self._given(options)
+        given.setdefault("causal", bool(self.spec.causal))
+        if "mask" in given:
+            mask = given["mask"]
+            given["mask"] = {2: lambda: mask[:, None, None, :], 3: lambda: mask[:, None]}.get(mask.ndim, lambda: mask)()
+        core: Any = self.module.core
+        with torch.no_grad():
+            return self.numpy(core(self.native(q), self.native(k), self.native(v), **given))
+
+    def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The output and the weights by the path that has them."""
+        with torch.no_grad():
+            output, weights, _ = self.module(self.native(x), path="eager", **self._given(options))
+        return self.numpy(output), self.numpy(weights)
+
+    def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
+        """By autograd."""
+        leaf = self.native(x).requires_grad_()
+        (self.call_native(leaf, **options) * self.native(direction)).sum().backward()
+        assert leaf.grad is not None
+        return self.numpy(leaf.grad)
+
+    def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
+        """The other implementations that the layer can be told to use."""
+        return {name: self._by(name) for name in self.path_names}
+
+    def _by(self, path: str) -> Callable[..., np.ndarray]:
+        def call(x: np.ndarray, **options: Any) -> np.ndarray:
+            with torch.no_grad():
+                return self.numpy(self.module(self.native(x), path=path, **self._given(options))[0])
+
+        return call
+
+    def native(self, x: np.ndarray) -> Tensor:
+        """A tensor of its own memory. numpy has no bfloat16 of its own, so that goes by way of float32."""
+        if x.dtype == ml_dtypes.bfloat16:
+            return torch.tensor(x.astype(np.float32)).to(torch.bfloat16)
+        return torch.tensor(x)
+
+    def call_native(self, x: Tensor, **options: Any) -> Tensor:
+        """The layer on a tensor."""
+        return self.module(x, **self._given(options))[0]
+
+    def numpy(self, x: Tensor) -> np.ndarray:
+        """An array of its own memory."""
+        return as_array(x)
+
+    def _given(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        arrays = {name: value for name, value in options.items() if value is not None}
+        return {name: self.native(value) if isinstance(value, np.ndarray) else value for name, value in arrays.items()}

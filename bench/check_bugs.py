@@ -1,0 +1,185 @@
+"""How many injected bugs the laws catch, at spec grade and as a black box, and whether they say which kind it was.
+
+The bugs are those of `bench/bugs`, each one edit of a correct layer, written by someone who had not read the laws.
+"""
+
+import argparse
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from bugs.bug import FAMILIES, Bug
+from bugs.building import LAYERS, build
+from bugs.catalogue import all_bugs
+
+FIGURES = Path(__file__).parents[1] / "docs" / "figures-check.md"
+GRADES = ("spec", "black-box")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What the laws said about one layer at one grade."""
+
+    bug: str
+    grade: str
+    failures: tuple[str, ...]
+    diagnosis: str
+    seconds: float
+
+
+def main() -> None:
+    """Prints the figures as Markdown, and writes them to the documentation if every bug was tried."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--subset", type=int, help="only so many bugs, spread evenly over the catalogue")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", type=Path)
+    chosen = parser.parse_args()
+    bugs = subset(all_bugs(), chosen.subset)
+    start = time.perf_counter()
+    trials = run(bugs, chosen.jobs)
+    text = figures(bugs, trials, time.perf_counter() - start)
+    print(text)
+    target = chosen.write or (None if chosen.subset else FIGURES)
+    if target:
+        target.write_text(text, encoding="utf-8")
+
+
+def subset(bugs: Sequence[Bug], number: int | None) -> list[Bug]:
+    """So many of the bugs, evenly spread."""
+    if number is None or number >= len(bugs):
+        return list(bugs)
+    return [bugs[index * len(bugs) // number] for index in range(number)]
+
+
+def run(bugs: Iterable[Bug], jobs: int) -> list[Trial]:
+    """All layers at all grades: the correct ones, named as they are, then the buggy ones."""
+    orders = [(name, grade) for name in (*LAYERS, *(bug.id for bug in bugs)) for grade in GRADES]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(judge, orders, chunksize=4))
+
+
+def judge(order: tuple[str, str]) -> Trial:
+    """One layer through all laws."""
+    import torch
+
+    from regard.laws.checking import check_subject
+
+    torch.set_num_threads(1)
+    name, grade = order
+    subject = build(name) if name in LAYERS else next(bug for bug in all_bugs() if bug.id == name).build()
+    start = time.perf_counter()
+    report = check_subject(subject if grade == "spec" else subject.as_black_box())
+    diagnosis = next((text for verdict in report.failures for text in verdict.diagnosis[:1]), "")
+    return Trial(
+        bug=name,
+        grade=grade,
+        failures=tuple(f"{verdict.law} {verdict.outcome}" for verdict in report.failures),
+        diagnosis=diagnosis,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def figures(bugs: Sequence[Bug], trials: Sequence[Trial], seconds: float) -> str:
+    """The tables and the lists of what went wrong."""
+    found = {(trial.bug, trial.grade): trial for trial in trials}
+    real, same = [bug for bug in bugs if not bug.is_equivalent], [bug for bug in bugs if bug.is_equivalent]
+    slowest = max(trial.seconds for trial in trials)
+    mean = sum(trial.seconds for trial in trials) / len(trials)
+    lines = [
+        f"# Injected bugs: {len(real)} of {len(LAYERS)} layers",
+        "",
+        f"One edit each, and {len(same)} edits that change nothing. Written by `bench/check_bugs.py` "
+        f"in {seconds:.0f} s; all laws on one layer take {mean:.1f} s on average, {slowest:.1f} s at most.",
+        "",
+        "| | spec | black-box |",
+        "|---|---|---|",
+        row("caught, of all bugs", [caught(real, found, grade) for grade in GRADES]),
+        row("target", ["≥ 97 %", "≥ 70 %"]),
+        row("first diagnosis names the family, of those caught", [named(real, found, grade) for grade in GRADES]),
+        row("target", ["≥ 80 %", "≥ 80 %"]),
+        row("caught by crashes alone", [crashes(real, found, grade) for grade in GRADES]),
+        row("alarms on correct layers", [alarms(LAYERS, found, grade) for grade in GRADES]),
+        row("alarms on edits that change nothing", [alarms([b.id for b in same], found, grade) for grade in GRADES]),
+        "",
+        "| family | bugs | caught, spec | caught, black-box | family named, spec |",
+        "|---|---|---|---|---|",
+        *(by_family(family, real, found) for family in sorted(FAMILIES)),
+        *listed(bugs, found),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+Found = dict[tuple[str, str], Trial]
+
+
+def row(name: str, cells: Iterable[str]) -> str:
+    """One line of a table."""
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def share(part: int, whole: int) -> str:
+    """A part of a whole, in numbers and in per cent."""
+    return f"{part} of {whole} ({100 * part / whole:.0f} %)" if whole else "–"
+
+
+def caught(bugs: Sequence[Bug], found: Found, grade: str) -> str:
+    """How many bugs broke a law."""
+    return share(sum(bool(found[bug.id, grade].failures) for bug in bugs), len(bugs))
+
+
+def named(bugs: Sequence[Bug], found: Found, grade: str) -> str:
+    """How many of those caught had their family named first."""
+    hit = [bug for bug in bugs if found[bug.id, grade].failures]
+    return share(sum(bug.is_named_by(found[bug.id, grade].diagnosis) for bug in hit), len(hit))
+
+
+def crashes(bugs: Sequence[Bug], found: Found, grade: str) -> str:
+    """How many were noticed only because something broke down."""
+    failures = [found[bug.id, grade].failures for bug in bugs]
+    return str(sum(bool(each) and all(text.endswith("crashed") for text in each) for each in failures))
+
+
+def alarms(names: Iterable[str], found: Found, grade: str) -> str:
+    """How many layers without a fault broke a law."""
+    return str(sum(bool(found[name, grade].failures) for name in names))
+
+
+def by_family(family: str, bugs: Sequence[Bug], found: Found) -> str:
+    """The line of one family."""
+    members = [bug for bug in bugs if bug.family == family]
+    shares = [caught(members, found, grade) for grade in GRADES]
+    return row(family, [str(len(members)), *shares, named(members, found, "spec")])
+
+
+def listed(bugs: Sequence[Bug], found: Found) -> list[str]:
+    """Survivors, false alarms and wrong names, one a line."""
+    lines = []
+    for grade in GRADES:
+        lines += ["", f"## Survivors at {grade} grade", ""]
+        lines += [
+            f"- `{bug.id}` ({bug.family}): {bug.what}"
+            + (f". Equivalent: {bug.is_equivalent}" * bool(bug.is_equivalent))
+            for bug in bugs
+            if not found[bug.id, grade].failures
+        ]
+    lines += ["", "## Alarms without a fault", ""]
+    faultless = {*LAYERS, *(bug.id for bug in bugs if bug.is_equivalent)}
+    lines += [
+        f"- {name}, {grade}: {', '.join(trial.failures)}"
+        for (name, grade), trial in found.items()
+        if name in faultless and trial.failures
+    ]
+    lines += ["", "## Caught at spec grade under another name", ""]
+    lines += [
+        f"- `{bug.id}` ({bug.family}): {found[bug.id, 'spec'].diagnosis or 'no diagnosis'}"
+        for bug in bugs
+        if found[bug.id, "spec"].failures and not bug.is_named_by(found[bug.id, "spec"].diagnosis)
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Fewer queries than keys stand where the layer says they stand."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.laws.honest import HonestLayer
+from regard.laws.law import Finding, Law, Size, Trial, distance, dtype_of
+from regard.subject import Spec, Subject
+
+_QUERIES = 3
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """Each query by itself, with just the keys that the declared convention lets it see, against all at once."""
+    num_keys, num_queries = trial.size.length, min(_QUERIES, trial.size.length - 1)
+    if num_queries < 1:
+        return
+    q = _heads(trial, "queries", trial.spec.num_heads, num_queries)
+    k, v = (_heads(trial, name, trial.spec.num_kv_heads or 1, num_keys) for name in ("keys", "values"))
+    found = trial.subject.core(q, k, v, causal=True)
+    meant = {align: _one_by_one(trial, q, k, v, align) for align in ("top-left", "bottom-right")}
+    declared = trial.spec.align or ""
+    (other,) = set(meant) - {declared}
+    errors = {align: distance(found, y) for align, y in meant.items()}
+    tolerance = trial.tolerance(meant[declared])
+    is_other = errors[other] <= tolerance
+    yield Finding(
+        what=f"causal attention is not {declared}, as declared" + (f", but {other}" if is_other else ""),
+        error=errors[declared],
+        tolerance=tolerance,
+        control=distance(meant[declared], meant[other]),
+        place={"queries": num_queries, "keys": num_keys},
+        signature={"errors": errors, "matches": other if is_other else None,
+                   "gaps": np.abs(found.astype(np.float64) - meant[declared]).max(axis=(0, 1, 3)).tolist()},
+    )
+
+
+def _heads(trial: Trial, name: str, num_heads: int, length: int) -> np.ndarray:
+    shape = (trial.size.batch, num_heads, length, trial.spec.head_width)
+    return trial.rng(name).standard_normal(shape).astype(dtype_of(trial.spec.dtype))
+
+
+def _one_by_one(trial: Trial, q: np.ndarray, k: np.ndarray, v: np.ndarray, align: str) -> np.ndarray:
+    """Query i sees i + 1 keys if the first query stands at the first key, else as many more as there are more keys."""
+    more = 0 if align == "top-left" else k.shape[2] - q.shape[2]
+    outputs = []
+    for query in range(q.shape[2]):
+        seen = query + 1 + more
+        outputs.append(trial.subject.core(q[:, :, query : query + 1], k[:, :, :seen], v[:, :, :seen]))
+    return np.concatenate(outputs, axis=2)
+
+
+class _TopLeft(HonestLayer):
+    """Puts the first query beside the first key."""
+
+    def first_query(self, num_queries: int, num_keys: int) -> int:
+        del num_queries, num_keys
+        return 0
+
+
+def _outlaw() -> Subject:
+    return _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned to the top left")
+
+
+def _applies(spec: Spec) -> str | None:
+    if spec.align is None:
+        return "only where align is declared, as top-left or bottom-right, and nothing is declared"
+    return None if spec.window is None else "only without a window"
+
+
+LAW = Law(
+    id="ALIGN",
+    statement="with fewer queries than keys, causal attention follows the declared alignment",
+    needs=("core",),
+    applies=_applies,
+    findings=_findings,
+    outlaw=_outlaw,
+    size=Size(batch=2, length=16),
+    suspects=("queries are aligned to the top left", "queries are aligned to the bottom right"),
+)

@@ -1,0 +1,59 @@
+"""One token repeated gives one output repeated."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.laws.honest import HonestLayer
+from regard.laws.law import Finding, Law, Trial, distance
+from regard.laws.probes import liveness
+from regard.subject import Spec, Subject
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """Every output beside the first one; averages of equal values are that value, whatever the weights."""
+    x = trial.inputs()
+    if x.shape[1] < 2:
+        return
+    x = np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape))
+    y = trial.subject.call(x)
+    gaps = [distance(y[:, place], y[:, 0]) for place in range(x.shape[1])]
+    worst = int(np.argmax(gaps))
+    yield Finding(
+        what="outputs of one token repeated differ",
+        error=max(gaps),
+        tolerance=trial.tolerance(y),
+        control=liveness(trial, x, y),
+        place={"output": worst},
+        signature={"gaps": gaps, "sizes": np.abs(y.astype(np.float64)).max(axis=(0, 2)).tolist()},
+    )
+
+
+def _applies(spec: Spec) -> str | None:
+    if spec.positions not in ("none", "rotary", "alibi"):
+        said = "nothing is declared" if spec.positions is None else f"it is {spec.positions}"
+        return f"only for positions = none or rotary or alibi, and {said}"
+    return "a sink takes a share that depends on the number of keys" if spec.sink else None
+
+
+class _TurnedValues(HonestLayer):
+    """Turns the values too, not queries and keys alone."""
+
+    def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
+        heads = super()._heads(x, part, num_heads)
+        places = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])
+        return self.rotate(heads, places) if part == "value" else heads
+
+
+def _outlaw() -> Subject:
+    return _TurnedValues(Spec(positions="rotary"), name="values turned too")
+
+
+LAW = Law(
+    id="CONST",
+    statement="if all x_j are equal, all y_i are",
+    applies=_applies,
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=("values are turned too", "the mask comes after the softmax", "the softmax is over the wrong axis"),
+)

@@ -1,0 +1,127 @@
+"""The layer's gradient is that of the layer."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from regard.laws.honest import HonestLayer
+from regard.laws.law import Finding, Law, NotTried, Size, Trial
+from regard.subject import Spec, Subject
+
+# A step that is right for one layer is too long for one with kinks and too short for one that rounds to float32:
+# a true gradient agrees at one of them, a wrong one at none.
+_STEPS = {"float64": (2e-2, 2e-3, 2e-4), "float32": (1e-1, 3e-2, 1e-2)}
+_AGREEMENT = {"float64": 5e-4, "float32": 5e-3}
+_DIRECTIONS = 2
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
+    trial = _in_float64(trial)
+    x = trial.inputs()
+    direction = trial.rng("direction").standard_normal(trial.subject.call(x).shape).astype(x.dtype)
+    yield from _slopes(trial, x, direction)
+    for hidden in _hidden(trial, x, direction):
+        options, chosen, tokens, words = hidden
+        found = trial.subject.gradient(x, chosen, **options).astype(np.float64)
+        largest = float(np.abs(found).max())
+        yield Finding(
+            what=words,
+            error=float(np.abs(found[tokens]).max()),
+            tolerance=trial.exactly(found),
+            control=largest,
+            place={"token": int(np.flatnonzero(tokens.any(axis=0))[0])},
+            signature={"hidden": words},
+        )
+
+
+def _in_float64(trial: Trial) -> Trial:
+    """The trial in float64 where the layer can be had in it."""
+    if trial.spec.dtype == "float64":
+        return trial
+    if trial.subject.has("float64"):
+        return replace(trial, subject=trial.subject.in_dtype("float64").declared(dtype="float64"))
+    if trial.spec.dtype != "float32":
+        raise NotTried(f"differences in {trial.spec.dtype} say nothing, and the layer cannot be had in float64")
+    return trial
+
+
+def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Finding]:
+    """One comparison a token, each in the direction that is worst."""
+    gradient = trial.subject.gradient(x, direction).astype(np.float64)
+    rows = []
+    for token in range(x.shape[1]):
+        for number in range(_DIRECTIONS):
+            along = np.zeros_like(x)
+            along[:, token] = trial.rng(f"along {token} {number}").standard_normal(along[:, token].shape)
+            told = float(np.sum(gradient * along))
+            rows.append((token, told, min((_slope(trial, x, along, direction, step) for step in
+                                           _STEPS[trial.spec.dtype]), key=lambda slope, told=told: abs(slope - told))))
+    largest = max(abs(slope) for _, _, slope in rows)
+    for token, told, slope in rows:
+        yield Finding(
+            what="the gradient is not the slope",
+            error=abs(told - slope),
+            tolerance=_AGREEMENT[trial.spec.dtype] * max(largest, 1e-3),
+            control=largest * 2 if largest > 0 else 0.0,
+            place={"token": token},
+            signature={"gradient": told, "slope": slope},
+        )
+
+
+def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, direction: np.ndarray, step: float) -> float:
+    """The derivative along a direction: central differences at two steps, extrapolated."""
+
+    def central(size: float) -> float:
+        ends = ((x + sign * size * along).astype(x.dtype) for sign in (1, -1))
+        up, down = (trial.subject.call(end).astype(np.float64) for end in ends)
+        return float(np.sum(direction * (up - down)) / (2 * size))
+
+    return (4 * central(step / 2) - central(step)) / 3
+
+
+def _hidden(
+    trial: Trial, x: np.ndarray, direction: np.ndarray
+) -> Iterator[tuple[dict[str, Any], np.ndarray, np.ndarray, str]]:
+    """Options, directions and tokens whose gradient must be nothing at all."""
+    length = x.shape[1]
+    if trial.spec.causal and length > 1:
+        first = np.where(np.arange(length)[None, :, None] < length // 2, direction, 0).astype(x.dtype)
+        later = np.broadcast_to(np.arange(length) >= length // 2, x.shape[:2])
+        yield {}, first, later, "an output has a gradient for a later input"
+    if trial.subject.has("mask") and length > 2:
+        mask = np.broadcast_to(np.arange(length) < length - 1, x.shape[:2])
+        real = np.where(mask[..., None], direction, 0).astype(x.dtype)
+        yield {"mask": mask}, real, ~mask, "an output has a gradient for an input that is masked"
+
+
+class _Detached(HonestLayer):
+    """Its gradient takes the weights for constants."""
+
+    capabilities = HonestLayer.capabilities | {"gradient"}
+
+    def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
+        """That of the values alone."""
+        spec, (batch, length, _) = self.spec, x.shape
+        weights = self.call_with_weights(x, **options)[1]
+        back = (direction @ self.matrices["output"].T).reshape(batch, length, spec.num_heads, -1).transpose(0, 2, 1, 3)
+        values = weights.swapaxes(-1, -2) @ back
+        return values.transpose(0, 2, 1, 3).reshape(batch, length, -1) @ self.matrices["value"].T
+
+
+def _outlaw() -> Subject:
+    return _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights")
+
+
+LAW = Law(
+    id="GRAD",
+    statement="the gradient is that of finite differences, and exactly zero for what is hidden",
+    needs=("gradient",),
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=("gradient: part of the layer is detached", "gradient: the backward pass is wrong",
+              "mask: the mask is missing in the backward pass"),
+    size=Size(batch=2, length=4),
+)

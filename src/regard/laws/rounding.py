@@ -1,0 +1,43 @@
+"""How far rounding may take a layer from what it must be, where other work than its own dtype's is lawful."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from regard.laws.law import Trial, epsilon_of
+
+__all__ = ["HALVES", "is_half", "widest_subject", "work_tolerance"]
+
+HALVES = ("bfloat16", "float16")
+
+# In the same units as a trial's own tolerance.
+_ULPS = 64
+# Units of the last place that a logit may be off by: two projections, two turns and one product.
+_LOGIT_ULPS = 8
+
+
+def is_half(dtype: str) -> bool:
+    """True for the two half precisions."""
+    return dtype in HALVES
+
+
+def work_tolerance(trial: Trial, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
+    """The trial's tolerance, never below float32's, and larger with the logits.
+
+    Much public code forms its softmax, its angles and its slopes in float32 whatever the dtype of the layer, and that
+    is lawful. An error of eps·|z| in a logit z is one of as much in the weights.
+    """
+    finite = np.abs(outputs[np.isfinite(outputs)])
+    largest = max(float(np.max(finite, initial=0.0)), 1e-3)
+    single = _ULPS * epsilon_of("float32") * math.sqrt(trial.size.length) * largest
+    of_logits = _LOGIT_ULPS * max(epsilon_of("float32"), epsilon_of(trial.spec.dtype)) * largest_logit * largest
+    return max(trial.tolerance(outputs), single) + of_logits
+
+
+def widest_subject(trial: Trial) -> Trial:
+    """The trial on the same layer in float32 if it is in half precision and can be had so."""
+    if not (is_half(trial.spec.dtype) and trial.subject.has("float64")):
+        return trial
+    wider = trial.subject.in_dtype("float32")
+    return replace(trial, subject=wider.declared(dtype="float32"))

@@ -1,0 +1,80 @@
+"""The catalogue of injected bugs is sound, and a part of it is caught by the laws."""
+
+import functools
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+from bugs.bug import FAMILIES  # noqa: E402
+from bugs.building import LAYERS, build  # noqa: E402
+from bugs.catalogue import all_bugs  # noqa: E402
+from bugs.probing import first_difference, observed  # noqa: E402
+
+from regard.laws.checking import check_subject  # noqa: E402
+
+BUGS = all_bugs()
+CAUGHT = [
+    "llama-own-key-hidden",
+    "llama-padding-inverted",
+    "llama-scale-missing",
+    "llama-angles-interleaved",
+    "llama-kv-heads-tiled",
+    "llama-cache-restarts",
+    "llama-dropout-left-on",
+    "llama-keys-detached",
+    "llama-chunks-start-over",
+    "gptj-turned-backwards",
+    "gptj-whole-head-turned",
+    "gptj-softmax-over-heads",
+    "bloom-slopes-reversed",
+    "bloom-keys-and-values-swapped",
+    "mistral-window-one-more",
+    "mistral-seen-is-kept",
+    "mistral-mask-added-as-one",
+    "encoder-padding-hides-queries",
+    "encoder-keys-of-neighbour",
+    "encoder-output-over-input",
+    "gpt2-cache-fast-path",
+    "cross-core-aligned-at-the-top",
+    "gemma-cap-missing",
+    "gptoss-sinks-transposed",
+]
+
+
+@functools.cache
+def correct(layer):
+    return observed(build(layer))
+
+
+def test_there_are_enough_and_each_has_a_name_of_its_own():
+    assert len({bug.id for bug in BUGS}) == len(BUGS) >= 120
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", bug.id) for bug in BUGS)
+
+
+def test_every_family_and_every_layer_has_bugs():
+    assert {bug.family for bug in BUGS} == FAMILIES
+    assert FAMILIES.issuperset(family for bug in BUGS for family in bug.or_family)
+    assert {bug.layer for bug in BUGS} == set(LAYERS)
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.id)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_bug_changes_what_the_layer_does_unless_it_is_equivalent(bug):
+    assert (first_difference(correct(bug.layer), bug.build()) is None) == bool(bug.is_equivalent)
+
+
+@pytest.mark.parametrize("layer", list(LAYERS))
+@pytest.mark.parametrize("grade", ["spec", "black-box"])
+def test_a_correct_layer_raises_no_alarm(layer, grade):
+    subject = build(layer) if grade == "spec" else build(layer).as_black_box()
+    report = check_subject(subject)
+    assert report.ok, report.failures
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_a_bug_is_caught(name):
+    subject = next(bug for bug in BUGS if bug.id == name).build()
+    assert not check_subject(subject).ok

@@ -1,0 +1,159 @@
+import time
+
+import pytest
+
+import checked_layers
+import regard
+from regard.subject import Spec
+from regard.verbs.isolation import Limits
+from regard.verbs.orders import Order, command_for, importable_name, made
+
+CAUSAL = Spec(causal=True, positions="none")
+QUICK = ("CAUSAL", "DET", "PREFIX")
+
+
+def outcomes(report):
+    return {verdict.law: verdict.outcome for verdict in report.verdicts}
+
+
+def isolated(kind, *, laws=QUICK, **limits):
+    chosen = Limits(**{"seconds": 60.0, **limits})
+    return regard.check(
+        "checked_layers:build", CAUSAL, laws=laws, arguments={"kind": kind}, name=kind, limits=chosen
+    )
+
+
+def test_a_lawful_layer_passes_here():
+    report = regard.check(checked_layers.lawful, CAUSAL, laws=QUICK)
+    assert report.ok
+    assert outcomes(report) == dict.fromkeys(QUICK, "holds")
+    report.raise_for_failures()
+    report.require(QUICK)
+
+
+def test_a_leaky_layer_is_refuted_with_all_that_teaches():
+    report = regard.check(checked_layers.leaky, CAUSAL, laws=QUICK)
+    failure = report.failures[0]
+    assert (failure.law, failure.outcome) == ("CAUSAL", "refuted")
+    assert failure.error > failure.tolerance == 0
+    assert "length 2" in failure.counterexample
+    assert failure.diagnosis
+    assert "def test_causal_of_leaky" in failure.reproduction
+    with pytest.raises(regard.LawsBroken, match="CAUSAL"):
+        report.raise_for_failures()
+
+
+def test_expected_failures_are_told_apart_and_an_unexpected_pass_is_a_failure():
+    report = regard.check(checked_layers.leaky, CAUSAL, laws=QUICK, expect={"CAUSAL": "issue 12", "DET": "flaky"})
+    assert outcomes(report)["CAUSAL"] == "expected failure"
+    assert outcomes(report)["DET"] == "unexpected pass"
+    assert [verdict.law for verdict in report.failures] == ["DET", "PREFIX"]
+
+
+def test_every_report_states_its_grade_and_what_it_cannot_see():
+    report = regard.check(checked_layers.lawful, CAUSAL, laws=QUICK)
+    assert report.grade == "black-box"
+    assert any("scale" in spot for spot in report.blind_to)
+
+
+def test_laws_that_cannot_be_tried_say_what_is_missing():
+    report = regard.check(checked_layers.lawful, CAUSAL, laws="PAD,CACHE")
+    assert {verdict.outcome for verdict in report.verdicts} == {"skipped"}
+    assert [verdict.reason for verdict in report.verdicts] == ["the layer has no mask", "the layer has no cache"]
+    with pytest.raises(regard.LawsBroken, match="did not run"):
+        report.require(["PAD"])
+
+
+@pytest.mark.parametrize("arguments", [{"laws": "CAUSE"}, {"expect": {"CAUSE": "x"}}, {"seed": -1}])
+def test_bad_requests_are_refused(arguments):
+    with pytest.raises(regard.InputError):
+        regard.check(checked_layers.lawful, CAUSAL, **arguments)
+
+
+def test_a_name_is_checked_in_a_process_of_its_own():
+    report = isolated("lawful")
+    assert report.ok
+    assert report.layer == "lawful"
+    assert report.spec["causal"] is True
+
+
+def test_what_a_layer_prints_disturbs_nobody(capfd):
+    assert isolated("talks", laws=("DET",)).ok
+    assert "chatter" not in "".join(capfd.readouterr())
+
+
+def test_a_process_that_ends_is_a_verdict_and_the_rest_goes_on():
+    report = isolated("exits", laws=("CAUSAL", "PAD"))
+    assert outcomes(report) == {"CAUSAL": "crashed", "PAD": "skipped"}
+    assert "exit code 7" in report.failures[0].reason
+
+
+def test_a_segmentation_fault_is_named():
+    [verdict] = isolated("segfaults", laws=("CAUSAL",)).verdicts
+    assert verdict.outcome == "crashed"
+    assert "SIGSEGV" in verdict.reason
+
+
+def test_a_hang_is_a_verdict_within_its_time():
+    started = time.monotonic()
+    report = isolated("hangs", laws=("CAUSAL", "PREFIX", "PURE"), seconds=4.0)
+    assert outcomes(report) == {"CAUSAL": "holds", "PREFIX": "timed out", "PURE": "holds"}
+    assert time.monotonic() - started < 60
+
+
+def test_too_much_memory_is_a_verdict():
+    [verdict] = isolated("eats_memory", laws=("CAUSAL",), memory=1.0).verdicts
+    assert verdict.outcome == "crashed"
+    assert "MemoryError" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("is_nan", "refuted"), ("has_wrong_shape", "refuted"), ("raises", "crashed")]
+)
+def test_nonsense_never_passes(kind, expected):
+    report = regard.check(checked_layers.build(kind), CAUSAL, laws="DTYPE,OVERFLOW,BATCH")
+    assert expected in outcomes(report).values()
+    assert not report.ok
+
+
+def test_a_raised_error_is_told_with_its_place():
+    [verdict] = regard.check(checked_layers.raises, CAUSAL, laws="CAUSAL").verdicts
+    assert "KeyError" in verdict.reason
+    assert "checked_layers.py" in verdict.reason
+
+
+def test_a_layer_that_dies_while_it_is_built_has_one_verdict():
+    [verdict] = regard.check("checked_layers:dies_while_built", laws=QUICK).verdicts
+    assert (verdict.id, verdict.outcome) == ("BUILD", "crashed")
+    assert "exit code 3" in verdict.reason
+
+
+@pytest.mark.parametrize("target", ["checked_layers:nothing", "no_such_package:build", "neither"])
+def test_a_name_that_names_nothing_is_refused(target):
+    with pytest.raises(regard.InputError):
+        regard.check(target, laws=QUICK)
+
+
+def test_a_function_can_be_isolated_on_request():
+    report = regard.check(checked_layers.leaky, CAUSAL, laws="CAUSAL", isolate=True)
+    assert report.failures[0].reproduce == (
+        "regard check checked_layers:leaky --spec causal=True,positions=none --laws CAUSAL --seed 0"
+    )
+
+
+def test_only_what_can_be_imported_can_be_isolated():
+    assert importable_name(checked_layers.leaky) == "checked_layers:leaky"
+    with pytest.raises(regard.InputError, match="top level"):
+        importable_name(lambda x: x)
+
+
+def test_orders_survive_the_way_to_another_process():
+    order = Order(target="a:b", arguments={"n": "1"}, spec=CAUSAL, laws=("CAUSAL",), expect={"PAD": "x"}, seed=3)
+    assert Order.from_dict(order.to_dict()) == order
+    assert command_for(order, "PAD").endswith("--laws PAD --seed 3")
+
+
+def test_factories_are_called_and_layers_are_not():
+    assert made(checked_layers.lawful, {}) is checked_layers.lawful
+    assert made(checked_layers.build, {}) is checked_layers.lawful
+    assert made(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
