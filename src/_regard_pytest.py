@@ -1,4 +1,4 @@
-"""Regard's plugin for pytest. It only registers a marker; `regard.parametrize_with_laws` does the work when it is used."""
+"""Regard's plugin for pytest. It registers a marker; `regard.parametrize_with_laws` does the work where it is used."""
 
 from typing import Any
 

@@ -124,3 +124,15 @@ def test_bad_input_is_one_line(run, arguments, told):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert told in err
+
+
+def test_probing_says_what_it_found(run):
+    code, out, _ = run("check", "checked_layers:lawful", "--infer", "--laws", "CAUSAL")
+    assert code == 0
+    assert "found  causal = True" in out
+
+
+def test_a_layout_that_is_not_known_is_refused(run, tmp_path):
+    code, out, err = run("check", "--layout", "cs999", str(tmp_path))
+    assert (code, out) == (2, "")
+    assert "cs999" in err

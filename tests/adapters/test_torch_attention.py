@@ -51,9 +51,7 @@ def test_raw_attention_obeys_every_law(name: str, is_causal: bool):
     kv_heads = 2 if is_causal else 4
     subject = adapt(load(f"torch:{name}"), Spec(causal=is_causal, num_kv_heads=kv_heads, **_RAW))
     assert broken(subject) == {}
-    found = outcomes(subject, "SPEC", "ALIGN", "EMPTY")
-    assert found["SPEC"] == "holds"
-    assert found["ALIGN"] == ("holds" if is_causal else "skipped")
+    assert outcomes(subject, "SPEC", "ALIGN", "EMPTY") == dict.fromkeys(("ALIGN", "EMPTY", "SPEC"), "holds")
 
 
 def test_the_other_alignment_is_refuted():

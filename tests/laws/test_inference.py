@@ -1,5 +1,7 @@
 """What probing finds is what the layer is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ class Undeclared(Subject):
 
     def in_dtype(self, dtype):
         other = Undeclared(self.layer.in_dtype(dtype), *self.capabilities)
-        other.spec = self.spec
+        other.spec = replace(self.spec, dtype=dtype)
         return other
 
 
@@ -102,7 +104,7 @@ def test_a_core_that_takes_positions_is_enough(seed):
 
 def test_without_positions_neighbours_tell():
     spec = Spec(causal=True, positions="rotary", rotary_layout="interleaved", rotary_base=500_000.0)
-    found = infer(Undeclared(HonestLayer(spec), "weights"))
+    found = infer(Undeclared(HonestLayer(spec), "weights", "float64"))
     assert found.changes["rotary_layout"] == "interleaved"
     assert found.changes["rotary_base"] == pytest.approx(500_000.0, rel=1e-3)
     assert any("softcap" in line for line in found.unknown)

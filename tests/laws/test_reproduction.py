@@ -47,8 +47,9 @@ def pytest_without_regard(tmp_path):
     def run(*files: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:jaxtyping", *files]
         known = {**os.environ, "PYTHONPATH": f"{tmp_path / 'blocked'}:{tmp_path}", "OMP_NUM_THREADS": "1"}
-        how = {"capture_output": True, "text": True, "check": False, "timeout": 300}
-        return subprocess.run(command, env=known, cwd=tmp_path, **how)
+        return subprocess.run(
+            command, env=known, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
 
     return run
 

@@ -157,3 +157,11 @@ def test_factories_are_called_and_layers_are_not():
     assert made(checked_layers.lawful, {}) is checked_layers.lawful
     assert made(checked_layers.build, {}) is checked_layers.lawful
     assert made(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
+
+
+def test_a_warm_process_dies_as_a_cold_one_does():
+    report = isolated("segfaults", laws=("CAUSAL", "PAD"), is_warm=True)
+    assert outcomes(report) == {"CAUSAL": "crashed", "PAD": "skipped"}
+    assert "SIGSEGV" in report.failures[0].reason
+    [verdict] = isolated("exits", laws=("CAUSAL",), is_warm=True).verdicts
+    assert "exit code 7" in verdict.reason

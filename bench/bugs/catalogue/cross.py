@@ -89,7 +89,7 @@ BUGS = (
         is_equivalent="the largest power is one, so a total of visible keys is at least one",
     ),
     bug(
-        "softmax-of-squares",
+        "softmax-base-two",
         "softmax",
         "2 to the logit instead of e",
         (MAXIMUM, MAXIMUM.replace("torch.exp(", "torch.exp2(")),

@@ -9,6 +9,7 @@ PAST = "past = 0 if cache is None else cache[0].shape[2]"
 ANGLES = "cos, sin = self.rotary(positions, x.dtype)"
 ALLOWED = "allowed = self.allowed(length, keys.shape[2], mask)"
 MIXED = "return weights @ values, weights"
+CHUNK = "part = allowed[:, :, start : start + 3]"
 JOINED = "keys = torch.cat((cache[0], keys), dim=2)"
 
 BUGS = (
@@ -127,13 +128,13 @@ BUGS = (
         "chunks-start-over",
         "path",
         "every chunk has the mask of the first",
-        ("part = allowed[:, :, start : start + 3]", "part = allowed[:, :, : min(3, queries.shape[2] - start)]"),
+        (CHUNK, "part = allowed[:, :, : min(3, queries.shape[2] - start)]"),
     ),
     bug(
-        "chunks-see-themselves",
+        "chunks-forget-the-past",
         "path",
-        "a chunk sees the keys of its own chunk only",
-        ("start + 3], keys, values, part)", "start + 3], keys[:, :, start:], values[:, :, start:], part[..., start:])"),
+        "a chunk does not see the keys before it",
+        (CHUNK, f"{CHUNK}.clone()\n            part[..., :start] = False"),
     ),
     bug(
         "weights-unmasked",

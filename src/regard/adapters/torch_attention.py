@@ -1,6 +1,7 @@
 """What torch itself offers: MultiheadAttention, encoder layers, scaled_dot_product_attention, flex_attention."""
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -83,7 +84,9 @@ class EncoderLayer(TorchLayer):
         is_first = _is_batch_first(self.module)
         hidden = _hidden(self, x.shape[1])
         padding = None if mask is None else ~mask
-        y = self.module(x if is_first else x.transpose(0, 1), hidden, src_key_padding_mask=padding)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*nested tensors")
+            y = self.module(x if is_first else x.transpose(0, 1), hidden, src_key_padding_mask=padding)
         return y if is_first else y.transpose(0, 1)
 
     def shown(self) -> set[str]:
@@ -122,16 +125,13 @@ def _flex(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any
 
     wide: Any = None if mask is None else mask.expand(q.shape[0], -1, -1, -1)
 
-    def hide(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
-        del head
-        return torch.where(wide[batch, 0, query, key], score, -float("inf"))
-
+    infinity = float("inf")
     block = _causal_block(q.shape[2], k.shape[2], str(q.device)) if causal else None
     before = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG
     # Unfused either way on a CPU; without this, every new mask is traced for a second.
     flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
     try:
-        modified = None if wide is None else hide
+        modified = None if wide is None else lambda z, b, h, i, j: torch.where(wide[b, 0, i, j], z, -infinity)  # noqa: ARG005
         return flex.flex_attention(q, k, v, modified, block_mask=block, enable_gqa=q.shape[1] != k.shape[1])
     finally:
         flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = before
@@ -142,11 +142,8 @@ def _causal_block(queries: int, keys: int, device: str) -> Any:
     """A mask_mod takes long to make, and it is asked for again and again."""
     from torch.nn.attention.flex_attention import create_block_mask
 
-    def is_behind(batch: Any, head: Any, query: Any, key: Any) -> Any:
-        del batch, head
-        return query >= key
-
-    return create_block_mask(is_behind, None, None, queries, keys, device=device)
+    # flex_attention counts the parameters of what it is given, so nothing may be wrapped around it.
+    return create_block_mask(lambda b, h, i, j: i >= j, None, None, queries, keys, device=device)  # noqa: ARG005
 
 
 def _hidden(layer: TorchLayer, length: int) -> Any:

@@ -87,7 +87,7 @@ def check(**options: Any) -> int:
     if options["layout"] is not None:
         from regard.verbs.layouts import check_layout
 
-        reports: Sequence[CheckReport] = check_layout(*options["layout"])
+        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"])
     else:
         from regard.verbs.isolation import Limits
 

@@ -17,17 +17,22 @@ __all__ = ["Pairs", "Reader", "Reading", "read", "reader_of"]
 _SEED = 5
 # A mixture of two values leaves nothing over; this share of its square is rounding.
 _LEFT_OVER = 1e-6
-_LEAST_WEIGHT = 1e-9
+_LEAST_WEIGHT = {"float64": 1e-8}
+_LEAST_WEIGHT_ELSE = 3e-3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pairs:
-    """What the second token of each pair asks and gets: queries and outputs by head, keys and values by key head."""
+    """What the second token of each pair asks and gets: queries and outputs by head, keys and values by key head.
+
+    Weights below `least` are lost in the rounding of the outputs.
+    """
 
     queries: np.ndarray
     keys: np.ndarray
     values: np.ndarray
     outputs: np.ndarray
+    least: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,11 +48,11 @@ class Reading:
     @property
     def is_clear(self) -> bool:
         """True if the outputs are mixtures of the values, both of which are seen."""
-        return self.left_over < _LEFT_OVER and bool((np.median(self.first, axis=0) > _LEAST_WEIGHT).all())
+        return self.left_over < _LEFT_OVER and bool((np.median(self.first, axis=0) > self.pairs.least).all())
 
     def ratios(self) -> np.ndarray:
         """log α/β [pair, head]: the first logit minus the second; NaN where a weight is lost in rounding."""
-        seen = (self.first > _LEAST_WEIGHT) & (self.second > _LEAST_WEIGHT)
+        seen = (self.first > self.pairs.least) & (self.second > self.pairs.least)
         return np.log(np.where(seen, self.first, np.nan)) - np.log(np.where(seen, self.second, np.nan))
 
 
@@ -132,7 +137,8 @@ class _LayerReader(Reader):
         y = self.subject.call(tokens.astype(dtype_of(self.spec.dtype)), **options)[:, 1].astype(np.float64)
         outputs = ((y - self.moved) @ self.undone).reshape(len(tokens), self.spec.num_heads, -1)
         parts = {part: self.oracle.heads(tokens, part) for part in ("query", "key", "value")}
-        return Pairs(queries=parts["query"][:, :, 1], keys=parts["key"], values=parts["value"], outputs=outputs)
+        return Pairs(queries=parts["query"][:, :, 1], keys=parts["key"], values=parts["value"], outputs=outputs,
+                     least=_LEAST_WEIGHT.get(self.spec.dtype, _LEAST_WEIGHT_ELSE))
 
     def _loudness(self) -> float:
         """What embeddings are multiplied by for logits of about one."""
@@ -168,7 +174,8 @@ class _CoreReader(Reader):
             options["positions"] = np.broadcast_to(np.array([0, gap or 0]), tokens.shape[:2])
         out = self.subject.core(q, k, v, **options).astype(np.float64)
         q, k, v = (part.astype(np.float64) for part in (q, k, v))
-        return Pairs(queries=q[:, :, 1], keys=k, values=v, outputs=out[:, :, 1])
+        return Pairs(queries=q[:, :, 1], keys=k, values=v, outputs=out[:, :, 1],
+                     least=_LEAST_WEIGHT.get(self.spec.dtype, _LEAST_WEIGHT_ELSE))
 
 
 def _beside(drawn: np.ndarray, normal: np.ndarray, wanted: np.ndarray) -> np.ndarray:

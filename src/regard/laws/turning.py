@@ -12,6 +12,8 @@ __all__ = ["Turns", "fitted_turns", "pairs_needed", "scale_and_turns"]
 # Above this width only entries that known pairings use are solved for.
 _WIDEST_FULL = 32
 _EXPLAINED = 3e-4
+# An angle below this may be noise.
+_SEEN = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,13 +54,25 @@ def _turns_of(forms: np.ndarray, gaps: list[int]) -> Turns | None:
     width = forms.shape[1]
     pairs = [(i, i + 1) for i in range(0, width - 1, 2)] if partner == 1 else [
         (i, i + partner) for i in range(partner) if i + partner < width]
-    turned = [pair for pair in pairs if any(_angle(form, pair)[1] > 1e-4 for form in forms)]
+    turned = [pair for pair in pairs if any(_angle(form, pair)[1] > _SEEN for form in forms)]
+    turned = pairs[: len(turned) + _unseen(forms, turned, pairs, gaps)] if turned == pairs[: len(turned)] else turned
     if partner == 0 or turned != pairs[: len(turned)] or (partner > 1 and len(turned) != partner):
         return None
     angles = np.array([_unwrapped([_angle(form, pair)[0] for form in forms], gaps) for pair in turned])
     layout = "interleaved" if partner == 1 and width > 2 else "half-split"
     return Turns(layout=layout, width=2 * len(turned), frequencies=np.abs(angles), base=_base(np.abs(angles), gaps[-1]),
                  is_backward=bool(angles[0] < 0))
+
+
+def _unseen(
+    forms: np.ndarray, turned: list[tuple[int, int]], pairs: list[tuple[int, int]], gaps: list[int]
+) -> int:
+    """How many pairs more would turn too slowly to be seen, if frequencies go on as they begin."""
+    if len(turned) < 2 or len(turned) == len(pairs):
+        return 0
+    first, second = (abs(_unwrapped([_angle(form, pair)[0] for form in forms], gaps)) for pair in turned[:2])
+    slow = first * (second / first) ** len(turned) * gaps[-1]
+    return len(pairs) - len(turned) if slow < 3 * _SEEN else 0
 
 
 def _forms(readings: list[Reading], logits: Logits, key_head: int) -> np.ndarray | None:

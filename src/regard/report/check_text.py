@@ -83,8 +83,9 @@ def tally_in_words(report: CheckReport) -> str:
 
 
 def _show_inferred(console: Console, report: CheckReport) -> None:
-    for line in (report.inferred or {}).get("evidence", ()):
-        say(console, line, lead=Text("  found  ", style="cyan"))
+    for kind, told in (("evidence", "found"), ("unknown", "not found")):
+        for line in (report.inferred or {}).get(kind, ()):
+            say(console, line, lead=Text(f"  {told}  ", style="cyan" if kind == "evidence" else "yellow"))
 
 
 def _show_lines(console: Console, verdicts: Sequence[LawVerdict]) -> None:

@@ -56,8 +56,9 @@ def inferred_for(subject: Subject) -> tuple[Subject, dict[str, Any]]:
     from regard.laws.inference import infer
 
     found = infer(subject)
-    changes = dict(found.changes)
-    return subject.declared(**changes), {"spec": changes, "evidence": list(found.evidence)}
+    changes = {name: value.item() if hasattr(value, "item") else value for name, value in found.changes.items()}
+    told = {"spec": changes, "evidence": list(found.evidence), "unknown": list(found.unknown)}
+    return subject.declared(**changes), told
 
 
 def _built(order: Order) -> Subject:

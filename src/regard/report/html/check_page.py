@@ -77,7 +77,8 @@ def _layer(report: CheckReport, *, is_alone: bool) -> str:
 
 
 def _inferred(report: CheckReport) -> str:
-    lines = (report.inferred or {}).get("evidence", ())
+    told = report.inferred or {}
+    lines = [*told.get("evidence", ()), *(f"not found: {line}" for line in told.get("unknown", ()))]
     rows = "".join(f"<li>{html.escape(str(line))}</li>" for line in lines)
     return f'<div class="found"><h3>Found by probing</h3><ul>{rows}</ul></div>' if rows else ""
 
@@ -118,7 +119,7 @@ def _facts(verdict: LawVerdict) -> str:
     facts = {
         "Error": measured(verdict),
         "Control": control,
-        "Reason": verdict.reason if verdict.counterexample or verdict.outcome == "holds" else None,
+        "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
         "Seed": None if verdict.seed is None else str(verdict.seed),
     }
     rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(fact)}</dd></div>" for name, fact in facts.items() if fact)
