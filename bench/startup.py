@@ -1,4 +1,4 @@
-"""How long one waits for `regard --help`, `import regard`, a design and the whole catalogue: the best of several runs."""
+"""How long one waits for `regard --help`, `import regard`, a design and the catalogue: the best of several runs."""
 
 import subprocess
 import sys

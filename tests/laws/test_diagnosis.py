@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import misbuilt_calls
 import misbuilt_scores
 import misbuilt_turns
 from regard.laws import all_laws
@@ -15,7 +16,7 @@ from regard.laws.mutations import MUTATIONS, matches_of_core, matches_of_layer
 from regard.laws.oracle import Oracle
 from regard.subject import Spec, Subject
 
-BROKEN = {**misbuilt_scores.BROKEN, **misbuilt_turns.BROKEN}
+BROKEN = {**misbuilt_scores.BROKEN, **misbuilt_turns.BROKEN, **misbuilt_calls.BROKEN}
 FAMILY = {mutation.words: mutation.family for mutation in MUTATIONS}
 # The same words for a plain mask and for padding: those of the mask are tried here.
 FAMILY |= {mutation.words: mutation.family for mutation in MUTATIONS if mutation.scenario == "plain"}

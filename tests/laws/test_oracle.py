@@ -76,12 +76,11 @@ def test_tokens_that_see_nothing_are_nan():
     assert np.isfinite(y[0, 1:]).all()
 
 
-@pytest.mark.parametrize("spec", HONEST)
+@pytest.mark.parametrize("spec", [s for s in HONEST if "softcap" not in s and s["positions"] != "rotary"])
 def test_the_oracle_is_torch_attention(spec):
+    """Turns and softcaps, which torch's attention lacks, are tested with the reference."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
-    if spec.get("softcap") or spec["positions"] == "rotary":
-        pytest.skip("torch's attention has neither softcaps nor turns")
     layer = HonestLayer(Spec(**spec, dtype="float64"))
     oracle, x = oracle_of(layer), np.random.default_rng(0).standard_normal((2, 9, layer.spec.width))
     asked = Asked.all(x)

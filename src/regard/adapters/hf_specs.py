@@ -114,7 +114,7 @@ def _positions(config: Any) -> Any:
 
 def _has_table(config: Any) -> bool:
     """True if sines and cosines are looked up, so that a position beyond the table is an error."""
-    return config.model_type in ("gptj", "codegen", "roformer", "mpt")
+    return config.model_type in ("gptj", "codegen", "roformer")
 
 
 def _last_position(config: Any) -> int:

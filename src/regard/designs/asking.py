@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from regard.axes import Float
-from regard.engines import Quantity, Question, certified, direct, monte_carlo
+from regard.designs.rough import Look
+from regard.engines import Quantity, Question, certified
 from regard.errors import InputError, NotCertifiable
 from regard.estimate import Estimate
 from regard.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign
@@ -85,8 +86,14 @@ class Bench:
         rough = replace(self, sampling=replace(self.sampling, draws=draws))
         return rough._sampled([replace(question, given=self.given) for question in questions])
 
+    def look(self, factor: float = 1.0, nodes: int = 2001) -> Look | None:
+        """A quick look without draws, where only one direction is random."""
+        return Look.at(self.law, self.given, factor, nodes) if self.has_law else None
+
     def values(self, quantity: Quantity, *, draws: int) -> Float[np.ndarray, " draw"]:
         """Draws of a quantity."""
+        from regard.engines import direct, monte_carlo
+
         seed, given = self.sampling.seed, self.given
         if self.has_law:
             return monte_carlo.values(self.law, quantity, draws=draws, seed=seed, given=given)
@@ -106,6 +113,8 @@ class Bench:
             return None
 
     def _sampled(self, questions: Sequence[Question]) -> tuple[Estimate, ...]:
+        from regard.engines import direct, monte_carlo
+
         draws, seed, confidence = self.sampling.draws, self.sampling.seed, self.sampling.confidence
         if self.has_law:
             return monte_carlo.answers(self.law, questions, draws=draws, seed=seed, confidence=confidence)

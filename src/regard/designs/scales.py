@@ -61,6 +61,10 @@ class ScaleSearch:
         )
 
     def _rough(self, factor: float) -> tuple[float, float]:
+        look = self.bench.look(factor)
+        if look is not None:
+            squares = look.squared_distances(self.target)
+            return float(look.masses @ squares), float(look.masses @ (squares <= self.epsilon**2))
         questions = [SquaredError(target=self.target), Within(target=self.target, radius=self.epsilon)]
         error, chance = self.bench.scaled(factor).sampled(questions, draws=_ROUGH_DRAWS)
         return error.value, chance.value

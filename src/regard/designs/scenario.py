@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,7 @@ __all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
 
 HALF_AND_HALF = "(v_a+v_b)/2"
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-_HISTOGRAM_DRAWS, _BINS = 20_000, 20
+_HISTOGRAM_DRAWS, _HISTOGRAM_NODES, _BINS = 20_000, 40_001, 20
 
 Numeric = float | int | str | Fraction
 
@@ -225,13 +226,14 @@ class _Evaluation:
         return ScaleSearch(bench=bench, target=target, epsilon=self.demand.epsilon, unit=unit, written=written)
 
     def _histogram(self, bench: Bench) -> list[tuple[float, float, float]]:
-        """Shares of the draws in which v_a's coefficient lies in each twentieth of [0, 1]."""
-        values = bench.values(coefficient("a"), draws=_HISTOGRAM_DRAWS)
-        counts, edges = np.histogram(np.clip(values, 0, 1), bins=_BINS, range=(0, 1))
-        return [
-            (float(low), float(high), float(count) / len(values))
-            for low, high, count in zip(edges, edges[1:], counts, strict=False)
-        ]
+        """How likely v_a's coefficient lies in each twentieth of [0, 1]."""
+        look = bench.look(nodes=_HISTOGRAM_NODES)
+        values = bench.values(coefficient("a"), draws=_HISTOGRAM_DRAWS) if look is None else look.of("a")
+        masses = None if look is None else look.masses
+        counts, edges = np.histogram(np.clip(values, 0, 1), bins=_BINS, range=(0, 1), weights=masses)
+        shares = counts / counts.sum()
+        bins = zip(pairwise(edges.tolist()), shares.tolist(), strict=True)
+        return [(low, high, share) for (low, high), share in bins]
 
     def _setting(self) -> dict[str, object]:
         scenario = self.scenario

@@ -1,7 +1,5 @@
 """Random streams by name, so that a new user of randomness never changes another's draws."""
 
-import hashlib
-
 import numpy as np
 
 from regard.errors import InputError
@@ -9,7 +7,7 @@ from regard.errors import InputError
 __all__ = ["stream"]
 
 
-def stream(seed: int, *names: str | int) -> np.random.Generator:
+def stream(seed: int, *names: str | int) -> "np.random.Generator":
     """A generator that depends on the seed and the names only, independent of every other name's.
 
     >>> bool(stream(0, "law", 1).random() == stream(0, "law", 1).random())
@@ -17,6 +15,8 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> bool(stream(0, "law", 1).random() == stream(0, "law", 2).random())
     False
     """
+    import hashlib
+
     if seed < 0:
         raise InputError(f"The seed {seed} is negative. Give a whole number from zero up.")
     label = "\x1f".join(f"{type(name).__name__}:{name}" for name in names)

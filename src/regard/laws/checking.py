@@ -33,12 +33,12 @@ def check_subject(
     seed: int = 0,
     progress: Callable[[LawVerdict], None] | None = None,
 ) -> CheckReport:
-    """Every law on the subject, in the catalogue's order; failures that are expected are told apart by their reasons."""
+    """Every law on the subject, in the catalogue's order; failures that are expected are told apart by reasons."""
     laws = all_laws() if laws is None else laws
     expect = expect or {}
     unknown = sorted(set(expect) - set(all_laws()))
     if unknown:
-        raise InputError(f"There is no law {', '.join(unknown)} to expect a failure of. See `regard check --laws`.")
+        raise InputError(f"There is no law {', '.join(unknown)} to expect a failure of. See `regard check --list`.")
     verdicts = []
     for law in laws.values():
         verdict = expected(judge(law, subject, seed=seed, diagnose=diagnose), expect)

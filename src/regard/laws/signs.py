@@ -76,11 +76,12 @@ def _offsets(broken: list[Finding], name: str) -> set[int]:
 
 
 def _of_const(trial: Trial, broken: list[Finding]) -> list[str]:
-    """Turned values leave the first output as that of the token alone; shares that do not add up change it too."""
+    """Turned values leave a causal first output as that of the token alone; shares that do not add up change it too."""
     x = trial.inputs()
     y = trial.subject.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
     alone = trial.subject.call(x[:, :1])
-    if distance(y[:, :1], alone) > broken[0].tolerance:
+    is_turned = trial.spec.positions == "rotary" and not trial.spec.causal
+    if distance(y[:, :1], alone) > broken[0].tolerance and not is_turned:
         return ["softmax: the weights of a row do not sum to one", "mask: it is applied after the softmax"]
     if trial.spec.positions == "rotary":
         return ["rotary: values are turned too"]

@@ -22,7 +22,8 @@ def document(command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] 
     """
     verdicts = tuple(verdicts)
     rows = [_finite(verdict.to_dict()) for verdict in verdicts]
-    return {"schema": SCHEMA, "command": command, "verdicts": rows, "counts": dict(count(verdicts)), **_finite(dict(more or {}))}
+    counts = dict(count(verdicts))
+    return {"schema": SCHEMA, "command": command, "verdicts": rows, "counts": counts, **_finite(dict(more or {}))}
 
 
 def as_json(

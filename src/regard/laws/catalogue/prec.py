@@ -11,36 +11,46 @@ from regard.laws.oracle import Oracle, Part, turn, undeclared
 from regard.laws.rounding import is_half
 from regard.subject import Spec, Subject
 
-# Sums in half precision stall only when there is much to add, and angles blur only far from the start.
+# Angles blur only far from the start.
 _FAR = 1000
+# Sums in half precision stall only when there is much to add, and of one size.
+_LONG = 400
+_UNEVEN = 0.05
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
-    """|y − oracle| against 2 |naive − oracle| + 2 ulp, near the start and far from it."""
+    """|y − oracle| against 2 |naive − oracle| + 2 ulp: as it is, far from the start, and with long even sums."""
     subject, dtype = _in_half(trial.subject)
     parts = subject.projections()
     lack = undeclared(trial.spec, parts)
     if lack is not None:
         raise NotTried(lack)
     oracle = Oracle(spec=trial.spec, parts=parts)
-    limit = trial.spec.max_positions
-    x = trial.inputs(length=min(trial.size.length, limit or trial.size.length)).astype(dtype_of(dtype))
-    starts = [0]
+    limit, length = trial.spec.max_positions, trial.size.length
+    x = trial.inputs(length=min(length, limit or length))
+    yield _compared(subject, oracle, x.astype(dtype_of(dtype)), dtype)
     if subject.has("positions") and trial.spec.positions == "rotary" and (limit is None or limit > _FAR + x.shape[1]):
-        starts.append(_FAR)
-    for start in starts:
-        places = np.broadcast_to(np.arange(start, start + x.shape[1]), x.shape[:2])
-        found = subject.call(x, **({"positions": places} if start else {}))
-        exact, naive = oracle(x, positions=places), rough(oracle, dtype)(x, positions=places)
-        largest = float(np.abs(exact).max())
-        yield Finding(
-            what=f"the layer is less exact than plain code in {dtype}",
-            error=distance(found, exact),
-            tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
-            control=None if largest > 0 else 0.0,
-            place={"dtype": dtype, "first position": start},
-            signature={"start": start, "naive": distance(naive, exact)},
-        )
+        yield _compared(subject, oracle, x.astype(dtype_of(dtype)), dtype, start=_FAR)
+    longest = min(_LONG, limit or _LONG)
+    if length == LAW.size.length and longest > length:
+        even = x[:, :1].astype(np.float64) + _UNEVEN * trial.inputs("even", length=longest).astype(np.float64)
+        yield _compared(subject, oracle, even.astype(dtype_of(dtype)), dtype)
+
+
+def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, start: int = 0) -> Finding:
+    """The layer and plain code, each against the oracle."""
+    places = np.broadcast_to(np.arange(start, start + x.shape[1]), x.shape[:2])
+    found = subject.call(x, **({"positions": places} if start else {}))
+    exact, naive = oracle(x, positions=places), rough(oracle, dtype)(x, positions=places)
+    largest = float(np.abs(exact).max())
+    return Finding(
+        what=f"the layer is less exact than plain code in {dtype}",
+        error=distance(found, exact),
+        tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
+        control=None if largest > 0 else 0.0,
+        place={"dtype": dtype, "first position": start, "tokens": x.shape[1]},
+        signature={"start": start, "naive": distance(naive, exact)},
+    )
 
 
 def _in_half(subject: Subject) -> tuple[Subject, str]:
