@@ -16,7 +16,7 @@ def test_no_block_uses_regard():
     assert not any("regard" in block for block in (_FIRST, *_BLOCKS))
 
 
-@pytest.mark.parametrize("block", _BLOCKS, ids=re.findall(r"^## `(\w+)`", _TEXT, flags=re.MULTILINE))
+@pytest.mark.parametrize("block", _BLOCKS, ids=re.findall(r"^## (.+?):", _TEXT, flags=re.MULTILINE))
 @pytest.mark.filterwarnings("ignore")
 def test_a_block_runs_as_it_stands(block: str):
     exec(compile(f"{_FIRST}\n{block}", "docs/zoo.md", "exec"), {})

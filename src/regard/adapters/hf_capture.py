@@ -1,5 +1,7 @@
 """Inside a Hugging Face model: its attention module by itself, and the attention function that this calls."""
 
+import copy
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -9,10 +11,16 @@ import numpy as np
 
 from regard.adapters.projecting import is_fused
 
-__all__ = ["Attention", "captured", "first_attention", "masked"]
+__all__ = ["Attention", "captured", "first_attention", "forward_names", "masked"]
 
 _NAME = "regard_capture"
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
+
+
+@functools.cache
+def forward_names(kind: type) -> tuple[str, ...]:
+    """What the parameters of a module's `forward` are called."""
+    return tuple(inspect.signature(kind.forward).parameters)[1:]
 
 
 class _Reached(Exception):
@@ -24,7 +32,7 @@ class Attention:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.names = list(inspect.signature(module.forward).parameters)
+        self.names = forward_names(type(module))
 
     def output(self, run: Callable[[], Any], x: Any) -> Any:
         """The module's output if it gets x; the rest of the model is not run."""
@@ -63,8 +71,6 @@ def first_attention(model: Any) -> Any:
 
 def captured(model: Any, width: int) -> Callable[[Any, Any, Any, Any], Any] | None:
     """attend(q, k, v, bias) as the model's first attention calls it, None where it does not use the interface."""
-    import copy
-
     import torch
 
     copied = copy.deepcopy(model)

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.adapters.hf_capture import Attention, captured, first_attention, masked
+from regard.adapters.hf_capture import Attention, captured, first_attention, forward_names, masked
 from regard.adapters.hf_specs import TINY, attention_spec, is_known_to_the_oracle, is_routed, model_spec
 from regard.adapters.projecting import find_projections
 from regard.adapters.torch_layers import TorchLayer
@@ -57,11 +58,14 @@ class HuggingFaceModel(TorchLayer):
 
     def shown(self) -> set[str]:
         """What the model's signature names; a cache only for decoders, since encoders keep the argument for later."""
-        names = set(inspect.signature(self.module.forward).parameters)
+        names = forward_names(type(self.module))
         asked = {"mask": "attention_mask", "positions": "position_ids", "cache": "past_key_values"}
         shown = {ours for ours, theirs in asked.items() if theirs in names}
         if self.spec.causal and "positions" in shown:
             shown.add("documents")
+        if self.spec.positions == "alibi":
+            # Slopes go by the mask; the argument is taken and not looked at.
+            shown.discard("positions")
         return shown if self.spec.causal else shown - {"cache"}
 
     def empty_cache(self, batch: int) -> Any:
@@ -113,7 +117,7 @@ class HuggingFaceModel(TorchLayer):
             if "attention_mask" not in given and _leaves_gaps(given["position_ids"]):
                 # Without a mask transformers takes every gap for the border between two documents.
                 given["attention_mask"] = given["position_ids"].new_ones(x.shape[:2])
-        if "use_cache" in inspect.signature(self.module.forward).parameters:
+        if "use_cache" in forward_names(type(self.module)):
             given.setdefault("use_cache", False)
         with quiet_transformers():
             return self.module(inputs_embeds=x, **given)
@@ -228,13 +232,13 @@ def _knows(config: Any, name: str) -> bool:
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
     """transformers without its remarks on tiny configurations."""
-    from transformers import logging
-
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
+    # Handlers and not levels: to change a level empties the caches of all loggers, which every call would pay for.
+    logger = logging.getLogger("transformers")
+    before = logger.handlers, logger.propagate
+    logger.handlers, logger.propagate = [logging.NullHandler()], False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logging.set_verbosity(before)
+        logger.handlers, logger.propagate = before

@@ -69,7 +69,7 @@ _MODELS: dict[str, dict[str, Any]] = {
     "DebertaV2Model": {},
     "T5EncoderModel": {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "num_layers": 2},
     "XLNetModel": {"d_model": 32, "n_layer": 2, "n_head": 4, "d_inner": 64},
-    "MoshiForCausalLM": {"sliding_window": 4},
+    "MoshiForCausalLM": {"sliding_window": 4, "ffn_dim": 64},
     "FNetModel": {},
 }
 # Two codes in one class, and windows in some layers only.
@@ -86,7 +86,6 @@ _ATTENTIONS = (
     "MptForCausalLM", "GptOssForCausalLM", "SmolLM3ForCausalLM", "StableLmForCausalLM", "GraniteForCausalLM",
     "BertModel", "RobertaModel",
 )
-_TOKENS = "layers with a window count tokens, not positions, so that a gap lets them see farther back"
 _LEAKS = "positions that begin anew do not divide documents: this class makes its mask without them"
 _FULL = "the full pass ignores sliding_window, which the cache keeps to"
 _STRIDES = "a view is taken of states that need not be contiguous, which raises an error"
@@ -95,15 +94,12 @@ _KNOWN: dict[str, Mapping[str, str]] = {
     "hf:OPTForCausalLM attention": {"PACK": _LEAKS},
     "hf:BioGptForCausalLM": {"PACK": _LEAKS},
     "hf:XGLMForCausalLM": {"PACK": _LEAKS},
-    "hf:GptOssForCausalLM": {"PACK": _LEAKS, "GAP": _TOKENS},
+    "hf:GptOssForCausalLM": {"PACK": _LEAKS},
     "hf:GptOssForCausalLM attention": {"PACK": _LEAKS},
     "hf:FalconForCausalLM rotary": {"PACK": _LEAKS},
     "hf:FalconForCausalLM alibi": {"PACK": _LEAKS},
     "hf:MoshiForCausalLM": {"CACHE": _FULL, "CACHEPAD": _FULL, "SUPPORT": _FULL},
-    "hf:ModernBertModel": {"GAP": _TOKENS},
     "hf:GPT2LMHeadModel attention": {"LAYOUT": _STRIDES},
-    "hf:GPTNeoForCausalLM": {"GAP": _TOKENS},
-    "hf:Gemma2ForCausalLM alternating": {"GAP": _TOKENS},
     "hf:DeepseekV2ForCausalLM": {"LAYOUT": _STRIDES},
     "hf:MixtralForCausalLM": {"LAYOUT": _STRIDES},
 }
