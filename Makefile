@@ -63,6 +63,9 @@ $(VENV)/.torch: $(VENV)/.dev
 	@$(if $(TORCH_INDEX),$(PIP) install -c constraints.txt --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true)
 	@$(PIP) install -c constraints.txt -e '.[torch]' \
 	    || echo "torch could not be installed: its tests will be skipped. To try again: rm $@; make test" >&2
+	@echo "Installing the other frameworks that layers are checked in …"
+	@$(PIP) install -c constraints.txt -e '.[zoo]' \
+	    || echo "Some of transformers, jax, flax, keras could not be installed: their tests will be skipped." >&2
 	@touch $@
 
 # Tests of pages need a browser. Debian's is fetched only if there are such tests, none is there, and we may.
@@ -82,7 +85,7 @@ constraints:
 	grep '^torch==' constraints.txt > "$$scratch/kept.txt"; \
 	install="$$scratch/bin/python -m pip -qq --disable-pip-version-check install -c $$scratch/kept.txt"; \
 	$(if $(TORCH_INDEX),$$install --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true;) \
-	$$install '.[dev,torch]'; \
+	$$install '.[dev,torch,zoo]'; \
 	{ echo "# All that 'make' installs, pinned. Written by 'make constraints'; torch has no local build tag."; \
 	  "$$scratch/bin/python" -m pip freeze --exclude regard | sed -E 's/^(torch==[0-9.]+).*/\1/' | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; \
 	} > "$$scratch/constraints.txt"; \

@@ -94,11 +94,11 @@ def claims(
         return ALL_IS_WELL
     _ensure_writable(json_file, html_file)
     with progress.progress(terminal.open_console(is_for_errors=True), "deciding claims") as report:
-        opened: Sequence[Explanation] = ()
+        opened: list[Explanation] = []
         if explain is not None:
-            opened = (verb.explain_claim(explain, overrides, seed=seed),)
+            opened = [verb.explain_claim(explain, overrides, seed=seed)]
         elif html_file is not None:
-            opened = verb.explain_claims(pattern, overrides, seed=seed, jobs=jobs, report=report)
+            opened = list(verb.explain_claims(pattern, overrides, seed=seed, jobs=jobs, report=report))
         verdicts = tuple(each.verdict for each in opened) or verb.decide_claims(
             pattern, overrides, seed=seed, jobs=jobs, report=report
         )
