@@ -21,10 +21,9 @@ class Layer(nn.Module):
 
     def softmax(self, logits: Tensor, visible: Tensor | None) -> Tensor:
         """Shares of the visible keys; none where no key is visible."""
-        if visible is None:
-            visible = torch.ones(1, 1, 1, logits.shape[-1], dtype=torch.bool)
-        logits = logits.masked_fill(~visible, -1e30)
-        powers = torch.exp(logits - logits.amax(dim=-1, keepdim=True)) * visible
+        seen = torch.ones(1, 1, 1, logits.shape[-1], dtype=torch.bool) if visible is None else visible
+        logits = logits.masked_fill(~seen, -1e30)
+        powers = torch.exp(logits - logits.amax(dim=-1, keepdim=True)) * seen
         total = powers.sum(dim=-1, keepdim=True)
         return powers / torch.where(total > 0, total, 1.0)
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 from regard.errors import InputError
@@ -131,35 +131,49 @@ def check_orders(
     for order in orders:
         ensure_known(order.expect, order.seed)
     titles = [_titles(_chosen(order.laws)) for order in orders]
-    total, tally, stop = sum(map(len, titles)), threading.Semaphore(0), threading.Event()
-    done = 0
-
-    def count(_: int, __: int) -> None:
-        tally.release()
-
-    def work(order: Order, laws: list[tuple[str, str]]) -> CheckReport:
-        try:
-            return check_isolated(order, laws, limits=limits, progress=count, stop=stop)
-        except InputError as error:
-            if len(orders) == 1:
-                raise
-            return _unbuilt(order, str(error))
-
+    crew = _Crew(limits=limits, is_alone=len(orders) == 1)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(work, order, laws) for order, laws in zip(orders, titles, strict=True)]
+        futures = [pool.submit(crew.work, order, laws) for order, laws in zip(orders, titles, strict=True)]
         try:
-            left: set[Future[CheckReport]] = set(futures)
-            while left:
-                _, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
-                while tally.acquire(blocking=False):
-                    done += 1
-                if progress is not None:
-                    progress(min(done, total), total)
+            crew.wait_for(futures, progress, sum(map(len, titles)))
         except BaseException:
-            stop.set()
+            crew.stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return tuple(future.result() for future in futures)
+
+
+@dataclass(kw_only=True)
+class _Crew:
+    """Threads that each wait for a layer's process, count its laws together, and stop together."""
+
+    limits: Limits | None
+    is_alone: bool
+    stop: threading.Event = field(default_factory=threading.Event)
+    _tried: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def work(self, order: Order, laws: list[tuple[str, str]]) -> CheckReport:
+        """The report on one layer."""
+
+        def count(_: int, __: int) -> None:
+            self._tried.release()
+
+        try:
+            return check_isolated(order, laws, limits=self.limits, progress=count, stop=self.stop)
+        except InputError as error:
+            if self.is_alone:
+                raise
+            return _unbuilt(order, str(error))
+
+    def wait_for(self, futures: Sequence[Future[CheckReport]], progress: Progress | None, total: int) -> None:
+        """Returns when all are done, and tells how many laws are."""
+        left, done = set(futures), 0
+        while left:
+            _, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
+            while self._tried.acquire(blocking=False):
+                done += 1
+            if progress is not None:
+                progress(min(done, total), total)
 
 
 def _unbuilt(order: Order, reason: str) -> CheckReport:

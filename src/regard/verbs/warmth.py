@@ -4,11 +4,21 @@ import importlib
 import importlib.util
 import os
 
+from regard.laws import all_laws
+
 __all__ = ["LOADED"]
 
 # Before torch reads it. One thread a process, since several processes share the machine.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-LOADED = tuple(name for name in ("torch", "transformers") if importlib.util.find_spec(name) is not None)
-for _name in (*LOADED, "regard.laws.checking", "regard.verbs.trying"):
+# transformers imports most of itself with the first model only.
+_WANTED = {
+    "torch": ("torch",),
+    "transformers": ("transformers.models.llama.modeling_llama", "transformers.cache_utils"),
+}
+_OURS = ("regard.laws.checking", "regard.verbs.trying", "regard.adapters.zoo")
+
+LOADED = tuple(name for name in _WANTED if importlib.util.find_spec(name) is not None)
+for _name in (*(part for package in LOADED for part in _WANTED[package]), *_OURS):
     importlib.import_module(_name)
+all_laws()
