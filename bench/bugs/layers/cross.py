@@ -19,11 +19,11 @@ class Layer(nn.Module):
         """[batch, position, width] → [batch, head, position, head_width]."""
         return x.unflatten(-1, (self.num_heads, self.head_width)).transpose(1, 2)
 
-    def softmax(self, logits: Tensor, visible: Tensor | None) -> Tensor:
+    def softmax(self, logits: Tensor, mask: Tensor | None) -> Tensor:
         """Shares of the visible keys; none where no key is visible."""
-        seen = torch.ones(1, 1, 1, logits.shape[-1], dtype=torch.bool) if visible is None else visible
-        logits = logits.masked_fill(~seen, -1e30)
-        powers = torch.exp(logits - logits.amax(dim=-1, keepdim=True)) * seen
+        visible = torch.ones(1, 1, 1, logits.shape[-1], dtype=torch.bool) if mask is None else mask
+        logits = logits.masked_fill(~visible, -1e30)
+        powers = torch.exp(logits - logits.amax(dim=-1, keepdim=True)) * visible
         total = powers.sum(dim=-1, keepdim=True)
         return powers / torch.where(total > 0, total, 1.0)
 
