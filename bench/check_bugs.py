@@ -176,7 +176,9 @@ def listed(bugs: Sequence[Bug], found: Found) -> list[str]:
     lines += [
         f"- `{bug.id}` ({bug.family}): {found[bug.id, 'spec'].diagnosis or 'no diagnosis'}"
         for bug in bugs
-        if found[bug.id, "spec"].failures and not bug.is_named_by(found[bug.id, "spec"].diagnosis)
+        if found[bug.id, "spec"].failures
+        and not bug.is_equivalent
+        and not bug.is_named_by(found[bug.id, "spec"].diagnosis)
     ]
     return lines
 

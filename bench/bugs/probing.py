@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+import ml_dtypes
 import numpy as np
 import torch
 
@@ -50,6 +51,8 @@ def _looks(subject: LayerSubject) -> Iterator[tuple[str, Callable[[], np.ndarray
         for name, mask in masks.items():
             yield from ((f"{dtype}, {name}, {what}", look) for what, look in _calls(layer, tokens, mask))
         yield from ((f"{dtype}, {what}", look) for what, look in _oddities(layer, tokens))
+    if subject.spec.max_positions is None:
+        yield "bfloat16, is inexact", lambda: _is_inexact(subject, rng.normal(size=(1, 192, subject.spec.width)))
 
 
 def _padding(*, right: bool) -> np.ndarray:
@@ -106,6 +109,14 @@ def _oddities(layer: LayerSubject, x: np.ndarray) -> Iterator[tuple[str, Callabl
         for sizes in ((6, 6), (3, 7)):
             for causal in (False, True):
                 yield f"core {sizes} {causal}", lambda s=sizes, c=causal: _core(layer, s, c, x.dtype)
+
+
+def _is_inexact(layer: LayerSubject, x: np.ndarray) -> np.ndarray:
+    """1 where an output of the layer in bfloat16 is further from that in float64 than its few digits explain."""
+    short = layer.in_dtype("bfloat16")
+    tokens = x.astype(ml_dtypes.bfloat16)
+    error = short.call(tokens).astype(np.float64) - short.in_dtype("float64").call(tokens.astype(np.float64))
+    return np.array([float(np.abs(error).max() > 0.06)])
 
 
 def _left_behind(layer: LayerSubject, x: np.ndarray) -> np.ndarray:

@@ -115,7 +115,8 @@ class Projections:
 
     `query` is width × (heads · head_width) with the head as the slower axis, `key` and `value` likewise over the
     key-value heads, `output` maps back. A bias that is None is absent. `extra` holds what else the spec calls for
-    (`sinks`: one logit a head, `slopes`: one ALiBi slope a head, `query_norm` and `key_norm`: RMS gains).
+    (`sinks`: one logit a head, `slopes`: one ALiBi slope a head, `query_norm` and `key_norm`: RMS gains,
+    `positions`: learned or sinusoidal codes, one row a position, that the layer itself adds to its input).
     """
 
     query: np.ndarray

@@ -74,7 +74,17 @@ def test_a_correct_layer_raises_no_alarm(layer, grade):
     assert report.ok, report.failures
 
 
+class LawBroken(Exception):
+    """The first failure is enough."""
+
+
+def stop_at_a_failure(verdict):
+    if not verdict.is_as_it_should_be:
+        raise LawBroken(verdict.law)
+
+
 @pytest.mark.parametrize("name", CAUGHT)
 def test_a_bug_is_caught(name):
     subject = next(bug for bug in BUGS if bug.id == name).build()
-    assert not check_subject(subject).ok
+    with pytest.raises(LawBroken):
+        check_subject(subject, progress=stop_at_a_failure)

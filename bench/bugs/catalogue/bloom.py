@@ -83,10 +83,11 @@ BUGS = (
     ),
     bug(
         "alibi-by-rank",
-        "alibi",
-        "distances count from the longest, not from zero",
+        "precision",
+        "distances count from the longest: the same shares, but large biases that bfloat16 rounds",
         (DISTANCE, "distance = num_keys - 1 - key_index"),
-        is_equivalent="a constant a row moves no softmax",
+        seen="spec",
+        or_family=("alibi",),
     ),
     bug(
         "alibi-absolute",

@@ -25,7 +25,10 @@ from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
 from regard.subject import Projections, Spec
 
-__all__ = ["Asked", "Oracle", "Part", "undeclared"]
+__all__ = ["TABLES", "Asked", "Oracle", "Part", "undeclared"]
+
+# Codes that are rows of a table, added to the embeddings.
+TABLES = ("learned", "sinusoidal")
 
 Part = Literal["query", "key", "value"]
 
@@ -154,7 +157,8 @@ class Oracle:
     def output(self, asked: Asked) -> np.ndarray:
         """What the askers get."""
         weights = self.weights(asked)
-        values = self.turn(self, self.heads(asked.keys_from, "value"), asked.key_positions, "value")
+        keyed = self.placed(asked.keys_from, asked.key_positions)
+        values = self.turn(self, self.heads(keyed, "value"), asked.key_positions, "value")
         mixed = self.rounded(weights @ self.spread(self, values, "value"))
         return self.rounded(self.linear("output")(self.merge(self, mixed)))
 
@@ -164,8 +168,10 @@ class Oracle:
 
     def logits(self, asked: Asked) -> np.ndarray:
         """[batch, head, query, key] before the mask."""
-        queries = self.turn(self, self.heads(asked.queries_from, "query"), asked.query_positions, "query")
-        keys = self.turn(self, self.heads(asked.keys_from, "key"), asked.key_positions, "key")
+        asking = self.placed(asked.queries_from, asked.query_positions)
+        queries = self.turn(self, self.heads(asking, "query"), asked.query_positions, "query")
+        keyed = self.placed(asked.keys_from, asked.key_positions)
+        keys = self.turn(self, self.heads(keyed, "key"), asked.key_positions, "key")
         return self.rounded(self.score(self, queries, self.spread(self, keys, "key"), self.bias(self, asked)))
 
     def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -190,6 +196,11 @@ class Oracle:
         weight, offset = getattr(self.parts, part), getattr(self.parts, f"{part}_bias")
         wide = None if offset is None else np.asarray(offset).astype(np.float64)
         return Linear(weight=np.asarray(weight).astype(np.float64), bias=wide)
+
+    def placed(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """The embeddings with the rows of the layer's own table of positions added."""
+        table = self.extra("positions") if self.spec.positions in TABLES else None
+        return x if table is None else x + table[positions]
 
     def extra(self, name: str) -> np.ndarray | None:
         """What else the layer has under that name."""
@@ -223,8 +234,9 @@ def undeclared(spec: Spec, parts: Projections | None) -> str | None:
         return "the spec does not say whether the layer is causal"
     if spec.positions is None:
         return "the spec does not say which positions the layer has"
-    if spec.positions not in ("none", "rotary", "alibi"):
-        return f"{spec.positions} positions come from a table that the oracle does not know"
+    has_table = parts is not None and "positions" in (parts.extra or {})
+    if spec.positions not in ("none", "rotary", "alibi", *(TABLES if has_table else ())):
+        return f"{spec.positions} positions come from a table that is not among the weights"
     if spec.depth > 1:
         return f"the oracle is of one attention layer, and this is {spec.depth} deep"
     if spec.sink and (parts is None or "sinks" not in (parts.extra or {})):

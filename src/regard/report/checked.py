@@ -11,6 +11,16 @@ from regard.verdict import LawVerdict
 __all__ = ["CheckReport", "LawsBroken"]
 
 
+# Laws whose failure says most about its cause come first: noise breaks every comparison, a leak in a batch or in time
+# breaks caches too, and an oracle sees what the rest only suffer from. PREC fails with whatever else is wrong.
+_TELLING = (
+    "DET", "PURE", "CACHEPURE", "PATH", "BATCH", "DTYPE", "LAYOUT", "CAUSAL", "SUPPORT", "PREFIX", "OVERFLOW", "JUNK",
+    "ONES", "PAD", "SPEC", "ROWSUM", "PERM", "CONST", "SHIFT", "GAP", "POSLIVE", "MASKFORCE", "ALIGN", "PACK",
+)  # fmt: skip
+_AFTERWARDS = ("CACHE", "CACHEPAD", "EMPTY", "GRAD", "PREC")
+_AMONG_THE_REST = len(_TELLING)
+
+
 class LawsBroken(RegardError, AssertionError):
     """Raised on request by a report with failures."""
 
@@ -37,8 +47,10 @@ class CheckReport:
 
     @property
     def failures(self) -> tuple[LawVerdict, ...]:
-        """The verdicts that are not as they should be."""
-        return tuple(verdict for verdict in self.verdicts if not verdict.is_as_it_should_be)
+        """The verdicts that are not as they should be, the most telling first: one bug breaks many laws."""
+        broken = [verdict for verdict in self.verdicts if not verdict.is_as_it_should_be]
+        ranks = {law: rank for rank, law in enumerate((*_TELLING, None, *_AFTERWARDS))}
+        return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, _AMONG_THE_REST)))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.laws.honest import HonestLayer
 from regard.laws.law import Finding, Law, NotTried, Trial, distance
-from regard.laws.oracle import Asked, Oracle, undeclared
+from regard.laws.oracle import TABLES, Asked, Oracle, undeclared
 from regard.laws.rounding import is_half, widest_subject, work_tolerance
 from regard.subject import Spec, Subject
 
@@ -35,10 +35,11 @@ def _of_layer(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
     yield _compared(trial, oracle, x, "the output is not the oracle's")
     if not is_half(trial.spec.dtype):
         yield _compared(trial, oracle, (x * _LOUD).astype(x.dtype), _OF_LARGE)
-    if trial.subject.has("mask") and x.shape[1] > 2:
+    is_table = trial.spec.positions in TABLES
+    if trial.subject.has("mask") and x.shape[1] > 2 and (not is_table or trial.subject.has("positions")):
         mask = np.arange(x.shape[1])[None] >= 1 + np.arange(x.shape[0])[:, None] % (x.shape[1] - 2)
         yield _compared(trial, oracle, x, "the output for padded rows is not the oracle's", mask=mask)
-    if trial.subject.has("positions") and trial.spec.positions in ("rotary", "alibi") and trial.spec.window is None:
+    if trial.subject.has("positions") and trial.spec.positions != "none" and trial.spec.window is None:
         gaps = trial.rng("gaps").integers(1, 4, size=x.shape[:2])
         places = np.cumsum(gaps, axis=1)
         if trial.spec.max_positions is None or places.max() < trial.spec.max_positions:
