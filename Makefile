@@ -1,5 +1,6 @@
 # Each target makes its own .venv, with everything pinned by constraints.txt; a second call finds it done.
-#   make run    a flawed answer sheet judged (and as a page in out/), the catalogue of claims, one myth explained
+#   make run    a flawed answer sheet judged (and as a page in out/), the catalogue of claims, one myth explained,
+#               one broken layer caught
 #   make test   lint, types, import rules and every test
 #   make lint   the first three of these
 #   make bench  the figures, measured on this machine
@@ -25,6 +26,9 @@ run: $(VENV)/.core
 	@$(BIN)/regard claims
 	@echo
 	@$(BIN)/regard claims --explain two-heads-always-steady
+	@echo
+	@$(BIN)/regard check docs/examples/leaky_attention.py:layer --spec causal,positions=none --laws CAUSAL,BATCH,DET \
+	    || [ $$? = 1 ]
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

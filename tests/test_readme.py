@@ -3,6 +3,7 @@
 import doctest
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def test_the_readme_shows_what_the_command_prints(command, output, capsys, monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     main(["verify", "--example", "answers.md"])
+    shutil.copy(README.parent / "docs" / "examples" / "leaky_attention.py", tmp_path)
     capsys.readouterr()
     main(shlex.split(command))
     pattern = r"\n(?:.*\n)*".join(re.escape(part.strip("\n")) for part in output.split("\n⋮\n"))
