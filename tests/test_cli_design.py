@@ -96,6 +96,8 @@ def test_the_page_is_one_file(capsys, tmp_path):
         (["--head", "mu_a", "--target", "mu_a"], "mu_a"),
         (["--head", "mu_a", "--epsilon", "-1"], "ε"),
         (["--head", "mu_a", "--draws", "0"], "draws"),
+        (["--head", "mu_a", "--html", "-"], "--html -"),
+        (["--head", "mu_a", "--norm-noise", "a=1", "--given", "gamma>0", "--given", "gamma<-1"], "2 times"),
         (["--head", "mu_a", "--html", "/nonexistent/x.html"], "Cannot write"),
     ],
 )

@@ -26,7 +26,8 @@ def suite(pytester, monkeypatch):
 
     def run(*arguments: str, expect: str = "{}"):
         pytester.makepyfile(SUITE.replace("{expect}", expect))
-        plain = ("-p", "_regard_pytest", "--strict-markers", "-p", "no:cacheprovider")
+        # Once, whether or not the package is installed with its entry point.
+        plain = ("-p", "no:regard", "-p", "_regard_pytest", "--strict-markers", "-p", "no:cacheprovider")
         return pytester.runpytest_subprocess(*plain, *arguments)
 
     return run

@@ -25,6 +25,7 @@ READER = Reader(vector="mu", scalars={"beta": Fraction(20), "n": Fraction(10), "
     "sqrt(2)*sqrt(200)*(mu_a+mu_b)",
     "exp(log(20))*(mu_a+mu_b)",
     "beta**2*mu_a/20 + beta*mu_b",
+    "400**(1/2)*(mu_a + mu_b)",
     "200*s*(mu_a + mu_b)",
     "-(-beta*mu_a) - -beta*mu_b",
     "(3*s - 0.3)*mu_a + beta*(mu_a+mu_b)",

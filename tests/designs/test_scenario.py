@@ -173,3 +173,27 @@ def test_huge_numbers_of_keys_cost_nothing():
 def test_errors_are_regards_own():
     with pytest.raises(RegardError):
         Scenario(n=10, norm_noise="a=b")
+
+
+def test_equivalent_expressions_draw_the_same_keys():
+    noisy = Scenario(n=6, norm_noise="a=0.5", alpha=0.05, sampling=Sampling(draws=2_000))
+    assert noisy.design("5mu_c+4mu_d").output == noisy.design("4mu_d+5mu_c").output
+    assert noisy.design("5mu_a").output == noisy.design("5mu_a + mu_c - mu_c").output
+
+
+def test_an_error_that_only_rises_has_no_best_scale():
+    scales = COURSE.design("beta*mu_c", beta=5, demand=Demand(target="v_a")).scales
+    assert scales.best is None
+    assert scales.is_rising
+    assert not COURSE.design(*TWO, beta=20).scales.is_rising
+
+
+def test_the_scale_that_is_written_is_among_those_tried():
+    demand = Demand(target="0.7v_a", epsilon=0.105)
+    report = Scenario(n=10).design("beta*mu_a", beta="3.04", demand=demand)
+    assert report.output.within.lower == 1
+    assert report.scales.most_often.found.lower == 1
+
+
+def test_the_ceiling_encloses_its_limit():
+    assert COURSE.design(*TWO, beta=20).scales.ceiling.contains(0.5 * math.erfc(-1.0))

@@ -36,7 +36,7 @@ class _Number(click.ParamType):
 @click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length: k_a = gamma*mu_a.")
 @click.option("--alpha", type=float, default=0.0, show_default=True, help="Isotropic noise of every key.")
 @click.option("--qk-norm", is_flag=True, help="Divide every key by its norm; the query's length is the gain.")
-@click.option("--given", metavar="CONDITION", help="Only keys for which it holds, such as gamma>0.")
+@click.option("--given", multiple=True, metavar="CONDITION", help="Only keys for which it holds, such as gamma>0.")
 @click.option("--target", default="(v_a+v_b)/2", show_default=True, help="What the output should be.")
 @click.option("--epsilon", type=float, default=0.1, show_default=True, help="How near the target is near enough.")
 @click.option("--require", type=float, metavar="CHANCE", help="Refute the design if it is near less often.")
@@ -64,6 +64,8 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     from regard.report.json import as_json
     from regard.verbs.design import design as verb
 
+    if html_file == "-":
+        raise InputError("--html - would write a file of that name. Name one, for example --html design.html.")
     for file in (json_file, html_file):
         if file not in (None, "-"):
             ensure_writable(Path(file))
@@ -87,6 +89,12 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     return UNDECIDED if is_strict and "undecided" in statuses else ALL_IS_WELL
 
 
+def _only(conditions: tuple[str, ...]) -> str | None:
+    if len(conditions) > 1:
+        raise InputError(f"--given is said {len(conditions)} times. Write one condition, for example 0<gamma<2.")
+    return conditions[0] if conditions else None
+
+
 def _request(options: dict[str, Any]) -> Any:
     from regard.designs import Demand, Sampling, Scenario
     from regard.verbs.design import DesignRequest, read_settings
@@ -102,7 +110,7 @@ def _request(options: dict[str, Any]) -> Any:
         norm_noise=",".join(f"{name}={number}" for name, number in noise.items()),
         alpha=options["alpha"],
         qk_norm=options["qk_norm"],
-        given=options["given"],
+        given=_only(options["given"]),
         sampling=Sampling(draws=options["draws"], seed=options["seed"]),
     )
     demand = Demand(target=options["target"], epsilon=options["epsilon"], require=options["require"])

@@ -17,6 +17,7 @@ __all__ = ["Bench", "Sampling"]
 
 # A draw of whole keys costs n times as much as a draw of logits.
 _DIRECT_SHARE = 10
+_FEWEST_DRAWS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,10 @@ class Sampling:
     confidence: float = 0.999
 
     def __post_init__(self) -> None:
-        if self.draws < 1 or self.seed < 0:
-            raise InputError(f"{self.draws} draws with seed {self.seed} cannot be. Give at least one and a seed ≥ 0.")
+        if self.draws < _FEWEST_DRAWS or self.seed < 0:
+            raise InputError(
+                f"{self.draws} draws with seed {self.seed} cannot be. Give at least {_FEWEST_DRAWS}, and a seed ≥ 0."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.designs.asking import Bench
 from regard.engines import SquaredError, Within, certified_root
@@ -49,16 +49,33 @@ class ScaleSearch:
         if best is not None and best.found.value >= farthest.found.value:
             # The errors are below the rounding of the rough look, and still falling.
             best = None
-        often = grid[max(range(len(grid)), key=chances.__getitem__)]
+        needed = self._needed(grid, errors, best)
         return Scales(
             unit=self.unit,
             written=self.written,
             best=best,
             farthest=farthest,
-            needed=self._needed(grid, errors, best),
-            most_often=self._finding(often, self._chance(often)),
-            ceiling=self._chance(_FAR / steepest),
+            is_rising=errors[-1] >= errors[0],
+            needed=needed,
+            most_often=self._most_often(dict(zip(grid, chances, strict=True)), best, needed),
+            ceiling=self._ceiling(steepest),
         )
+
+    def _most_often(
+        self, chances: Mapping[float, float], best: ScaleFinding | None, needed: ScaleFinding | None
+    ) -> ScaleFinding:
+        """The scale, of those tried, at which the output is near most often; the one written wins a draw."""
+        likely = max(chances, key=chances.__getitem__)
+        found = [finding.scale / self.written for finding in (best, needed) if finding is not None]
+        tried = [(factor, self._chance(factor)) for factor in (1.0, likely, *found)]
+        return self._finding(*max(tried, key=lambda pair: pair[1].value))
+
+    def _ceiling(self, steepest: float) -> Estimate:
+        """The chance at a scale far out, widened by what it may be short of the limit there."""
+        far = self._chance(_FAR / steepest)
+        noise = max(self.bench.keys.noise.values(), default=0.0)
+        short = 10 * (1 + math.log(self.bench.keys.n)) / (_FAR * math.sqrt(noise)) if noise > 0 else 0.0
+        return replace(far, lower=max(far.lower - short, 0.0), upper=min(far.upper + short, 1.0))
 
     def _rough(self, factor: float) -> tuple[float, float]:
         look = self.bench.look(factor)

@@ -153,7 +153,9 @@ class _Evaluation:
         assert not isinstance(scenario.norm_noise, str)
         noise = scenario.norm_noise
         given = None if scenario.given is None else read_condition(scenario.given, noise, self.scalars)
-        named = dict.fromkeys(("a", "b", *target, *(key for row in rows for key in row)))
+        # Sorted, and only those that matter, so that equivalent expressions draw the same keys.
+        asked = {key for row in rows for key, factor in row.items() if factor != 0}
+        named = dict.fromkeys(("a", "b", *sorted({*target, *asked})))
         design = QueryDesign(coefficients={key: tuple(row.get(key, 0.0) for row in rows) for key in named})
         bench = Bench(keys=scenario.keys, design=design, given=given, sampling=scenario.sampling)
         if given is not None:

@@ -30,7 +30,20 @@ def as_latex(text: str) -> str:
     """
     if len(text) > _MOST_CHARACTERS:
         raise InputError(f"The expression has {len(text)} characters; at most {_MOST_CHARACTERS} are read.")
-    return _LEXEME.sub(lambda lexeme: _translated(lexeme, text), text)
+    return _braced(_LEXEME.sub(lambda lexeme: _translated(lexeme, text), text))
+
+
+def _braced(text: str) -> str:
+    """Brackets behind a ^ as braces: x^(1/2) is x^{1/2}."""
+    while (start := re.search(r"\^\s*\(", text)) is not None:
+        depth, end = 0, len(text)
+        for place in range(start.end() - 1, len(text)):
+            depth += {"(": 1, ")": -1}.get(text[place], 0)
+            if depth == 0:
+                end = place
+                break
+        text = f"{text[: start.start()]}^{{{text[start.end() : end]}}}{text[end + 1 :]}"
+    return text
 
 
 def shown(text: str) -> str:

@@ -53,7 +53,7 @@ def setting_line(report: DesignReport) -> str:
     """The scenario in one line."""
     setting = report.setting
     parts = [f"n = {setting['n']}", *(f"{_letter(name)} = {value:g}" for name, value in setting["scalars"].items())]
-    parts += [f"γ_{key} ~ N(1, {noise:g})" for key, noise in setting["norm_noise"].items()]
+    parts += [f"γ_{key} ~ N(1, {noise + setting['alpha']:g})" for key, noise in setting["norm_noise"].items()]
     parts += [f"α = {setting['alpha']:g}"] if setting["alpha"] else []
     parts += ["keys normalised"] if setting["qk_norm"] else []
     if report.given is not None and report.chance is not None:
@@ -75,14 +75,16 @@ def scale_rows(scales: Scales, epsilon: float) -> Iterable[tuple[str, str, str]]
     """What another scale would give: name, scale, what is found there."""
     if scales.best is None:
         far = scales.farthest
-        yield "least error", f"none: it falls up to {_scale(scales, far)}", f"E = {number(far.found)}"
+        trend = "shorter is better" if scales.is_rising else f"none: it falls up to {_scale(scales, far)}"
+        yield "least error", trend, f"E = {number(far.found)}{' far out' if scales.is_rising else ''}"
     else:
         yield "least error", _scale(scales, scales.best), f"E = {number(scales.best.found)}"
     needed = scales.needed
     where = "no scale" if needed is None else _scale(scales, needed)
     yield f"rms error {epsilon:g} needs", where, ""
     most = scales.most_often
-    yield f"most often within {epsilon:g}", _scale(scales, most), f"P = {number(most.found)}, of the scales tried"
+    where = _scale(scales, most) if most.found.upper > 0 else "never"
+    yield f"most often within {epsilon:g}", where, f"P = {number(most.found)}, of the scales tried"
     yield "ceiling", f"{_unit(scales)} → ∞", f"P = {number(scales.ceiling)}"
 
 

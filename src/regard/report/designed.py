@@ -75,7 +75,8 @@ class Output:
         for name in (*numbers, "variance_ratio"):
             row |= enclosed(name, getattr(self, name))
         levels = [{"level": level, **enclosed("value", found)} for level, found in self.quantiles.items()]
-        return {**row, "method": self.squared_error.method, "quantiles": levels}
+        sure = {name: getattr(self.squared_error, name) for name in ("method", "confidence", "draws", "seed")}
+        return {**row, **sure, "quantiles": levels}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +98,16 @@ class ScaleFinding:
 class Scales:
     """What another scale of all heads would give; scales are values of `unit`.
 
-    `best` has the least squared error (None: it falls as far as was looked), `needed` is the smallest at which the
-    root of it is epsilon (None: no scale), `most_often` comes within epsilon most often, `ceiling` is the chance of
-    that as the scale grows without bound.
+    `best` has the least squared error (None: it only falls, or only rises, as far as was looked), `needed` is the
+    smallest at which the root of it is epsilon (None: no scale), `most_often` comes within epsilon most often, `ceiling`
+    is the chance of that as the scale grows without bound.
     """
 
     unit: str
     written: float
     best: ScaleFinding | None
     farthest: ScaleFinding
+    is_rising: bool
     needed: ScaleFinding | None
     most_often: ScaleFinding
     ceiling: Estimate
@@ -114,7 +116,8 @@ class Scales:
         """JSON-ready values."""
         findings = {name: getattr(self, name) for name in ("best", "farthest", "needed", "most_often")}
         rows = {name: None if found is None else found.to_dict() for name, found in findings.items()}
-        return {"unit": self.unit, "written": self.written, **rows, **enclosed("ceiling", self.ceiling)}
+        known = {"unit": self.unit, "written": self.written, "is_rising": self.is_rising}
+        return {**known, **rows, **enclosed("ceiling", self.ceiling)}
 
 
 @dataclass(frozen=True, kw_only=True)
