@@ -99,8 +99,8 @@ class Scales:
     """What another scale of all heads would give; scales are values of `unit`.
 
     `best` has the least squared error (None: it only falls, or only rises, as far as was looked), `needed` is the
-    smallest at which the root of it is epsilon (None: no scale), `most_often` comes within epsilon most often, `ceiling`
-    is the chance of that as the scale grows without bound.
+    smallest at which the root of it is epsilon (None: no scale), `most_often` comes within epsilon most often, and
+    `ceiling` is the chance of that as the scale grows without bound.
     """
 
     unit: str
