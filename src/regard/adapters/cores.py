@@ -64,13 +64,6 @@ class CoreLayer(Layer):
             more["a mask instead of the causal flag"] = self._by_mask
         return more
 
-    def _by_mask(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        length = x.shape[1]
-        seen = np.tril(np.ones((x.shape[0], 1, length, length), dtype=bool))
-        seen &= True if mask is None else mask[:, None, None, :]
-        with self.arrays.quietly():
-            return self.numpy(self.arrays.run(self._seeing, self.native(x), {"seen": self.native(seen)}))
-
     def _seeing(self, x: Any, seen: Any) -> Any:
         return self._projected(x, lambda q, k, v: self.attend(q, k, v, **self._asked(seen, False)))
 

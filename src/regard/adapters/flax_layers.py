@@ -62,13 +62,6 @@ class FlaxLayer(Layer):
             output_bias=_numbers(own.out.bias) if own.use_bias else None,
         )
 
-    def _by_mask(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        length = x.shape[1]
-        seen = np.tril(np.ones((x.shape[0], 1, length, length), dtype=bool))
-        seen &= True if mask is None else mask[:, None, None, :]
-        with self.arrays.quietly():
-            return self.numpy(self.arrays.run(self._seeing, self.native(x), {"seen": self.native(seen)}))
-
     def _seeing(self, x: Any, seen: Any) -> Any:
         return self.module(x, mask=seen, decode=False, deterministic=True)
 

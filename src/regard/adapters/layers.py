@@ -82,6 +82,18 @@ class Layer(Subject):
         self.arrays.gradient(watched, x, np.zeros_like(self.call(x, **options)), self._given(options))
         return self.numpy(kept[-1])
 
+    def _by_mask(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        """Causality by a mask [batch, 1, query, key] instead of by a flag."""
+        length = x.shape[1]
+        seen = np.tril(np.ones((x.shape[0], 1, length, length), dtype=bool))
+        seen &= True if mask is None else mask[:, None, None, :]
+        with self.arrays.quietly():
+            return self.numpy(self.arrays.run(self._seeing, self.native(x), {"seen": self.native(seen)}))
+
+    def _seeing(self, x: Any, seen: Any) -> Any:
+        """The output where every query sees what the mask says; for layers that have such a path."""
+        raise NotImplementedError
+
     def _given(self, options: Mapping[str, Any]) -> dict[str, Any]:
         known = {name: value for name, value in options.items() if value is not None}
         return {name: self.native(value) if isinstance(value, np.ndarray) else value for name, value in known.items()}

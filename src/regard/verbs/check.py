@@ -1,5 +1,6 @@
 """`regard check`: the laws of attention layers on somebody's layer."""
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -8,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from regard.errors import InputError
 from regard.laws import Law, all_laws
-from regard.laws.checking import chosen_laws, expected, report_on
+from regard.laws.checking import check_subject, chosen_laws, report_on
 from regard.report.checked import CheckReport
 from regard.report.listing import Entry
 from regard.subject import Spec, Subject
@@ -74,13 +75,15 @@ def check(
 
 def _check_here(target: Any, order: Order, laws: Mapping[str, Law], how: How) -> CheckReport:
     hearing, inferred = open_hearing(target, order, how.get("arguments", {}))
-    progress = _counting(how.get("progress"), len(laws))
-    verdicts: list[LawVerdict] = []
-    for law in laws.values():
-        verdicts.append(expected(tried(law, hearing), order.expect))
-        if progress is not None:
-            progress(len(verdicts), len(laws))
-    return replace(report_on(hearing.subject, tuple(verdicts)), inferred=inferred)
+    done, told = itertools.count(1), how.get("progress")
+    report = check_subject(
+        hearing.subject,
+        laws=laws,
+        expect=order.expect,
+        hear=lambda law: tried(law, hearing),
+        progress=None if told is None else lambda _: told(next(done), len(laws)),
+    )
+    return replace(report, inferred=inferred)
 
 
 def open_hearing(
@@ -192,7 +195,7 @@ def zoo_orders(order: Order) -> list[Order]:
 
     found = {name: entry for name, entry in zoo().items() if entry.is_installed}
     if not found:
-        raise InputError("Nothing of the zoo is installed here. Install some of it: pip install 'regard[hf,jax]'.")
+        raise InputError("Nothing of the zoo is installed here. Install some of it: pip install 'regard[zoo]'.")
     tried = set(_chosen(order.laws))
     return [
         replace(order, target=f"{ZOO}{name}", name=name, expect={**_among(tried, entry.expect), **order.expect})

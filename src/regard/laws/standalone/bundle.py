@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from regard.laws.standalone.rewriting import ABSENT, NOT_HERE, Rewriter, defined_before
+from regard.laws.standalone.rewriting import ABSENT, NOT_HERE, Rewriter, in_definition_order
 from regard.laws.standalone.sources import Definition, External, find, source_of
 from regard.laws.standalone.tracing import Traced
 
@@ -54,19 +54,7 @@ class Bundle:
     def definitions(self) -> list[ast.stmt]:
         """What was taken in, each after what it needs at once."""
         by_name = {self._names[key]: node for key, node in self._nodes.items()}
-        ordered: dict[str, ast.stmt] = {}
-
-        def place(name: str) -> None:
-            if name in ordered or name not in by_name:
-                return
-            for needed in defined_before(by_name[name]):
-                if needed != name:
-                    place(needed)
-            ordered[name] = by_name[name]
-
-        for name in by_name:
-            place(name)
-        return list(ordered.values())
+        return in_definition_order(by_name, by_name)
 
     def _added(self, key: tuple[str, str]) -> str:
         if key in self._names:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from regard.laws.standalone.rewriting import ABSENT, defined_before
+from regard.laws.standalone.rewriting import ABSENT, in_definition_order
 
 __all__ = ["merged"]
 
@@ -67,16 +67,4 @@ def _gaps(node: ast.stmt) -> int:
 def _in_order(nodes: list[ast.stmt]) -> list[ast.stmt]:
     """Tests and builders first, then the rest as it came."""
     by_name = {_name(node): node for node in nodes}
-    ordered: dict[str, ast.stmt] = {}
-
-    def place(name: str) -> None:
-        if name in ordered or name not in by_name:
-            return
-        for needed in defined_before(by_name[name]):
-            if needed != name:
-                place(needed)
-        ordered[name] = by_name[name]
-
-    for name in sorted(by_name, key=lambda each: not each.startswith(("test_", "build_"))):
-        place(name)
-    return list(ordered.values())
+    return in_definition_order(by_name, sorted(by_name, key=lambda each: not each.startswith(("test_", "build_"))))

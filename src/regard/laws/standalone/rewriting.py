@@ -2,12 +2,12 @@
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from regard.laws.standalone.sources import Definition, find, imported, is_ours, source_of
 
-__all__ = ["ABSENT", "NOT_HERE", "Rewriter", "defined_before"]
+__all__ = ["ABSENT", "NOT_HERE", "Rewriter", "in_definition_order"]
 
 # What stands for a function that did not run.
 ABSENT = "absent"
@@ -33,7 +33,24 @@ class Taker(Protocol):
         ...
 
 
-def defined_before(node: ast.stmt) -> Iterator[str]:
+def in_definition_order(nodes: Mapping[str, ast.stmt], names: Iterable[str]) -> list[ast.stmt]:
+    """The definitions of these names in this order, each after what it needs at once."""
+    ordered: dict[str, ast.stmt] = {}
+
+    def place(name: str) -> None:
+        if name in ordered or name not in nodes:
+            return
+        for needed in _defined_before(nodes[name]):
+            if needed != name:
+                place(needed)
+        ordered[name] = nodes[name]
+
+    for name in names:
+        place(name)
+    return list(ordered.values())
+
+
+def _defined_before(node: ast.stmt) -> Iterator[str]:
     """Names that must be defined before this statement is executed."""
     if isinstance(node, ast.FunctionDef):
         early: list[ast.AST] = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
@@ -42,7 +59,7 @@ def defined_before(node: ast.stmt) -> Iterator[str]:
         early = [*node.decorator_list, *node.bases, *node.keywords, *plain]
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
-                yield from defined_before(each)
+                yield from _defined_before(each)
     else:
         early = [node]
     for part in early:
