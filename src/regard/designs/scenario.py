@@ -1,7 +1,7 @@
 """A scenario of random keys, and what a design gives in it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from regard.engines import (
 from regard.errors import DomainError, InputError
 from regard.estimate import Estimate
 from regard.report.designed import DesignReport, Head, KeyWeight, Output, Scales
-from regard.scenarios import CourseKeys, Deviation, QueryDesign, one_head, read_noise
+from regard.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign, one_head, read_noise
 
 if TYPE_CHECKING:
     from regard.report.figures import Figure
@@ -75,17 +75,13 @@ class Scenario:
     qk_norm: bool = False
     given: str | None = None
     sampling: Sampling = field(default_factory=Sampling)
+    keys: CourseKeys = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         noise = read_noise(self.norm_noise) if isinstance(self.norm_noise, str) else dict(self.norm_noise)
+        keys = CourseKeys(n=self.n, noise=noise, alpha=self.alpha, is_normalised=self.qk_norm)
         object.__setattr__(self, "norm_noise", noise)
-        self.keys  # noqa: B018 - refuses at once what cannot be
-
-    @property
-    def keys(self) -> CourseKeys:
-        """The keys as the engines know them."""
-        assert not isinstance(self.norm_noise, str)
-        return CourseKeys(n=self.n, noise=self.norm_noise, alpha=self.alpha, is_normalised=self.qk_norm)
+        object.__setattr__(self, "keys", keys)
 
     def design(self, *heads: str, demand: Demand | None = None, **scalars: Numeric) -> DesignReport:
         """What these queries give; letters in them are the `scalars`, n apart."""
@@ -149,24 +145,23 @@ class _Evaluation:
         return [reader.coefficients(head) for head in self.heads]
 
     def _bench(self, rows: Sequence[Mapping[str, float]], target: Mapping[str, float]) -> Bench:
-        scenario = self.scenario
-        assert not isinstance(scenario.norm_noise, str)
-        noise = scenario.norm_noise
-        given = None if scenario.given is None else read_condition(scenario.given, noise, self.scalars)
+        scenario, keys = self.scenario, self.scenario.keys
+        given = None if scenario.given is None else read_condition(scenario.given, keys.noise, self.scalars)
         # Sorted, and only those that matter, so that equivalent expressions draw the same keys.
         asked = {key for row in rows for key, factor in row.items() if factor != 0}
         named = dict.fromkeys(("a", "b", *sorted({*target, *asked})))
         design = QueryDesign(coefficients={key: tuple(row.get(key, 0.0) for row in rows) for key in named})
-        bench = Bench(keys=scenario.keys, design=design, given=given, sampling=scenario.sampling)
+        bench = Bench(keys=keys, design=design, given=given, sampling=scenario.sampling)
         if given is not None:
-            scenario.keys.names(design)
-            replaced = CourseKeys(n=scenario.n, noise=noise, alpha=scenario.alpha)
-            replaced.logits(design).check_condition(given)
+            self._lengths(bench).check_condition(given)
         return bench
 
     def _chance(self, bench: Bench, given: Deviation) -> Estimate:
-        keys = CourseKeys(n=self.scenario.n, noise=bench.keys.noise, alpha=self.scenario.alpha)
-        return certified.answer(keys.logits(bench.design), Chance(of=given))
+        return certified.answer(self._lengths(bench), Chance(of=given))
+
+    def _lengths(self, bench: Bench) -> LogitLaw:
+        """The law before any normalisation, in which conditions on lengths have their probability."""
+        return replace(bench.keys, is_normalised=False).logits(bench.design)
 
     def _heads(self, bench: Bench, rows: Sequence[Mapping[str, float]]) -> tuple[Head, ...]:
         questions = [
@@ -239,10 +234,9 @@ class _Evaluation:
 
     def _setting(self) -> dict[str, object]:
         scenario = self.scenario
-        assert not isinstance(scenario.norm_noise, str)
         return {
             "n": scenario.n,
-            "norm_noise": dict(scenario.norm_noise),
+            "norm_noise": dict(scenario.keys.noise),
             "alpha": scenario.alpha,
             "qk_norm": scenario.qk_norm,
             "scalars": {name: float(number) for name, number in self.scalars.items() if name != "n"},

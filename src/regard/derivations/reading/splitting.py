@@ -42,7 +42,9 @@ def sentence_starts(prose: str, headings: Sequence[Range] = (), full_stops: Coll
         is_heading = _is_inside(headings, line.start)
         is_new = is_heading or after_gap or _ITEM.match(words) is not None
         if is_over or (is_new and (is_heading or not _runs_on(before, words))):
-            starts.append(line.start + len(_MARKS.match(words)[0]))  # type: ignore[index]
+            marks = _MARKS.match(words)
+            assert marks is not None
+            starts.append(line.start + marks.end())
         inner = list(_inner_starts(prose, line))
         starts += [start for start in inner if start < line.end]
         is_over = is_heading or line.end in inner or line.start + len(words.rstrip()) in full_stops

@@ -167,7 +167,8 @@ def opened_by(line: str, problem: Problem) -> Question | None:
 
 def _phrase(question: Question, choice: str) -> str:
     """Words that the reader takes for this choice."""
-    phrases = question.choice.yes if choice == "yes" else question.choice.no  # type: ignore[union-attr]
+    assert question.choice is not None
+    phrases = question.choice.yes if choice == "yes" else question.choice.no
     return choice if choice in phrases or not phrases else phrases[0]
 
 
