@@ -33,5 +33,17 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
+@pytest.fixture
+def run(capsys):
+    """Runs a command line in this process and gives its exit code, its output and its complaints."""
+    from regard.cli import main
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return run
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"skipped tests: {len(terminalreporter.stats.get('skipped', []))}")

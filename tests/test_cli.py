@@ -25,17 +25,6 @@ def _eighty_columns(monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
-    """Runs a command line in this process and gives its exit code, its output and its complaints."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        return code, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
 def rigged(monkeypatch):
     """Makes `regard claims` come to the given statuses where the catalogue expects `proved`."""
 

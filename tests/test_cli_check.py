@@ -4,7 +4,6 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from regard.cli import main
 from regard.report.json import schema
 
 LEAKY = ("check", "checked_layers:leaky", "--spec", "causal,positions=none", "--laws", "CAUSAL,DET,PAD")
@@ -14,15 +13,6 @@ LAWFUL = ("check", "checked_layers:lawful", "--spec", "causal,positions=none", "
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        return code, *capsys.readouterr()
-
-    return run
 
 
 def test_help_shows_examples(run):

@@ -1,31 +1,17 @@
 """The page in a real browser: it loads nothing, reports no error, and opens its cards by keyboard."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from regard.report.html import render_document
 
-CHROMIUM = Path("/usr/bin/chromium")
 TEXT = (
     "Take $q = k_a + k_b$ and $x = 1$.\n\n$$"
     + "\\alpha_a = " * 12
     + "\\beta$$\n\n能 holds $y = 2$, <b onclick=x()>raw</b>.\n"
 )
 STEPS = {"refuted": ["q = k_a + k_b"], "holds": ["x = 1", "y = 2"], "undecided": ["能"]}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -35,23 +21,8 @@ def report(judged, tmp_path) -> Path:
     return path
 
 
-@contextmanager
-def opened(browser, report: Path, *, width: int = 1280, scheme: str = "light") -> Iterator:
-    """The open page; at the end, it must have loaded nothing but itself and reported nothing."""
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    said, loaded = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: loaded.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    assert not said
-    assert set(loaded) == {report.as_uri()}
-    page.close()
-
-
-def test_cards_open_by_keyboard_and_by_hover(browser, report):
-    with opened(browser, report) as page:
+def test_cards_open_by_keyboard_and_by_hover(opened, report):
+    with opened(report) as page:
         card = page.locator("#card-step-1")
         assert card.is_hidden()
         while page.evaluate("document.activeElement.id") != "step-1":
@@ -66,17 +37,17 @@ def test_cards_open_by_keyboard_and_by_hover(browser, report):
         assert page.locator("#card-step-2").is_visible()
 
 
-def test_n_leads_to_the_refuted_step_and_links_to_theirs(browser, report):
-    with opened(browser, report) as page:
+def test_n_leads_to_the_refuted_step_and_links_to_theirs(opened, report):
+    with opened(report) as page:
         page.keyboard.press("n")
         assert page.evaluate("document.activeElement.id") == "step-1"
         page.locator(".questions a").first.click()
         assert page.evaluate("document.activeElement.id") == "step-1"
 
 
-def test_cards_stay_on_the_screen(browser, report):
+def test_cards_stay_on_the_screen(opened, report):
     for width in (1280, 700, 390):
-        with opened(browser, report, width=width) as page:
+        with opened(report, width=width) as page:
             for step in page.locator(".step[tabindex]").all():
                 step.focus()
                 box = step.locator(".card").bounding_box()
@@ -86,13 +57,13 @@ def test_cards_stay_on_the_screen(browser, report):
 
 
 @pytest.mark.parametrize("width", [1280, 1000, 390])
-def test_the_page_never_scrolls_sideways(browser, report, width):
-    with opened(browser, report, width=width) as page:
+def test_the_page_never_scrolls_sideways(opened, report, width):
+    with opened(report, width=width) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_filter_leaves_what_is_refuted(browser, report):
-    with opened(browser, report) as page:
+def test_the_filter_leaves_what_is_refuted(opened, report):
+    with opened(report) as page:
         page.locator("#show-refuted").check()
         assert page.locator("#step-1").is_visible()
         assert page.locator("#step-3").is_hidden()
@@ -101,9 +72,9 @@ def test_the_filter_leaves_what_is_refuted(browser, report):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_dark_follows_the_reader_and_the_button(browser, report, scheme):
+def test_dark_follows_the_reader_and_the_button(opened, report, scheme):
     brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] > 128"
-    with opened(browser, report, scheme=scheme) as page:
+    with opened(report, scheme=scheme) as page:
         assert page.evaluate(brightness) == (scheme == "light")
         page.locator(".theme").click()
         assert page.evaluate(brightness) == (scheme == "dark")
@@ -112,16 +83,16 @@ def test_dark_follows_the_reader_and_the_button(browser, report, scheme):
         page.evaluate("localStorage.clear()")
 
 
-def test_on_paper_it_is_light_and_the_notes_are_there(browser, report):
-    with opened(browser, report, scheme="dark") as page:
+def test_on_paper_it_is_light_and_the_notes_are_there(opened, report):
+    with opened(report, scheme="dark") as page:
         page.emulate_media(media="print")
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert page.locator(".notes").first.is_visible()
         assert page.locator(".filter").is_hidden()
 
 
-def test_a_page_that_is_flawed_is_noticed(browser, report):
+def test_a_page_that_is_flawed_is_noticed(opened, report):
     source = report.read_text(encoding="utf-8").replace("</main>", '<img src="https://example.invalid/x.png"></main>')
     report.write_text(source, encoding="utf-8")
-    with pytest.raises(AssertionError), opened(browser, report):
+    with pytest.raises(AssertionError), opened(report):
         pass

@@ -1,8 +1,6 @@
 """The page of checked layers in a real browser: cells tell what they know by mouse and by keyboard, on any width."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,6 @@ from regard.report.html.check_page import render_check
 from regard.report.junit import as_junit
 from regard.verdict import LawVerdict
 
-CHROMIUM = Path("/usr/bin/chromium")
 OUTCOMES = {
     "CAUSAL": ("refuted", "refuted"),
     "PAD": ("expected failure", "refuted"),
@@ -59,17 +56,6 @@ def test_junit_has_a_case_for_each_law():
     text = as_junit([report("one\x00"), report("two")])
     assert text.count("<testcase") == 2 * len(OUTCOMES)
     assert 'failures="2" errors="2" skipped="3"' in text
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("width", [390, 1280])

@@ -1,26 +1,11 @@
 """The page of claims in a real browser: it loads nothing, reports no error, fits, and can be searched."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from regard.report.html.claims_page import render_claims
 from regard.verbs.claims import explain_claims
-
-CHROMIUM = Path("/usr/bin/chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -30,24 +15,9 @@ def report(tmp_path_factory) -> Path:
     return path
 
 
-@contextmanager
-def opened(browser, report: Path, *, width: int = 1280, scheme: str = "light") -> Iterator:
-    """The open page; at the end, it must have loaded nothing but itself and reported nothing."""
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    said, loaded = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: loaded.append(request.url))
-    page.goto(report.as_uri())
-    yield page
-    assert not said
-    assert set(loaded) == {report.as_uri()}
-    page.close()
-
-
 @pytest.mark.parametrize("width", [1280, 1000, 390])
-def test_the_page_never_scrolls_sideways_and_figures_fit(browser, report, width):
-    with opened(browser, report, width=width) as page:
+def test_the_page_never_scrolls_sideways_and_figures_fit(opened, report, width):
+    with opened(report, width=width) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for figure in page.locator("figure").all():
             box = figure.bounding_box()
@@ -55,8 +25,8 @@ def test_the_page_never_scrolls_sideways_and_figures_fit(browser, report, width)
             assert box["x"] + box["width"] <= width
 
 
-def test_text_in_figures_can_be_read_on_a_phone(browser, report):
-    with opened(browser, report, width=390) as page:
+def test_text_in_figures_can_be_read_on_a_phone(opened, report):
+    with opened(report, width=390) as page:
         sizes = page.evaluate(
             "[...document.querySelectorAll('.chart text')].map(text => parseFloat(getComputedStyle(text).fontSize)"
             " * text.ownerSVGElement.getBoundingClientRect().width / text.ownerSVGElement.viewBox.baseVal.width)"
@@ -64,7 +34,7 @@ def test_text_in_figures_can_be_read_on_a_phone(browser, report):
         assert min(sizes) >= 9
 
 
-def test_words_in_a_figure_do_not_overlap(browser, report):
+def test_words_in_a_figure_do_not_overlap(opened, report):
     overlapping = """() => [...document.querySelectorAll('.chart svg')].flatMap(svg => {
         const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
         return boxes.flatMap(([name, a], at) => boxes.slice(at + 1).filter(([, b]) =>
@@ -72,26 +42,26 @@ def test_words_in_a_figure_do_not_overlap(browser, report):
             .map(([other]) => `${name} / ${other}`));
     })"""
     for width in (1280, 390):
-        with opened(browser, report, width=width) as page:
+        with opened(report, width=width) as page:
             assert page.evaluate(overlapping) == []
 
 
 @pytest.mark.parametrize(("scheme", "is_light"), [("light", True), ("dark", False)])
-def test_figures_follow_the_theme(browser, report, scheme, is_light):
+def test_figures_follow_the_theme(opened, report, scheme, is_light):
     brightness = """name => {
         const canvas = document.createElement('canvas').getContext('2d');
         canvas.fillStyle = getComputedStyle(document.querySelector(name)).fill;
         canvas.fillRect(0, 0, 1, 1);
         return canvas.getImageData(0, 0, 1, 1).data[1];
     }"""
-    with opened(browser, report, scheme=scheme) as page:
+    with opened(report, scheme=scheme) as page:
         ink, low = page.evaluate(brightness, ".chart .chart-axis"), page.evaluate(brightness, ".chart .s0")
         assert (ink < 128) == is_light
         assert (low > 128) == is_light
 
 
-def test_search_and_filter_leave_what_fits(browser, report):
-    with opened(browser, report) as page:
+def test_search_and_filter_leave_what_fits(opened, report):
+    with opened(report) as page:
         page.keyboard.press("/")
         page.keyboard.type("myth half-sum")
         assert page.locator("#half-sum-averages").is_visible()
@@ -106,8 +76,8 @@ def test_search_and_filter_leave_what_fits(browser, report):
         assert page.locator("#average-of-two").is_visible()
 
 
-def test_on_paper_everything_is_unfolded_and_light(browser, report):
-    with opened(browser, report, scheme="dark") as page:
+def test_on_paper_everything_is_unfolded_and_light(opened, report):
+    with opened(report, scheme="dark") as page:
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator("#average-of-two details").first.get_attribute("open") is not None
