@@ -45,8 +45,8 @@ class _Pair(click.ParamType):
 @click.option("--laws", metavar="NAMES", help="Only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_Pair(), multiple=True, help='A failure that is known: EMPTY="our issue 12".')
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
-@click.option("--time-limit", type=float, default=30.0, show_default=True, help="Seconds for one law.")
-@click.option("--memory-limit", type=float, default=4.0, show_default=True, help="GiB for the layer's work.")
+@click.option("--time-limit", type=float, help="Seconds for one law (30), or for one piece of a --layout (60).")
+@click.option("--memory-limit", type=float, help="GiB for the layer's work (4), or a student's (2).")
 @click.option("--jobs", type=int, default=1, show_default=True, help="How many layers to check at a time.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page.")
@@ -87,15 +87,22 @@ def check(**options: Any) -> int:
     if options["layout"] is not None:
         from regard.verbs.layouts import check_layout
 
-        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"])
+        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"], **_limits(options))
     else:
         from regard.verbs.isolation import Limits
 
-        limits = Limits(seconds=options["time_limit"], memory=options["memory_limit"], is_warm=options["is_zoo"])
+        words = {"time_limit": "seconds", "memory_limit": "memory"}
+        asked = {words[name]: limit for name, limit in _limits(options).items()}
+        limits = Limits(**asked, is_warm=options["is_zoo"])
         with progress.progress(terminal.open_console(is_for_errors=True), "trying laws") as report:
             reports = verb.check_orders(_orders(options), limits=limits, jobs=options["jobs"], progress=report)
     _publish(reports, options)
     return _exit_code(reports, is_strict=options["is_strict"])
+
+
+def _limits(options: dict[str, Any]) -> dict[str, float]:
+    """The limits that were asked for; the rest is left to what they are limits of."""
+    return {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
 
 
 def _ensure_sense(options: dict[str, Any]) -> None:
