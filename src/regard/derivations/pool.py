@@ -1,11 +1,8 @@
 """Many tasks side by side in processes that can be ended: one that hangs or crashes costs nobody else anything."""
 
 import itertools
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, TypeVar
@@ -14,6 +11,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from regard.derivations.reports import Outcome
 from regard.errors import InputError
+from regard.interrupts import interrupts_held_back
 
 __all__ = ["Limits", "Lost", "run_tasks"]
 
@@ -56,7 +54,7 @@ def run_tasks(
     under_way: dict[Future, Task] = {}
     try:
         while True:
-            with _interrupts_held_back():
+            with interrupts_held_back():
                 for task in itertools.islice(waiting, 3 * limits.jobs - len(under_way)):
                     under_way[pool.schedule(work, args=(task,), timeout=limits.seconds)] = task
             if not under_way:
@@ -77,7 +75,6 @@ def _pool(limits: Limits) -> ProcessPool:
     return ProcessPool(
         max_workers=limits.jobs,
         max_tasks=limits.tasks_a_process,
-        initializer=_ignore_interrupts,
         context=get_context("spawn"),
     )
 
@@ -91,20 +88,3 @@ def _result(future: Future, limits: Limits) -> Any:
     if isinstance(error, ProcessExpired):
         return Lost(outcome="crashed", reason=f"the process that judged it ended with code {error.exitcode}.")
     return Lost(outcome="crashed", reason=f"{type(error).__name__}: {error}")
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Processes started inside ignore Ctrl-C from their first moment on; ending them is their parent's work."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,10 +2,8 @@
 
 import difflib
 import fnmatch
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from multiprocessing import get_context, resource_tracker
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from multiprocessing import get_context
 from typing import TypeVar
 
 from pebble import ProcessPool
@@ -13,6 +11,7 @@ from pebble import ProcessPool
 from regard.claims import Claim, all_claims
 from regard.claims.parameters import settings
 from regard.errors import DomainError, InputError
+from regard.interrupts import interrupts_held_back
 from regard.report.explanation import Explanation, RivalOutcome
 from regard.report.listing import Entry
 from regard.verdict import ClaimVerdict
@@ -172,7 +171,7 @@ def _side_by_side(
 ) -> Iterable[Finding]:
     tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in hearings]
     with ProcessPool(max_workers=jobs, context=get_context("spawn")) as pool:
-        with _interrupts_held_back():
+        with interrupts_held_back():
             futures = [pool.schedule(_by_name, args=task) for task in tasks]
         try:
             for done, future in enumerate(futures):
@@ -181,21 +180,6 @@ def _side_by_side(
         except BaseException:
             pool.stop()
             raise
-
-
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Processes started inside never see Ctrl-C, since ending them is their parent's work; it sees it afterwards."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    # Started inside, the tracker would lift the mask for those that come after it.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _by_name(work: Callable[[Claim, Overrides, int], Finding], name: str, chosen: Overrides, seed: int) -> Finding:
