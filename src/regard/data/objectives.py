@@ -1,0 +1,125 @@
+"""Objectives: how a lesson becomes something to predict."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from regard.axes import Int
+from regard.data.corruption import corrupt
+from regard.data.encoding import Asking, Lesson
+from regard.data.examples import Example, Part, assemble, plain
+from regard.data.tokenizing import BOS, EOS
+from regard.errors import InputError
+
+__all__ = ["Objective", "Reading"]
+
+Tokens = Int[np.ndarray, " token"]
+Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """What a pass over the lessons shows.
+
+    `star` cuts a document into chunks that see only the head and themselves; `causal` shows it whole; `span` takes a
+    span out and asks for it; `nothing` shows questions only. Without a head a document is shown as it was written.
+    A person's question is shown with probability `question_rate` in each pass.
+    """
+
+    reading: Reading = "star"
+    chunk_words: float = 2.5
+    chunk_share: float = 1.0
+    bag_weight: float = 0.4
+    has_head: bool = True
+    question_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.reading not in get_args(Reading):
+            raise InputError(f"The objective is {self.reading!r}. Use one of {', '.join(get_args(Reading))}.")
+        if not self.chunk_words >= 1:
+            raise InputError(f"Chunks have {self.chunk_words} words on average. Use 1 or more.")
+        if not 0 <= self.question_rate <= 1:
+            raise InputError(f"Questions are shown at a rate of {self.question_rate}. Use a share from 0 to 1.")
+        if self.reading == "star" and not self.has_head:
+            raise InputError("The star objective needs a head, since its chunks see nothing else.")
+
+    def examples(self, lesson: Lesson, rng: np.random.Generator, *, max_length: int) -> Iterator[Example]:
+        """What one pass shows of a lesson; long documents come in several examples."""
+        asking = self._asking(lesson, rng)
+        opening = asking.opening if asking else int(rng.integers(len(lesson.heads)))
+        head = lesson.heads[opening][: max_length // 2]
+        parts = self._parts(lesson, rng, room=max_length - len(head))
+        if not self.has_head:
+            yield from (_as_written(part) for part in parts)
+            parts = []
+        if asking:
+            parts.append(_question_part(asking))
+        bag = lesson.body[lesson.starts] if self.reading == "star" else _first(parts[:-1] if asking else parts)
+        weight = self.bag_weight if self.reading == "star" else 1.0
+        for number, some in enumerate(_fitting(parts, max_length - len(head))):
+            yield assemble(head, some, bag if number == 0 and self.has_head else bag[:0], weight)
+
+    def _asking(self, lesson: Lesson, rng: np.random.Generator) -> Asking | None:
+        if not lesson.askings or rng.random() >= self.question_rate:
+            return None
+        return lesson.askings[int(rng.integers(len(lesson.askings)))]
+
+    def _parts(self, lesson: Lesson, rng: np.random.Generator, *, room: int) -> list[Part]:
+        """What is read of the document."""
+        text = lesson.body if self.has_head else lesson.plain
+        if self.reading == "nothing" or not len(text):
+            return []
+        if self.reading == "star":
+            is_cut = lesson.starts & (rng.random(len(text)) < 1 / self.chunk_words)
+            is_cut[0] = False
+            chunks = _chunks(text, np.flatnonzero(is_cut), room)
+            return [chunk for chunk in chunks if rng.random() < self.chunk_share]
+        if self.reading == "causal":
+            return _chunks(np.append(text, EOS), np.arange(room, len(text), room), room)
+        read, masked = corrupt(text, rng, block=room - 1)
+        tokens = np.concatenate([read, masked, [EOS]])
+        return [Part(tokens=tokens[:-1], targets=tokens[1:])]
+
+
+def _chunks(text: Tokens, cuts: Tokens, room: int) -> list[Part]:
+    """The text cut at some places, and wherever a chunk would not fit; each token should predict the next one."""
+    following = np.append(text[1:], -1)
+    edges = [0, *cuts.tolist(), len(text)]
+    parts = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        for first in range(start, stop, room):
+            last = min(first + room, stop)
+            parts.append(Part(tokens=text[first:last], targets=following[first:last]))
+    return parts
+
+
+def _question_part(asking: Asking) -> Part:
+    tokens = np.concatenate([asking.rest, asking.answer])
+    targets = np.concatenate([np.full(len(asking.rest) - 1, -1), asking.answer])
+    return Part(tokens=tokens[:-1], targets=targets)
+
+
+def _first(parts: list[Part]) -> Tokens:
+    """The token with which the document begins, which its head should predict."""
+    return parts[0].tokens[:1] if parts else np.zeros(0, dtype=np.int64)
+
+
+def _as_written(part: Part) -> Example:
+    tokens = np.concatenate([[BOS], part.tokens, part.targets[-1:]])
+    return plain(tokens[tokens >= 0], np.ones(int((tokens >= 0).sum()), dtype=bool))
+
+
+def _fitting(parts: list[Part], room: int) -> Iterator[list[Part]]:
+    """The parts in as few groups as fit."""
+    group: list[Part] = []
+    size = 0
+    for part in parts:
+        if group and size + len(part.tokens) > room:
+            yield group
+            group, size = [], 0
+        group.append(part)
+        size += len(part.tokens)
+    if group or not parts:
+        yield group

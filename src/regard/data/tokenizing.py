@@ -1,0 +1,103 @@
+"""Tokenizers: characters, or pieces of words learned from a corpus."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from regard.axes import Int
+from regard.errors import InputError
+
+__all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
+
+Kind: TypeAlias = Literal["characters", "pieces"]
+
+PAD, BOS, SEP, EOS, MASK = range(5)
+_SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
+_SPACE = "▁"
+
+
+class Vocabulary:
+    """Text to token numbers and back. The first five numbers are PAD, BOS, SEP, EOS and MASK."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._starts = np.array([self._starts_word(n) for n in range(tokenizer.get_vocab_size())])
+
+    def __len__(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> Int[np.ndarray, " token"]:
+        """The tokens of a text.
+
+        Characters that the vocabulary lacks are left out, unless nothing would be left.
+        """
+        tokens = np.array(self._tokenizer.encode(text).ids, dtype=np.int64)
+        if text.strip() and not len(tokens):
+            raise InputError(f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them.")
+        return tokens
+
+    def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
+        """The tokens of many texts, which is faster than one by one."""
+        return [np.array(found.ids, dtype=np.int64) for found in self._tokenizer.encode_batch(list(texts))]
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of some tokens, special ones left out."""
+        return self._tokenizer.decode([int(t) for t in tokens], skip_special_tokens=True).strip()
+
+    def lacks(self, text: str) -> str:
+        """The characters of a text that it cannot write, each once."""
+        known = set("".join(self._tokenizer.get_vocab())) | {" "}
+        return "".join(sorted({c for c in text if c not in known and not c.isspace()}))
+
+    def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
+        """Which tokens begin a word."""
+        return self._starts[tokens]
+
+    def names(self, tokens: Iterable[int]) -> list[str]:
+        """Each token as it is written, with spaces visible."""
+        return [self._tokenizer.id_to_token(int(token)) for token in tokens]
+
+    def text(self) -> str:
+        """The whole tokenizer as JSON."""
+        return self._tokenizer.to_str(pretty=False)
+
+    def _starts_word(self, number: int) -> bool:
+        piece = self._tokenizer.id_to_token(number) or ""
+        return number >= len(_SPECIAL) and (piece.startswith((_SPACE, " ")) or not piece[0].isalnum())
+
+
+def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
+    """A tokenizer for a corpus: its characters, or the pieces that byte-pair merging finds."""
+    if kind == "characters":
+        return Vocabulary(_of_characters(texts))
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Punctuation(behavior="isolated")]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE)
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    return Vocabulary(tokenizer)
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """A tokenizer that was written as JSON."""
+    try:
+        return Vocabulary(Tokenizer.from_str(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
+    except Exception as error:  # noqa: BLE001 - the library raises bare exceptions for bad JSON
+        raise InputError(f"{path} is no tokenizer: {error}. Train again.") from None
+
+
+def _of_characters(texts: Iterable[str]) -> Tokenizer:
+    characters = sorted(set("".join(texts)) - {"\n", "\r"})
+    vocabulary = {name: number for number, name in enumerate([*_SPECIAL, *characters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.add_special_tokens(_SPECIAL)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(?s)."), behavior="isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer

@@ -1,0 +1,82 @@
+"""Self-attention of a decoder, with grouped heads, normalised queries and keys, and a cache."""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.axes import Float
+from regard.model.cache import LayerCache
+from regard.model.config import ModelConfig
+from regard.model.fused import rms_norm
+from regard.model.linear import Dense
+from regard.model.turning import turn
+
+__all__ = ["Frame", "SelfAttention"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Frame:
+    """What every layer needs to know of a batch: the biases of its logits and the angles of its positions.
+
+    The bias is −∞ where a query may not look.
+    """
+
+    bias: Float[Tensor, "batch #head query key"]
+    angles: tuple[Tensor, Tensor] | None = None
+
+
+class SelfAttention(nn.Module):
+    """softmax(s·QKᵀ + B)V for each head, joined by an output matrix.
+
+    Queries and keys are normalised (if the configuration says so) and then turned by rotary positions.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.num_heads, self.kv_heads, self.head_width = config.num_heads, config.kv_heads, config.head_width
+        self.scale = config.qk_scale if config.qk_norm else config.head_width**-0.5
+        self.is_normed, self.dropout = config.qk_norm, config.dropout
+        width = config.head_width
+        self.project = Dense(config.width, (self.num_heads + 2 * self.kv_heads) * width, has_bias=not config.is_lean)
+        self.output = Dense(self.num_heads * width, config.width, has_bias=not config.is_lean, is_zero=config.is_lean)
+
+    def forward(
+        self, x: Float[Tensor, "batch position width"], frame: Frame, cache: LayerCache | None = None
+    ) -> Float[Tensor, "batch position width"]:
+        """What each position gathers from those that its bias lets it see."""
+        queries, keys, values = self.heads(x, frame)
+        if cache is not None:
+            keys, values = cache.extend(keys, values)
+        mixed = F.scaled_dot_product_attention(
+            queries,
+            self._shared(keys),
+            self._shared(values),
+            attn_mask=frame.bias.to(queries.dtype),
+            dropout_p=self.dropout if self.training else 0.0,
+            scale=self.scale,
+        )
+        return self.output(mixed.transpose(1, 2).flatten(2))
+
+    def weights(
+        self, x: Float[Tensor, "batch position width"], frame: Frame
+    ) -> Float[Tensor, "batch head position position"]:
+        """The share of attention that each position gives each other one, head by head."""
+        queries, keys, _ = self.heads(x, frame)
+        return torch.softmax(self.scale * queries @ self._shared(keys).mT + frame.bias, dim=-1)
+
+    def heads(self, x: Float[Tensor, "batch position width"], frame: Frame) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values as they meet in the dot product."""
+        batch, length, _ = x.shape
+        joined = self.project(x).view(batch, length, -1, self.head_width).transpose(1, 2)
+        queries, keys, values = joined.split([self.num_heads, self.kv_heads, self.kv_heads], dim=1)
+        return self._placed(queries, frame), self._placed(keys, frame), values
+
+    def _placed(self, heads: Tensor, frame: Frame) -> Tensor:
+        if self.is_normed:
+            heads = rms_norm(heads)
+        return heads if frame.angles is None else turn(heads, *frame.angles)
+
+    def _shared(self, heads: Tensor) -> Tensor:
+        return heads if self.kv_heads == self.num_heads else heads.repeat_interleave(self.num_heads // self.kv_heads, 1)

@@ -1,0 +1,41 @@
+"""A table of hashed word pairs and triples, added to the token embeddings."""
+
+import torch
+from torch import Tensor, nn
+
+from regard.axes import Float, Int
+
+__all__ = ["NgramTable", "ngram_rows"]
+
+_PAIR, _TRIPLE = 1_000_003, 998_244_353
+
+
+def ngram_rows(
+    tokens: Int[Tensor, "batch position"],
+    first: Int[Tensor, "batch position"],
+    second: Int[Tensor, "batch position"],
+    *,
+    num_rows: int,
+) -> Int[Tensor, "batch position 2"]:
+    """The rows of the bigram and the trigram that end at each token.
+
+        (p·t₁ + t₀) mod R  and  (q·t₂ + p·t₁ + t₀ + 1) mod R
+
+    `first` and `second` are the tokens one and two places back, −1 where there is none. A token that has none
+    shares the row of its own unigram.
+    """
+    pair = _PAIR * (first.long() + 1) + tokens
+    return torch.stack([pair % num_rows, (_TRIPLE * (second.long() + 1) + pair + 1) % num_rows], dim=-1)
+
+
+class NgramTable(nn.Module):
+    """The sum of two rows for each token; it starts at zero, and only rows that are used have a gradient."""
+
+    def __init__(self, num_rows: int, width: int) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(num_rows, width, sparse=True)
+        nn.init.zeros_(self.rows.weight)
+
+    def forward(self, rows: Int[Tensor, "batch position 2"]) -> Float[Tensor, "batch position width"]:
+        """What is added to each token's embedding."""
+        return self.rows(rows).sum(dim=-2)

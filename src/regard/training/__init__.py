@@ -1,0 +1,1 @@
+"""Training a Transformer and asking what it knows."""

@@ -1,0 +1,118 @@
+"""Asking a model: many questions at once, one token at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.axes import Int
+from regard.data.encoding import prompt
+from regard.data.tokenizing import EOS, PAD, Vocabulary
+from regard.errors import InputError
+from regard.model import Cache, Decoder
+
+__all__ = ["Answer", "answer_questions"]
+
+_AT_ONCE = 64
+_ROUND = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What the model says, and how likely it found that (the product over its tokens)."""
+
+    text: str
+    probability: float
+
+
+@torch.no_grad()
+def answer_questions(
+    model: Decoder, vocabulary: Vocabulary, questions: Sequence[str], *, longest: int = 16
+) -> list[Answer]:
+    """The greedy answer to each question.
+
+    Batches have few shapes, because each new shape costs the libraries below some preparation.
+    """
+    was_training = model.training
+    model.eval()
+    prompts = [prompt(vocabulary, question) for question in questions]
+    room = max(4, min(longest, model.config.max_length // 2))
+    for question, tokens in zip(questions, prompts, strict=True):
+        if len(tokens) + room > model.config.max_length:
+            raise InputError(
+                f"{question[:60]!r} has {len(tokens)} tokens, and with its answer that is more than the "
+                f"{model.config.max_length} the model can read. Ask a shorter question."
+            )
+    order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
+    answers: dict[int, Answer] = {}
+    for start in range(0, len(order), _AT_ONCE):
+        some = order[start : start + _AT_ONCE]
+        said, chances = _Dialogue(model, [prompts[number] for number in some], room).finish()
+        for number, tokens, chance in zip(some, said, chances, strict=True):
+            answers[number] = Answer(text=vocabulary.decode(tokens), probability=chance)
+    model.train(was_training)
+    return [answers[number] for number in range(len(prompts))]
+
+
+class _Dialogue:
+    """A batch of prompts, padded on the right, and what has been said after them."""
+
+    def __init__(self, model: Decoder, prompts: Sequence[Int[np.ndarray, " token"]], room: int) -> None:
+        self.model, self.room = model, room
+        self.lengths = torch.tensor([len(tokens) for tokens in prompts])
+        length = -(-int(self.lengths.max()) // _ROUND) * _ROUND
+        self.tokens = torch.full((len(prompts), length), PAD)
+        for row, tokens in enumerate(prompts):
+            self.tokens[row, : len(tokens)] = torch.from_numpy(tokens)
+        self.cache = Cache(model.config, batch=len(prompts), room=length + room)
+        self.logs = torch.zeros(len(prompts))
+        self.is_done = torch.zeros(len(prompts), dtype=torch.bool)
+        self.said: list[Tensor] = []
+
+    def finish(self) -> tuple[list[list[int]], list[float]]:
+        """What is said after each prompt up to EOS, and how likely it was."""
+        hidden = self._read_prompts()
+        for number in range(self.room):
+            chosen = self._choose(hidden)
+            if self.is_done.all() or number + 1 == self.room:
+                break
+            hidden = self._read_next(chosen, number)
+        said = torch.stack(self.said, dim=1)
+        return [_until_eos(row) for row in said.tolist()], self.logs.exp().tolist()
+
+    def _read_prompts(self) -> Tensor:
+        positions = torch.arange(self.tokens.shape[1]).expand_as(self.tokens)
+        is_real = positions < self.lengths[:, None]
+        before = torch.full((*self.tokens.shape, 2), -1)
+        before[:, 1:, 0], before[:, 2:, 1] = self.tokens[:, :-1], self.tokens[:, :-2]
+        visible = torch.ones(*self.tokens.shape, self.tokens.shape[1], dtype=torch.bool).tril_()
+        self.cache.place(positions, is_real)
+        hidden = self.model(self.tokens, positions, visible, before, cache=self.cache)
+        return hidden[torch.arange(len(hidden)), self.lengths - 1]
+
+    def _read_next(self, chosen: Tensor, number: int) -> Tensor:
+        rows = torch.arange(len(chosen))
+        previous = self.said[-2] if number else self.tokens[rows, self.lengths - 1]
+        earlier = (
+            self.said[-3] if number > 1 else self.tokens[rows, (self.lengths - 2 + number).clamp_max(self.lengths - 1)]
+        )
+        before = torch.stack([previous, earlier], dim=-1)[:, None]
+        positions = (self.lengths + number)[:, None]
+        self.cache.place(positions, torch.ones_like(positions, dtype=torch.bool))
+        visible = self.cache.is_real[:, None, :]
+        return self.model(chosen[:, None], positions, visible, before, cache=self.cache)[:, 0]
+
+    def _choose(self, hidden: Tensor) -> Tensor:
+        logs = torch.log_softmax(self.model.logits(hidden).float(), dim=-1)
+        best, chosen = logs.max(dim=-1)
+        self.logs += torch.where(self.is_done, 0.0, best)
+        chosen = torch.where(self.is_done, EOS, chosen)
+        self.is_done |= chosen == EOS
+        self.said.append(chosen)
+        return chosen
+
+
+def _until_eos(tokens: list[int]) -> list[int]:
+    return tokens[: tokens.index(EOS)] if EOS in tokens else tokens

@@ -1,0 +1,67 @@
+"""How fast this machine trains, measured before a run is fixed."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from regard.training.folder import RunFolder
+from regard.training.launching import Layout, launch
+from regard.training.plan import Plan
+
+__all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """Seconds that a step takes with a layout of processes."""
+
+    layout: Layout
+    seconds: float
+
+
+def calibrate(
+    folder: RunFolder, plan: Plan, layouts: list[Layout], *, seconds: float, hear: Callable[[str], None]
+) -> list[Speed]:
+    """The speed of each layout on the run's own data, the fastest first."""
+    speeds = []
+    for layout in layouts:
+        hear(f"measuring steps with {layout.processes} × {layout.threads} (processes × threads)")
+        folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads))
+        messages = list(launch(folder.path, layout, str(seconds)))
+        speeds.append(Speed(layout=layout, seconds=next(m["seconds"] for m in messages if m["kind"] == "speed")))
+    (folder.path / "plan.json").unlink()
+    return sorted(speeds, key=lambda speed: speed.seconds)
+
+
+def layouts_to_try(rows: int, cores: int | None = None) -> list[Layout]:
+    """A process for each core, or one process with all: which is faster depends on the machine."""
+    cores = cores or usable_cores()
+    processes = min(cores, rows, 8)
+    many = Layout(processes=processes, threads=max(1, cores // processes))
+    one = Layout(processes=1, threads=cores)
+    return [many, one] if processes > 1 else [one]
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pick_precision() -> str:
+    """The faster of float32 and bfloat16 for a product of the size that training makes."""
+    import torch
+
+    def fastest(dtype: torch.dtype) -> float:
+        left, right = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 1024, dtype=dtype)
+        times = []
+        for _ in range(5):
+            begun = time.perf_counter()
+            left @ right
+            times.append(time.perf_counter() - begun)
+        return min(times)
+
+    return "bfloat16" if fastest(torch.bfloat16) < fastest(torch.float32) else "float32"
+
+

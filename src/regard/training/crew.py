@@ -1,0 +1,102 @@
+"""Processes that train one model together: each has a part of every batch, and all have the same weights."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+__all__ = ["Crew", "join_crew", "solo"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crew:
+    """This process's number among those that train."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process does what needs doing once."""
+        return self.rank == 0
+
+    def sum_gradients(self, model: nn.Module) -> None:
+        """Every gradient becomes the sum over the processes."""
+        if self.size == 1:
+            return
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        dense = [p for p in parameters if p.grad is not None and not p.grad.is_sparse]
+        flat = torch.cat([p.grad.flatten() for p in dense if p.grad is not None])
+        dist.all_reduce(flat)
+        for parameter, piece in zip(dense, flat.split([p.numel() for p in dense]), strict=True):
+            parameter.grad = piece.view_as(parameter)
+        for parameter in parameters:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = self._sum_sparse(parameter.grad.coalesce())
+
+    def share(self, tasks: list[tuple[Tensor, Callable[[], Tensor]]]) -> None:
+        """Each task fills its tensor; every process does some of them and all have all results."""
+        loads, owners = [0.0] * self.size, []
+        for filled, _ in tasks:
+            owner = loads.index(min(loads))
+            loads[owner] += filled.numel() * min(filled.shape)
+            owners.append(owner)
+        for owner, (filled, task) in zip(owners, tasks, strict=True):
+            if owner == self.rank:
+                filled.copy_(task())
+        if self.size == 1:
+            return
+        flat = torch.cat([f.flatten() if o == self.rank else f.new_zeros(f.numel()) for o, (f, _) in zip(owners, tasks)])
+        dist.all_reduce(flat)
+        for (filled, _), piece in zip(tasks, flat.split([f.numel() for f, _ in tasks]), strict=True):
+            filled.copy_(piece.view_as(filled))
+
+    def sum_number(self, value: float) -> float:
+        """The sum of a number over the processes."""
+        if self.size == 1:
+            return value
+        total = torch.tensor(value, dtype=torch.float64)
+        dist.all_reduce(total)
+        return float(total)
+
+    def wait(self) -> None:
+        """Returns when every process has come here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def leave(self) -> None:
+        """Ends working together."""
+        if self.size > 1:
+            dist.destroy_process_group()
+
+    def _sum_sparse(self, gradient: Tensor) -> Tensor:
+        rows, values = gradient.indices()[0], gradient.values()
+        counts = torch.zeros(self.size, dtype=torch.long)
+        counts[self.rank] = len(rows)
+        dist.all_reduce(counts)
+        room = int(counts.max())
+        all_rows = torch.zeros(self.size * room, dtype=rows.dtype)
+        all_values = torch.zeros(self.size * room, values.shape[1])
+        start = self.rank * room
+        all_rows[start : start + len(rows)], all_values[start : start + len(rows)] = rows, values
+        dist.all_gather_into_tensor(all_rows, all_rows[start : start + room].clone())
+        dist.all_gather_into_tensor(all_values, all_values[start : start + room].clone())
+        is_used = (torch.arange(room) < counts[:, None]).flatten()
+        return torch.sparse_coo_tensor(all_rows[is_used][None], all_values[is_used], gradient.shape).coalesce()
+
+
+def solo() -> Crew:
+    """One process alone."""
+    return Crew()
+
+
+def join_crew() -> Crew:
+    """The crew that the launcher's environment describes, as torchrun sets it; alone where it describes none."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        return solo()
+    dist.init_process_group("gloo")
+    return Crew(rank=dist.get_rank(), size=size)

@@ -1,0 +1,180 @@
+"""A run's folder: its plan, its tokenizer, its lessons as tokens, its metrics, its weights."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from regard.data.encoding import Asking, Encoded, Lesson
+from regard.data.reading import Question, read_questions
+from regard.data.tokenizing import Vocabulary, load_vocabulary
+from regard.errors import InputError
+from regard.model import Decoder
+from regard.report.files import write_whole
+from regard.training.checkpoint import read_tensors
+from regard.training.plan import Plan, plan_from_text
+
+__all__ = ["RunFolder"]
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything about one run lies; what is written there is written whole."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints are."""
+        return self.path / "checkpoints"
+
+    @property
+    def weights(self) -> Path:
+        """The weights after the last step."""
+        return self.path / "model.safetensors"
+
+    @property
+    def metrics(self) -> Path:
+        """One line of JSON for each thing that was measured."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last step was made."""
+        return self.weights.exists()
+
+    def create(self) -> None:
+        """Makes an empty folder; one that holds a run already is refused."""
+        if (self.path / "plan.json").exists():
+            raise InputError(
+                f"{self.path} holds a run already. Go on with it (regard train resume {self.path}) or name another."
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"Cannot make {self.path}: {error.strerror or error}. Name another folder.") from None
+
+    def write_plan(self, plan: Plan) -> None:
+        """The plan, which makes the folder a run."""
+        write_whole(self.path / "plan.json", plan.as_text())
+
+    def plan(self) -> Plan:
+        """The plan of the run."""
+        path = self.path / "plan.json"
+        if not path.exists():
+            raise InputError(f"{self.path} holds no run: there is no plan.json in it. Name a folder that train made.")
+        return plan_from_text(path.read_text(encoding="utf-8"), str(path))
+
+    def write_data(self, encoded: Encoded, vocabulary: Vocabulary, held_out: Sequence[Question], baseline: str) -> None:
+        """The tokenizer, the lessons, the questions that were kept back, and the commonest answer."""
+        write_whole(self.path / "tokenizer.json", vocabulary.text())
+        write_whole(self.path / "lessons.safetensors", save(_arrays(encoded.lessons)))
+        write_whole(self.path / "held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in held_out))
+        facts = {"openings": list(encoded.openings), "commonest_answer": baseline}
+        write_whole(self.path / "data.json", json.dumps(facts, ensure_ascii=False))
+
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer."""
+        return load_vocabulary(self.path / "tokenizer.json")
+
+    def lessons(self) -> tuple[Lesson, ...]:
+        """What the run learns from."""
+        path = self.path / "lessons.safetensors"
+        try:
+            return tuple(_lessons(load_file(path)))
+        except (OSError, ValueError, KeyError, Exception) as error:
+            raise InputError(f"{path} can't be read: {error}. Train again.") from None
+
+    def facts(self) -> dict[str, Any]:
+        """What is worth knowing about the data: how questions begin, and the commonest answer."""
+        return json.loads((self.path / "data.json").read_text(encoding="utf-8"))
+
+    def held_out(self) -> tuple[Question, ...]:
+        """The questions that were kept back."""
+        path = self.path / "held_out.tsv"
+        return read_questions(path) if path.exists() and path.stat().st_size else ()
+
+    def model(self) -> Decoder:
+        """The trained model."""
+        if not self.is_finished:
+            raise InputError(f"{self.path} is not finished. Go on with it: regard train resume {self.path}")
+        model = Decoder(self.plan().model_config)
+        tensors = read_tensors(self.weights)
+        missing = set(dict(model.named_parameters())) ^ set(tensors)
+        if missing:
+            raise InputError(f"{self.weights} does not fit its plan ({sorted(missing)[0]} differs). Train again.")
+        model.load_state_dict(tensors, strict=False)
+        return model.eval()
+
+    def add_metric(self, kind: str, **numbers: Any) -> None:
+        """One more line in the metrics."""
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": kind, **numbers}) + "\n")
+
+    def read_metrics(self) -> Iterator[dict[str, Any]]:
+        """Every line that is whole."""
+        if not self.metrics.exists():
+            return
+        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                continue
+
+    def forget_metrics_after(self, step: int) -> None:
+        """Leaves out what was measured after a step that will be made again."""
+        kept = [line for line in self.read_metrics() if line.get("step", 0) <= step]
+        write_whole(self.metrics, "".join(json.dumps(line) + "\n" for line in kept))
+
+
+_RAGGED = ("body", "plain")
+
+
+def _arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
+    """Lessons as a few long arrays with the lengths of their pieces."""
+    pieces: dict[str, list[np.ndarray]] = {name: [getattr(lesson, name) for lesson in lessons] for name in _RAGGED}
+    pieces["heads"] = [head for lesson in lessons for head in lesson.heads]
+    askings = [asking for lesson in lessons for asking in lesson.askings]
+    pieces["rest"], pieces["answer"] = [a.rest for a in askings], [a.answer for a in askings]
+    arrays = {
+        "starts": _joined([lesson.starts for lesson in lessons]).astype(np.uint8),
+        "num_askings": np.array([len(lesson.askings) for lesson in lessons]),
+        "opening": np.array([asking.opening for asking in askings], dtype=np.int64),
+    }
+    for name, some in pieces.items():
+        arrays[name] = _joined(some).astype(np.int32)
+        arrays[f"{name}_lengths"] = np.array([len(piece) for piece in some], dtype=np.int64)
+    return arrays
+
+
+def _lessons(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
+    """The inverse of `_arrays`."""
+    bodies, plains = _split(arrays, "body"), _split(arrays, "plain")
+    heads, rests, answers = _split(arrays, "heads"), _split(arrays, "rest"), _split(arrays, "answer")
+    starts = np.split(arrays["starts"].astype(bool), np.cumsum(arrays["body_lengths"])[:-1])
+    num_heads = len(heads) // max(len(bodies), 1)
+    ends = np.cumsum(arrays["num_askings"])
+    for number, (body, plain) in enumerate(zip(bodies, plains, strict=True)):
+        mine = range(int(ends[number] - arrays["num_askings"][number]), int(ends[number]))
+        yield Lesson(
+            heads=tuple(heads[number * num_heads : (number + 1) * num_heads]),
+            body=body,
+            starts=starts[number],
+            plain=plain,
+            askings=tuple(
+                Asking(opening=int(arrays["opening"][k]), rest=rests[k], answer=answers[k]) for k in mine
+            ),
+        )
+
+
+def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(pieces) if len(pieces) else np.zeros(0, dtype=np.int64)
+
+
+def _split(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
+    lengths = arrays[f"{name}_lengths"]
+    return np.split(arrays[name].astype(np.int64), np.cumsum(lengths)[:-1]) if len(lengths) else []

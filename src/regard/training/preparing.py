@@ -1,0 +1,90 @@
+"""From text to a run folder that is ready to train."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.data.biographies import Biographies, biographies
+from regard.data.encoding import Encoded, encode_lessons
+from regard.data.reading import Document, Question, read_documents, read_questions
+from regard.data.tokenizing import Vocabulary, learn_vocabulary
+from regard.errors import InputError
+from regard.training.memory import require_memory
+from regard.training.recipe import Recipe
+
+__all__ = ["Material", "Prepared", "material_from_files", "prepare", "synthetic_material"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What there is to learn from, what is asked in training, and what is kept back to choose by."""
+
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+    held_out: tuple[Question, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def commonest_answer(self) -> str:
+        """The answer that is right most often."""
+        return Counter(question.answer for question in self.questions).most_common(1)[0][0] if self.questions else ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prepared:
+    """Material as tokens."""
+
+    material: Material
+    vocabulary: Vocabulary
+    encoded: Encoded
+
+
+def material_from_files(corpus: Path | None, questions: Path, *, held_out: int | None = None) -> Material:
+    """Documents and questions from files; the last questions are kept back: a tenth of them, 200 at most."""
+    asked = read_questions(questions)
+    kept = min(200, len(asked) // 10) if held_out is None else held_out
+    if not 0 <= kept < len(asked):
+        raise InputError(f"{kept} of {len(asked)} questions held out leave none to train on. Hold out fewer.")
+    return Material(
+        documents=() if corpus is None else read_documents(corpus),
+        questions=asked[: len(asked) - kept],
+        held_out=asked[len(asked) - kept :],
+        sources=tuple(str(path) for path in (corpus, questions) if path is not None),
+    )
+
+
+def synthetic_material(settings: Biographies, *, seed: int) -> Material:
+    """Made-up people: questions about some of them are asked in training, those about the others are kept back."""
+    world = biographies(settings, seed=seed)
+    return Material(
+        documents=world.documents,
+        questions=world.questions,
+        held_out=world.held_out,
+        sources=(f"{settings.people} made-up biographies",),
+    )
+
+
+def prepare(material: Material, recipe: Recipe) -> Prepared:
+    """The material as the recipe's tokens; what would not fit into memory is refused here."""
+    documents = material.documents if _reads(recipe) else ()
+    if _reads(recipe) and not documents:
+        raise InputError(f"The recipe {recipe.name!r} reads documents, and there are none. Give --corpus FILE.")
+    texts = [f"{document.name}. {document.text}" for document in documents]
+    texts += [text for question in material.questions for text in (question.text, question.answer)]
+    vocabulary = learn_vocabulary(texts, kind=recipe.tokens.kind, size=recipe.tokens.size)
+    require_memory(recipe.model_config(vocab_size=len(vocabulary)), recipe.batch)
+    _require_writable(vocabulary, material.held_out)
+    return Prepared(
+        material=material, vocabulary=vocabulary, encoded=encode_lessons(documents, material.questions, vocabulary)
+    )
+
+
+def _reads(recipe: Recipe) -> bool:
+    return any(stage.objective.reading != "nothing" for stage in recipe.stages)
+
+
+def _require_writable(vocabulary: Vocabulary, questions: Sequence[Question]) -> None:
+    """A question of which nothing is left in the vocabulary cannot be asked."""
+    for question in questions:
+        vocabulary.encode(question.text)

@@ -1,0 +1,210 @@
+"""Recipes: everything about a training but its data, as a TOML file that flags can override."""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
+
+from regard.data.objectives import Objective
+from regard.data.tokenizing import Kind
+from regard.errors import InputError
+from regard.model.config import ModelConfig
+
+__all__ = ["BatchShape", "Precision", "Rates", "Recipe", "Stage", "Tokens", "load_recipe", "recipe_from", "recipe_names"]
+
+Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+Section = TypeVar("Section")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """Characters, or pieces of words, and how many of those."""
+
+    kind: Kind = "pieces"
+    size: int = 4096
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InputError(f"tokens.kind is {self.kind!r}. Use one of {', '.join(get_args(Kind))}.")
+        if not 64 <= self.size <= 1_000_000:
+            raise InputError(f"tokens.size is {self.size}. Use a vocabulary of 64 to 1,000,000 pieces.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchShape:
+    """Rows in a step, over all processes, and tokens in a row."""
+
+    rows: int = 32
+    length: int = 128
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.length < 16:
+            raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """Learning rates and their course: they rise over `warmup` of a stage and fall linearly over the last `decay`.
+
+    `matrix` is for the matrices of the blocks (Muon, or Adam if `has_muon` is false), `table` for embeddings and
+    the output head, `ngram` for the table of hashed n-grams.
+    """
+
+    matrix: float = 0.02
+    table: float = 0.004
+    ngram: float = 0.004
+    has_muon: bool = True
+    weight_decay: float = 0.0
+    clip: float = 0.0
+    warmup: float = 0.02
+    decay: float = 0.6
+
+    def factor(self, step: int, steps: int) -> float:
+        """The share of the full rate at a step (from 0) of a stage."""
+        done = (step + 1) / steps
+        return max(min(1.0, done / max(self.warmup, 1e-9), (1 - done) / max(self.decay, 1e-9)), 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stretch of the training with one objective; `share` of all steps."""
+
+    name: str = "training"
+    share: float = 1.0
+    objective: Objective = field(default_factory=Objective)
+    rates: Rates = field(default_factory=Rates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A way to train: tokens, model, batches, stages."""
+
+    name: str
+    about: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    batch: BatchShape = field(default_factory=BatchShape)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    stages: tuple[Stage, ...] = (Stage(),)
+    precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        if not self.stages or not sum(stage.share for stage in self.stages) > 0:
+            raise InputError(f"The recipe {self.name!r} has no stage with a share of the steps. Give it one.")
+        if self.precision not in get_args(Precision):
+            raise InputError(f"precision is {self.precision!r}. Use one of {', '.join(get_args(Precision))}.")
+        self.model_config(vocab_size=8)
+
+    def model_config(self, *, vocab_size: int) -> ModelConfig:
+        """The model for a vocabulary."""
+        return _build(ModelConfig, {**self.model, "vocab_size": vocab_size, "max_length": self.batch.length}, "model")
+
+    def stage_steps(self, steps: int) -> tuple[int, ...]:
+        """How many of the steps each stage has; every stage has at least one."""
+        total = sum(stage.share for stage in self.stages)
+        counts = [max(1, round(steps * stage.share / total)) for stage in self.stages[:-1]]
+        return (*counts, max(1, steps - sum(counts)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as `recipe_from` reads it."""
+        return {**dataclasses.asdict(self), "stages": [_flat_stage(stage) for stage in self.stages]}
+
+
+def recipe_names() -> list[str]:
+    """The built-in recipes."""
+    return sorted(path.name.removesuffix(".toml") for path in _FOLDER.iterdir() if path.name.endswith(".toml"))
+
+
+def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
+    """A built-in recipe by its name, or one from a file, with changes such as `model.width=192`."""
+    path = Path(name)
+    if name in recipe_names():
+        text, short = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), name
+    elif path.suffix == ".toml":
+        short = path.stem
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path} can't be read: {error}.") from None
+    else:
+        raise InputError(f"No recipe is called {name!r}. There are: {', '.join(recipe_names())}; or name a .toml file.")
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not TOML: {error}.") from None
+    for change in changes:
+        _apply(given, change)
+    return recipe_from({"name": short, **given})
+
+
+def recipe_from(given: Mapping[str, Any]) -> Recipe:
+    """A recipe from tables; unknown keys are refused."""
+    stages = given.get("stages", [{}])
+    return _build(
+        Recipe,
+        {
+            **given,
+            "tokens": _build(Tokens, given.get("tokens", {}), "tokens"),
+            "batch": _build(BatchShape, given.get("batch", {}), "batch"),
+            "stages": tuple(_stage(stage) for stage in stages),
+        },
+        "recipe",
+    )
+
+
+_FOLDER = files("regard.training") / "recipes"
+
+
+def _stage(given: Mapping[str, Any]) -> Stage:
+    names = {part: {f.name for f in dataclasses.fields(part)} for part in (Objective, Rates)}
+    rest = {key: value for key, value in given.items() if not any(key in known for known in names.values())}
+    parts = {part: {key: value for key, value in given.items() if key in known} for part, known in names.items()}
+    return _build(
+        Stage,
+        {**rest, "objective": _build(Objective, parts[Objective], "stages"), "rates": _build(Rates, parts[Rates], "stages")},
+        "stages",
+    )
+
+
+def _flat_stage(stage: Stage) -> dict[str, Any]:
+    whole = dataclasses.asdict(stage)
+    return {**whole.pop("objective"), **whole.pop("rates"), **whole}
+
+
+def _build(kind: type[Section], given: Mapping[str, Any], where: str) -> Section:
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for key, value in given.items():
+        if key not in fields:
+            raise InputError(f"{where} has no setting {key!r}. There are: {', '.join(sorted(fields))}.")
+        _require_type(f"{where}.{key}", fields[key], value)
+    return kind(**given)
+
+
+def _require_type(name: str, known: dataclasses.Field, value: Any) -> None:
+    """A number where a number is wanted, and a flag where a flag is."""
+    default = known.default
+    if default is dataclasses.MISSING or default is None or isinstance(value, type(default)):
+        return
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return
+    raise InputError(f"{name} is {value!r}, but it should be like {default!r}.")
+
+
+def _apply(given: dict[str, Any], change: str) -> None:
+    """Writes `section.key=value` into the tables; a key of `stages` goes into every stage."""
+    key, equals, text = change.partition("=")
+    if not equals or not key.strip():
+        raise InputError(f"{change!r} changes nothing. Write it as model.width=192.")
+    section, _, name = key.strip().rpartition(".")
+    targets = given.setdefault("stages", [{}]) if section == "stages" else [given.setdefault(section, {}) if section else given]
+    for table in targets:
+        table[name] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,57 @@
+"""The batches of a training, one after the other, from a seed and a place."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.data.encoding import Lesson
+from regard.data.objectives import Objective
+from regard.data.packing import Rows, rows_of_pass
+from regard.training.recipe import Recipe
+
+__all__ = ["BatchStream", "Place"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a stream stands: which stage, which pass over the lessons, and how many rows of it are used."""
+
+    stage: int = 0
+    passed: int = 0
+    row: int = 0
+
+
+class BatchStream:
+    """Rows for one step after another. What comes next depends on the seed and the place only.
+
+    A pass's last rows, if they are fewer than a step needs, are completed by the first of the next pass.
+    """
+
+    def __init__(self, lessons: Sequence[Lesson], recipe: Recipe, seed: int, place: Place | None = None) -> None:
+        self._lessons, self._recipe, self._seed = lessons, recipe, seed
+        self.place = place or Place()
+        self._rows = self._pass(self.place)
+
+    def next_rows(self, stage: int) -> Rows:
+        """The rows of the next step, which belongs to a stage."""
+        if stage != self.place.stage:
+            self._move(Place(stage=stage))
+        wanted, taken = self._recipe.batch.rows, []
+        while len(taken) < wanted:
+            if self.place.row == len(self._rows):
+                self._move(Place(stage=stage, passed=self.place.passed + 1))
+            some = self._rows[self.place.row : self.place.row + wanted - len(taken)]
+            taken += some
+            self.place = Place(stage=stage, passed=self.place.passed, row=self.place.row + len(some))
+        return taken
+
+    def _move(self, place: Place) -> None:
+        self.place, self._rows = place, self._pass(place)
+
+    def _pass(self, place: Place) -> Rows:
+        objective: Objective = self._recipe.stages[place.stage].objective
+        rng = np.random.default_rng([self._seed, place.stage, place.passed])
+        rows = rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)
+        # A pass may show nothing when questions are rare; the next one will do.
+        return rows

@@ -1,0 +1,173 @@
+"""One model in training: a step, and everything that must be kept to go on from there."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.optim import AdamW, Optimizer
+
+from regard.data.encoding import Lesson
+from regard.data.packing import Batch, make_batch
+from regard.model import Decoder
+from regard.training.crew import Crew
+from regard.training.loss import prediction_loss
+from regard.training.muon import Muon
+from regard.training.plan import Plan
+from regard.training.recipe import Stage
+from regard.training.rowwise import RowAdam
+from regard.training.stream import BatchStream, Place
+
+__all__ = ["StepReport", "Trainer", "visible_keys"]
+
+_BETAS = (0.9, 0.95)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepReport:
+    """What a step did, over all processes."""
+
+    step: int
+    stage: str
+    loss: float
+    tokens: int
+    seconds: float
+
+
+class Trainer:
+    """A model, its optimizers and its batches. Two trainers of one plan make the same steps, bit by bit."""
+
+    def __init__(self, plan: Plan, lessons: Sequence[Lesson], crew: Crew) -> None:
+        self.plan, self.crew, self.step = plan, crew, 0
+        torch.manual_seed(plan.seed)
+        self.model = Decoder(plan.model_config)
+        self.dtype = getattr(torch, plan.precision)
+        self._stream = BatchStream(lessons, plan.recipe, plan.seed)
+        self._lessons = lessons
+        self._ends = np.cumsum(plan.recipe.stage_steps(plan.steps))
+        self._optimizers = self._make_optimizers(plan.recipe.stages[0])
+
+    @property
+    def stage(self) -> int:
+        """The stage that the next step belongs to."""
+        return min(int(np.searchsorted(self._ends, self.step, side="right")), len(self._ends) - 1)
+
+    def advance(self) -> StepReport:
+        """One step: the gradient of a batch, summed over the crew, moves the weights."""
+        begun, number = time.perf_counter(), self.stage
+        stage = self.plan.recipe.stages[number]
+        if number and self.step == self._ends[number - 1]:
+            self._optimizers = self._make_optimizers(stage)
+        rows = self._stream.next_rows(number)
+        total = sum(float(example.weights.sum()) for row in rows for example in row)
+        torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
+        loss = self._gradient(make_batch(rows[self.crew.rank :: self.crew.size], self.plan.recipe.batch.length), total)
+        self.crew.sum_gradients(self.model)
+        self._move(stage, number)
+        self.step += 1
+        return StepReport(
+            step=self.step,
+            stage=stage.name,
+            loss=self.crew.sum_number(loss),
+            tokens=sum(len(example) for row in rows for example in row),
+            seconds=time.perf_counter() - begun,
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights and what the optimizers remember, by name."""
+        kept = {f"model.{name}": tensor.detach() for name, tensor in self.model.named_parameters()}
+        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        for optimizer in self._optimizers:
+            for parameter, state in optimizer.state.items():
+                kept |= {f"state.{names[parameter]}.{key}": value for key, value in state.items()}
+        return {name: tensor.contiguous() for name, tensor in kept.items()}
+
+    def place(self) -> dict[str, int]:
+        """The step, and where the batches stand."""
+        return {"step": self.step, **asdict(self._stream.place)}
+
+    def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> None:
+        """Goes back to where `tensors` and `place` were taken."""
+        self.step = place["step"]
+        at = Place(stage=place["stage"], passed=place["passed"], row=place["row"])
+        self._stream = BatchStream(self._lessons, self.plan.recipe, self.plan.seed, at)
+        self._optimizers = self._make_optimizers(self.plan.recipe.stages[at.stage])
+        parameters = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                parameter.copy_(tensors[f"model.{name}"])
+        owners = {p: o for o in self._optimizers for group in o.param_groups for p in group["params"]}
+        for name, tensor in tensors.items():
+            if name.startswith("state."):
+                owner, _, key = name.removeprefix("state.").rpartition(".")
+                owners[parameters[owner]].state[parameters[owner]][key] = tensor.clone()
+
+    def _gradient(self, batch: Batch, total: float) -> float:
+        """Fills the gradients; gives this process's part of the loss."""
+        self.model.train()
+        rows, owners = np.unique(batch.asked, return_inverse=True)
+        hidden = self.model(
+            torch.from_numpy(batch.tokens),
+            torch.from_numpy(batch.positions),
+            visible_keys(batch),
+            torch.from_numpy(batch.before),
+            dtype=self.dtype,
+        )
+        asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
+        loss = prediction_loss(
+            asked,
+            self.model.head_matrix,
+            torch.from_numpy(owners),
+            torch.from_numpy(batch.targets),
+            torch.from_numpy(batch.weights) / total,
+        )
+        loss.backward()
+        return loss.item()
+
+    def _move(self, stage: Stage, number: int) -> None:
+        start = int(self._ends[number - 1]) if number else 0
+        factor = stage.rates.factor(self.step - start, int(self._ends[number]) - start)
+        if stage.rates.clip:
+            dense = [p for p in self.model.parameters() if p.grad is not None and not p.grad.is_sparse]
+            torch.nn.utils.clip_grad_norm_(dense, stage.rates.clip)
+        for optimizer in self._optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = factor * group["full_rate"]
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+    def _make_optimizers(self, stage: Stage) -> list[Optimizer]:
+        """Muon for the matrices of blocks, Adam for the rest, and one that leaves unused rows alone for n-grams."""
+        rates = stage.rates
+        ngrams = [] if self.model.ngrams is None else [self.model.ngrams.rows.weight]
+        others = {n: p for n, p in self.model.named_parameters() if not any(p is table for table in ngrams)}
+        matrices = {n: p for n, p in others.items() if n.startswith("blocks.") and p.ndim == 2}
+        rest = [p for n, p in others.items() if n not in matrices]
+        groups = [{"params": rest, "lr": rates.table, "full_rate": rates.table}]
+        optimizers: list[Optimizer] = []
+        if rates.has_muon:
+            pieces = [self._muon_group(name, p, rates.matrix) for name, p in matrices.items()]
+            optimizers.append(Muon(pieces, lr=rates.matrix, share=self.crew.share))
+        else:
+            groups.append({"params": list(matrices.values()), "lr": rates.matrix, "full_rate": rates.matrix})
+        optimizers.append(AdamW(groups, betas=_BETAS, eps=1e-10, weight_decay=rates.weight_decay, fused=True))
+        if ngrams:
+            groups = [{"params": ngrams, "full_rate": rates.ngram}]
+            optimizers.append(RowAdam(groups, lr=rates.ngram, betas=_BETAS))
+        return optimizers
+
+    def _muon_group(self, name: str, parameter: Tensor, rate: float) -> dict:
+        config = self.plan.model_config
+        kv_width = config.kv_heads * config.head_width
+        pieces = [config.width, kv_width, kv_width] if name.endswith("attention.project.weight") else None
+        return {"params": [parameter], "pieces": pieces, "full_rate": rate}
+
+
+def visible_keys(batch: Batch) -> Tensor:
+    """Which places each place may see: not later ones, of its own example, in the head or in its own part."""
+    documents, groups = torch.from_numpy(batch.documents), torch.from_numpy(batch.groups)
+    same = documents[:, :, None] == documents[:, None, :]
+    near = (groups[:, None, :] == 0) | (groups[:, None, :] == groups[:, :, None])
+    return (same & near).tril_()

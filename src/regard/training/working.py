@@ -1,0 +1,105 @@
+"""The work of one training process: steps, checkpoints, measurements."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from regard.training.answering import answer_questions
+from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
+from regard.training.crew import Crew, join_crew
+from regard.training.folder import RunFolder
+from regard.training.trainer import Trainer
+
+__all__ = ["measure_steps", "work"]
+
+Tell = Callable[[dict], None]
+
+
+def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
+    """Makes the steps that are still missing, from the latest checkpoint on, and leaves the weights."""
+    plan = folder.plan()
+    trainer = Trainer(plan, folder.lessons(), crew)
+    _go_back(trainer, folder, tell)
+    if crew.is_first:
+        folder.forget_metrics_after(trainer.step)
+    crew.wait()
+    while trainer.step < plan.steps:
+        report = trainer.advance()
+        if crew.is_first:
+            folder.add_metric("step", **asdict(report))
+            tell({"kind": "step", **asdict(report)})
+        is_last = trainer.step == plan.steps
+        if plan.evaluate_every and (trainer.step % plan.evaluate_every == 0 or is_last):
+            _examine(trainer, folder, tell)
+        if trainer.step % plan.checkpoint_every == 0 and not is_last:
+            _keep(trainer, folder)
+    if crew.is_first:
+        write_tensors(folder.weights, dict(trainer.model.named_parameters()))
+    crew.wait()
+
+
+def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
+    """Seconds for a step, the first one aside."""
+    trainer = Trainer(folder.plan(), folder.lessons(), crew)
+    trainer.advance()
+    taken: list[float] = []
+    while True:
+        taken.append(trainer.advance().seconds)
+        # Every process must stop after the same step, so the first one's clock decides.
+        if crew.sum_number(float(crew.is_first and sum(taken) >= seconds)) > 0:
+            break
+    return sum(taken) / len(taken)
+
+
+def _go_back(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
+    found = latest_checkpoint(folder.checkpoints, lambda text: tell({"kind": "warning", "text": text}))
+    if found is not None:
+        trainer.restore(*found)
+
+
+def _keep(trainer: Trainer, folder: RunFolder) -> None:
+    """A checkpoint; the weights are the same everywhere, so one process writes it."""
+    if trainer.crew.is_first:
+        write_checkpoint(folder.checkpoints, trainer.tensors(), trainer.place())
+
+
+def _examine(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
+    """The share of held-out questions that are answered right by now."""
+    questions = folder.held_out()
+    if not trainer.crew.is_first or not questions:
+        return
+    begun = time.perf_counter()
+    answers = answer_questions(trainer.model, folder.vocabulary(), [question.text for question in questions])
+    right = sum(answer.text == question.answer for answer, question in zip(answers, questions, strict=True))
+    measured = {"step": trainer.step, "right": right, "asked": len(questions), "seconds": time.perf_counter() - begun}
+    folder.add_metric("held out", **measured)
+    tell({"kind": "held out", **measured})
+
+
+def main(arguments: list[str]) -> None:
+    """`FOLDER [SECONDS]`: train the run in the folder, or only measure its steps for some seconds."""
+    import os
+
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    crew = join_crew()
+    folder = RunFolder(Path(arguments[0]))
+
+    def tell(message: dict) -> None:
+        if crew.is_first:
+            sys.stdout.write(json.dumps(message) + "\n")
+            sys.stdout.flush()
+
+    if len(arguments) > 1:
+        tell({"kind": "speed", "seconds": measure_steps(folder, crew, float(arguments[1]))})
+    else:
+        work(folder, crew, tell)
+    crew.leave()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
