@@ -1,5 +1,6 @@
 """Made-up people: documents about them, and questions about some of them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,9 @@ class Biographies:
         if not 1 <= self.wordings <= most:
             raise InputError(f"There are 1 to {most} wordings of each fact, not {self.wordings}.")
         if not 0 < self.asked_share < 1:
-            raise InputError(f"A share of {self.asked_share} leaves nobody to train on or nobody to ask. Use 0.1 to 0.9.")
+            raise InputError(
+                f"A share of {self.asked_share} leaves nobody to train on or nobody to ask. Use 0.1 to 0.9."
+            )
         if self.tellings < 1:
             raise InputError(f"Each life is told {self.tellings} times. Use at least one.")
 
@@ -142,7 +145,7 @@ def _questions(life: dict[str, str]) -> list[Question]:
     return [Question(text=text.format(**life), answer=life[fact]) for fact, text in _ASKED.items()]
 
 
-def _names(rng: np.random.Generator, count: int, make) -> list[str]:
+def _names(rng: np.random.Generator, count: int, make: Callable[[np.random.Generator], str]) -> list[str]:
     """So many different names."""
     found: dict[str, None] = {}
     for _ in range(1000 * count):
@@ -160,5 +163,5 @@ def _town(rng: np.random.Generator) -> str:
     return _word(rng) + _pick(rng, _TOWNS)
 
 
-def _pick(rng: np.random.Generator, some: list[str]) -> str:
+def _pick(rng: np.random.Generator, some: Sequence[str]) -> str:
     return some[int(rng.integers(len(some)))]

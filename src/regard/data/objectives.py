@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -88,7 +89,7 @@ def _chunks(text: Tokens, cuts: Tokens, room: int) -> list[Part]:
     following = np.append(text[1:], -1)
     edges = [0, *cuts.tolist(), len(text)]
     parts = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         for first in range(start, stop, room):
             last = min(first + room, stop)
             parts.append(Part(tokens=text[first:last], targets=following[first:last]))

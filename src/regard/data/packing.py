@@ -34,9 +34,7 @@ class Batch:
     weights: Float[np.ndarray, " target"]
 
 
-def rows_of_pass(
-    lessons: Sequence[Lesson], objective: Objective, rng: np.random.Generator, *, max_length: int
-) -> Rows:
+def rows_of_pass(lessons: Sequence[Lesson], objective: Objective, rng: np.random.Generator, *, max_length: int) -> Rows:
     """The rows of one pass over all lessons, in random order."""
     examples = [e for lesson in lessons for e in objective.examples(lesson, rng, max_length=max_length)]
     rows = pack([examples[number] for number in rng.permutation(len(examples))], max_length)

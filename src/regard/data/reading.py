@@ -33,7 +33,9 @@ def read_documents(path: Path) -> tuple[Document, ...]:
     """Every line that is not blank, split into a name and a text."""
     documents = tuple(split_name(line) for _, line in _lines(path))
     if not documents:
-        raise InputError(f"{path} has no documents. Give a file with one document a line, such as: Ada Byron. Born in …")
+        raise InputError(
+            f"{path} has no documents. Give a file with one document a line, such as: Ada Byron. Born in …"
+        )
     return documents
 
 
@@ -41,7 +43,9 @@ def read_questions(path: Path, *, has_answers: bool = True) -> tuple[Question, .
     """Every line that is not blank, split at its tab."""
     questions = tuple(_question(path, number, line, has_answers) for number, line in _lines(path))
     if not questions:
-        raise InputError(f"{path} has no questions. Give a file with lines such as: Where was Ada Byron born?<TAB>London")
+        raise InputError(
+            f"{path} has no questions. Give a file with lines such as: Where was Ada Byron born?<TAB>London"
+        )
     return questions
 
 
@@ -84,6 +88,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}:{number} is not UTF-8 (byte {error.start + 1} of the line). Save it as UTF-8.") from None
+            raise InputError(
+                f"{path}:{number} is not UTF-8 (byte {error.start + 1} of the line). Save it as UTF-8."
+            ) from None
         if text.strip():
             yield number, text

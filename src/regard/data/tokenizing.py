@@ -36,7 +36,9 @@ class Vocabulary:
         """
         tokens = np.array(self._tokenizer.encode(text).ids, dtype=np.int64)
         if text.strip() and not len(tokens):
-            raise InputError(f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them.")
+            raise InputError(
+                f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them."
+            )
         return tokens
 
     def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
@@ -58,7 +60,7 @@ class Vocabulary:
 
     def names(self, tokens: Iterable[int]) -> list[str]:
         """Each token as it is written, with spaces visible."""
-        return [self._tokenizer.id_to_token(int(token)) for token in tokens]
+        return [self._tokenizer.id_to_token(int(token)) or "" for token in tokens]
 
     def text(self) -> str:
         """The whole tokenizer as JSON."""

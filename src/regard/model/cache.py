@@ -31,9 +31,7 @@ class LayerCache:
 class Cache:
     """A cache for each layer, and the places of all that has been read."""
 
-    def __init__(
-        self, config: ModelConfig, *, batch: int, room: int, dtype: torch.dtype = torch.float32
-    ) -> None:
+    def __init__(self, config: ModelConfig, *, batch: int, room: int, dtype: torch.dtype = torch.float32) -> None:
         shape = (batch, config.kv_heads, room, config.head_width)
         self.layers = [LayerCache(shape, dtype) for _ in range(config.num_layers)]
         self.positions = torch.zeros((batch, 0), dtype=torch.long)

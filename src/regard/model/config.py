@@ -45,7 +45,9 @@ class ModelConfig:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}. A model needs at least one.")
         if self.width % self.num_heads:
-            raise InputError(f"A width of {self.width} does not divide into {self.num_heads} heads. Change one of them.")
+            raise InputError(
+                f"A width of {self.width} does not divide into {self.num_heads} heads. Change one of them."
+            )
         if self.num_heads % self.kv_heads:
             raise InputError(
                 f"{self.num_heads} query heads cannot share {self.kv_heads} key heads evenly. Use a divisor of it."

@@ -11,6 +11,7 @@ from regard.model.config import ModelConfig
 from regard.model.fused import rms_norm, squared_relu
 from regard.model.linear import Dense
 from regard.model.ngrams import NgramTable, ngram_rows
+from regard.model.passage import Passage
 from regard.model.places import places
 
 __all__ = ["Block", "Decoder", "FeedForward"]
@@ -76,21 +77,11 @@ class Decoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self,
-        tokens: Int[Tensor, "batch position"],
-        positions: Int[Tensor, "batch position"],
-        visible: Bool[Tensor, "batch position key"],
-        before: Int[Tensor, "batch position 2"],
-        *,
-        cache: Cache | None = None,
-        dtype: torch.dtype = torch.float32,
+        self, passage: Passage, *, cache: Cache | None = None, dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "batch position width"]:
-        """The hidden state of each token.
-
-        `visible` says which keys, cached ones first, each position may see; `before` holds the tokens one and two
-        places back, −1 where there is none.
-        """
-        return self.run(self.embed(tokens, before).to(dtype), positions, visible, cache=cache)
+        """The hidden state of each token."""
+        embeddings = self.embed(passage.tokens, passage.before).to(dtype)
+        return self.run(embeddings, passage.positions, passage.visible, cache=cache)
 
     def embed(
         self, tokens: Int[Tensor, "batch position"], before: Int[Tensor, "batch position 2"]

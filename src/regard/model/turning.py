@@ -36,7 +36,7 @@ def turn(
 ) -> Float[Tensor, "*batch position width"]:
     """Each pair (x_i, x_{i+d/2}) turned by its angle.
 
-        (x, y) → (x cos θ − y sin θ, x sin θ + y cos θ)
+    (x, y) → (x cos θ − y sin θ, x sin θ + y cos θ)
     """
     if heads.requires_grad and torch.is_grad_enabled():
         return _Turn.apply(heads, cos, sin)
@@ -47,12 +47,12 @@ class _Turn(torch.autograd.Function):
     """A rotation's gradient is the gradient turned back, so nothing but the angles is kept."""
 
     @staticmethod
-    def forward(ctx: Any, heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:  # noqa: D102
+    def forward(ctx: Any, heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         ctx.save_for_backward(cos, sin)
         return _turned(heads, cos, sin)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:  # noqa: D102
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         cos, sin = ctx.saved_tensors
         return _turned(gradients[0], cos, -sin), None, None
 

@@ -11,7 +11,7 @@ from regard.axes import Int
 from regard.data.encoding import prompt
 from regard.data.tokenizing import EOS, PAD, Vocabulary
 from regard.errors import InputError
-from regard.model import Cache, Decoder
+from regard.model import Cache, Decoder, Passage
 
 __all__ = ["Answer", "answer_questions"]
 
@@ -89,7 +89,8 @@ class _Dialogue:
         before[:, 1:, 0], before[:, 2:, 1] = self.tokens[:, :-1], self.tokens[:, :-2]
         visible = torch.ones(*self.tokens.shape, self.tokens.shape[1], dtype=torch.bool).tril_()
         self.cache.place(positions, is_real)
-        hidden = self.model(self.tokens, positions, visible, before, cache=self.cache)
+        passage = Passage(tokens=self.tokens, positions=positions, visible=visible, before=before)
+        hidden = self.model(passage, cache=self.cache)
         return hidden[torch.arange(len(hidden)), self.lengths - 1]
 
     def _read_next(self, chosen: Tensor, number: int) -> Tensor:
@@ -102,7 +103,8 @@ class _Dialogue:
         positions = (self.lengths + number)[:, None]
         self.cache.place(positions, torch.ones_like(positions, dtype=torch.bool))
         visible = self.cache.is_real[:, None, :]
-        return self.model(chosen[:, None], positions, visible, before, cache=self.cache)[:, 0]
+        passage = Passage(tokens=chosen[:, None], positions=positions, visible=visible, before=before)
+        return self.model(passage, cache=self.cache)[:, 0]
 
     def _choose(self, hidden: Tensor) -> Tensor:
         logs = torch.log_softmax(self.model.logits(hidden).float(), dim=-1)

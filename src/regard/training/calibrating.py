@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout, launch
@@ -58,10 +57,8 @@ def pick_precision() -> str:
         times = []
         for _ in range(5):
             begun = time.perf_counter()
-            left @ right
+            torch.mm(left, right)
             times.append(time.perf_counter() - begun)
         return min(times)
 
     return "bfloat16" if fastest(torch.bfloat16) < fastest(torch.float32) else "float32"
-
-

@@ -32,9 +32,7 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], place: Mapping
     return path
 
 
-def latest_checkpoint(
-    folder: Path, warn: Callable[[str], None]
-) -> tuple[dict[str, Tensor], dict[str, int]] | None:
+def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[str, Tensor], dict[str, int]] | None:
     """The tensors and the place of the newest checkpoint that is whole; None if there is none.
 
     A damaged one is skipped, and `warn` hears of it.

@@ -49,7 +49,9 @@ class Crew:
                 filled.copy_(task())
         if self.size == 1:
             return
-        flat = torch.cat([f.flatten() if o == self.rank else f.new_zeros(f.numel()) for o, (f, _) in zip(owners, tasks)])
+        flat = torch.cat(
+            [f.flatten() if o == self.rank else f.new_zeros(f.numel()) for o, (f, _) in zip(owners, tasks, strict=True)]
+        )
         dist.all_reduce(flat)
         for (filled, _), piece in zip(tasks, flat.split([f.numel() for f, _ in tasks]), strict=True):
             filled.copy_(piece.view_as(filled))

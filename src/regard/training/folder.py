@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from regard.data.encoding import Asking, Encoded, Lesson
@@ -86,7 +87,7 @@ class RunFolder:
         path = self.path / "lessons.safetensors"
         try:
             return tuple(_lessons(load_file(path)))
-        except (OSError, ValueError, KeyError, Exception) as error:
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
             raise InputError(f"{path} can't be read: {error}. Train again.") from None
 
     def facts(self) -> dict[str, Any]:
@@ -165,9 +166,7 @@ def _lessons(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
             body=body,
             starts=starts[number],
             plain=plain,
-            askings=tuple(
-                Asking(opening=int(arrays["opening"][k]), rest=rests[k], answer=answers[k]) for k in mine
-            ),
+            askings=tuple(Asking(opening=int(arrays["opening"][k]), rest=rests[k], answer=answers[k]) for k in mine),
         )
 
 

@@ -29,9 +29,8 @@ def prediction_loss(
 
 class _PredictionLoss(torch.autograd.Function):
     @staticmethod
-    def forward(  # noqa: D102
-        ctx: Any, hidden: Tensor, head: Tensor, owners: Tensor, targets: Tensor, weights: Tensor
-    ) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, head: Tensor, *asked: Tensor) -> Tensor:
+        owners, targets, weights = asked
         used = head.to(hidden.dtype)
         row_weights = torch.zeros(len(hidden)).index_add_(0, owners, weights)
         hidden_gradient = torch.empty_like(hidden)
@@ -53,6 +52,6 @@ class _PredictionLoss(torch.autograd.Function):
         return loss.float()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:  # noqa: D102
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         hidden_gradient, head_gradient = ctx.saved_tensors
         return hidden_gradient * gradients[0].to(hidden_gradient.dtype), head_gradient * gradients[0], None, None, None

@@ -17,7 +17,7 @@ _A, _B, _C = 3.4445, -4.7750, 2.0315
 def nearly_orthogonal(matrix: Float[Tensor, "row column"], steps: int = 5) -> Float[Tensor, "row column"]:
     """A matrix with the same singular vectors whose singular values are all near 1 (Newton–Schulz).
 
-        X ← aX + (bA + cA²)X,   A = XXᵀ
+    X ← aX + (bA + cA²)X,   A = XXᵀ
     """
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix
@@ -68,6 +68,7 @@ class Muon(Optimizer):
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(parameter)
         gradient = parameter.grad
+        assert gradient is not None, "every matrix takes part in every step"
         state["momentum"].lerp_(gradient, 1 - momentum)
         return torch.lerp(gradient, state["momentum"], momentum)
 

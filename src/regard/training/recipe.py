@@ -13,7 +13,17 @@ from regard.data.tokenizing import Kind
 from regard.errors import InputError
 from regard.model.config import ModelConfig
 
-__all__ = ["BatchShape", "Precision", "Rates", "Recipe", "Stage", "Tokens", "load_recipe", "recipe_from", "recipe_names"]
+__all__ = [
+    "BatchShape",
+    "Precision",
+    "Rates",
+    "Recipe",
+    "Stage",
+    "Tokens",
+    "load_recipe",
+    "recipe_from",
+    "recipe_names",
+]
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 Section = TypeVar("Section")
@@ -163,7 +173,11 @@ def _stage(given: Mapping[str, Any]) -> Stage:
     parts = {part: {key: value for key, value in given.items() if key in known} for part, known in names.items()}
     return _build(
         Stage,
-        {**rest, "objective": _build(Objective, parts[Objective], "stages"), "rates": _build(Rates, parts[Rates], "stages")},
+        {
+            **rest,
+            "objective": _build(Objective, parts[Objective], "stages"),
+            "rates": _build(Rates, parts[Rates], "stages"),
+        },
         "stages",
     )
 
@@ -198,7 +212,11 @@ def _apply(given: dict[str, Any], change: str) -> None:
     if not equals or not key.strip():
         raise InputError(f"{change!r} changes nothing. Write it as model.width=192.")
     section, _, name = key.strip().rpartition(".")
-    targets = given.setdefault("stages", [{}]) if section == "stages" else [given.setdefault(section, {}) if section else given]
+    targets = (
+        given.setdefault("stages", [{}])
+        if section == "stages"
+        else [given.setdefault(section, {}) if section else given]
+    )
     for table in targets:
         table[name] = _value(text.strip())
 

@@ -1,6 +1,7 @@
 """An optimizer for tables of which each step uses few rows."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,11 +13,11 @@ __all__ = ["RowAdam"]
 class RowAdam(Optimizer):
     """Adam for sparse gradients: a row that is not used stays, and each row counts its own steps.
 
-        m ← β₁m + (1 − β₁)g,   v ← β₂v + (1 − β₂)g²,   row ← row − η m̂/(√v̂ + ε)
+    m ← β₁m + (1 − β₁)g,   v ← β₂v + (1 − β₂)g²,   row ← row − η m̂/(√v̂ + ε)
     """
 
     def __init__(
-        self, params: Iterable[Tensor], *, lr: float, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-10
+        self, params: Iterable[Any], *, lr: float, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-10
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
 

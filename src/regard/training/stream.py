@@ -52,6 +52,4 @@ class BatchStream:
     def _pass(self, place: Place) -> Rows:
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
-        rows = rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)
-        # A pass may show nothing when questions are rare; the next one will do.
-        return rows
+        return rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)

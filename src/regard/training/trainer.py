@@ -11,7 +11,7 @@ from torch.optim import AdamW, Optimizer
 
 from regard.data.encoding import Lesson
 from regard.data.packing import Batch, make_batch
-from regard.model import Decoder
+from regard.model import Decoder, Passage
 from regard.training.crew import Crew
 from regard.training.loss import prediction_loss
 from regard.training.muon import Muon
@@ -20,7 +20,7 @@ from regard.training.recipe import Stage
 from regard.training.rowwise import RowAdam
 from regard.training.stream import BatchStream, Place
 
-__all__ = ["StepReport", "Trainer", "visible_keys"]
+__all__ = ["StepReport", "Trainer", "passage_of"]
 
 _BETAS = (0.9, 0.95)
 
@@ -78,7 +78,7 @@ class Trainer:
     def tensors(self) -> dict[str, Tensor]:
         """The weights and what the optimizers remember, by name."""
         kept = {f"model.{name}": tensor.detach() for name, tensor in self.model.named_parameters()}
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
+        names: dict[Tensor, str] = {parameter: name for name, parameter in self.model.named_parameters()}
         for optimizer in self._optimizers:
             for parameter, state in optimizer.state.items():
                 kept |= {f"state.{names[parameter]}.{key}": value for key, value in state.items()}
@@ -98,7 +98,7 @@ class Trainer:
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[f"model.{name}"])
-        owners = {p: o for o in self._optimizers for group in o.param_groups for p in group["params"]}
+        owners: dict[Tensor, Optimizer] = {p: o for o in self._optimizers for group in o.param_groups for p in group["params"]}
         for name, tensor in tensors.items():
             if name.startswith("state."):
                 owner, _, key = name.removeprefix("state.").rpartition(".")
@@ -108,13 +108,7 @@ class Trainer:
         """Fills the gradients; gives this process's part of the loss."""
         self.model.train()
         rows, owners = np.unique(batch.asked, return_inverse=True)
-        hidden = self.model(
-            torch.from_numpy(batch.tokens),
-            torch.from_numpy(batch.positions),
-            visible_keys(batch),
-            torch.from_numpy(batch.before),
-            dtype=self.dtype,
-        )
+        hidden = self.model(passage_of(batch), dtype=self.dtype)
         asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
         loss = prediction_loss(
             asked,
@@ -165,9 +159,17 @@ class Trainer:
         return {"params": [parameter], "pieces": pieces, "full_rate": rate}
 
 
-def visible_keys(batch: Batch) -> Tensor:
-    """Which places each place may see: not later ones, of its own example, in the head or in its own part."""
+def passage_of(batch: Batch) -> Passage:
+    """A batch as the model reads it.
+
+    A place sees those before it, of its own example, that are in the head or in its own part.
+    """
     documents, groups = torch.from_numpy(batch.documents), torch.from_numpy(batch.groups)
     same = documents[:, :, None] == documents[:, None, :]
     near = (groups[:, None, :] == 0) | (groups[:, None, :] == groups[:, :, None])
-    return (same & near).tril_()
+    return Passage(
+        tokens=torch.from_numpy(batch.tokens),
+        positions=torch.from_numpy(batch.positions),
+        visible=(same & near).tril_(),
+        before=torch.from_numpy(batch.before),
+    )
