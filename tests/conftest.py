@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import jaxtyping
 import pytest
 from hypothesis import settings
 from jaxtyping import install_import_hook
@@ -43,6 +44,14 @@ def run(capsys):
         return code, *capsys.readouterr()
 
     return run
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Signatures are not executed, as in production, so that our own errors can be seen."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,6 +1,7 @@
 """`regard design` as a user runs it."""
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -76,6 +77,38 @@ def test_the_page_is_one_file(capsys, tmp_path):
     jsonschema.validate(json.loads((tmp_path / "two.json").read_text()), schema())
 
 
+def test_what_is_certified_needs_no_numpy(python):
+    """numpy alone takes half as long to import as the whole command may take."""
+    code = f"import sys; from regard.cli import main; main({EXAMPLE}); sys.exit('numpy' in sys.modules)"
+    assert python("-c", code).returncode == 0
+
+
+def test_each_number_of_a_sampled_design_has_its_interval_and_its_method(capsys):
+    sampled = [*EXAMPLE, "--alpha", "0.01", "--draws", "1000"]
+    scale = run_json(capsys, sampled)["scale"]
+    for name in ("best", "farthest", "most_often"):
+        row = scale[name]
+        assert (row["method"], row["draws"], row["confidence"]) == ("monte_carlo", 1000, 0.999)
+        assert row["value_lower"] <= row["value"] <= row["value_upper"]
+    assert (scale["ceiling_method"], scale["ceiling_seed"]) == ("monte_carlo", 0)
+    assert main(sampled) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"one head β\(μ_a\+μ_b\): [\d.]+ ± [\d.]+ times that", shown)
+    assert re.search(r"25% below [\d.e-]+ ± [\d.e-]+ · 50% below [\d.]+ ± [\d.]+", shown)
+
+
+def test_a_distance_that_even_zero_keeps_needs_no_scale(capsys):
+    assert main([*EXAMPLE, "--epsilon", "2"]) == 0
+    assert re.search(r"rms error 2 needs +any scale tried", capsys.readouterr().out)
+    scale = run_json(capsys, [*EXAMPLE, "--epsilon", "0.7"])["scale"]
+    assert (scale["needed"]["scale"], scale["is_always_enough"]) == (0, False)
+
+
+def test_a_condition_may_be_as_rare_as_it_likes_where_it_is_certified(capsys):
+    assert main([*EXAMPLE, "--given", "gamma>50"]) == 0
+    assert "probability below 4.9e-324" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -92,7 +125,16 @@ def test_the_page_is_one_file(capsys, tmp_path):
         (["--head", "mu_a", "--norm-noise", "a"], "cannot be read"),
         (["--head", "mu_a", "--given", "gamma>0"], "ambiguous"),
         (["--head", "mu_a", "--norm-noise", "a=0.5", "--given", "gamma=1"], "probability zero"),
-        (["--head", "mu_a", "--n", "2"], "n ≥ 3"),
+        (["--head", "mu_a", "--n", "2"], "n ≥ 3. Give a larger whole n"),
+        (["--head", "beta*mu_a", "--beta", "1e400"], "multiplies mu_a by a number beyond"),
+        (["--head", ""], "empty"),
+        (["--head", "(" * 300 + "mu_a" + ")" * 300], "nested more than"),
+        (["--head", "mu_a+" * 2500 + "mu_b"], "Write a shorter one"),
+        (["--head", "mu_a", "--alpha", "0.01", "--n", "1000000000"], "2.78e+04 hours. Give fewer keys"),
+        (["--head", "mu_a", "--alpha", "0.01", "--n", "1000000"], "Give --draws 1799, or fewer keys"),
+        (["--head", "mu_a", "--alpha", "0.01", "--n", "1000000000", "--qk-norm"], "hours. Give fewer keys"),
+        (["--head", "mu_a", "--norm-noise", "a=0.5", "--alpha", "0.01", "--given", "gamma>50"], "γ_a ≥ 50"),
+        (["--head", "mu_a", "--norm-noise", "a=0.5", "--given", "gamma_b>3"], "γ_b is always 1"),
         (["--head", "mu_a", "--target", "mu_a"], "mu_a"),
         (["--head", "mu_a", "--epsilon", "-1"], "ε"),
         (["--head", "mu_a", "--draws", "0"], "draws"),

@@ -1,9 +1,7 @@
 """What the tests of attention share."""
 
-from collections.abc import Iterator
 from types import ModuleType
 
-import jaxtyping
 import numpy as np
 import pytest
 
@@ -16,12 +14,3 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def torch() -> ModuleType:
     return pytest.importorskip("torch", reason="torch is not installed, and its own layers are the oracle here")
-
-
-@pytest.fixture
-def unchecked() -> Iterator[None]:
-    """Signatures are not executed, as in production, so that our own errors can be seen."""
-    before = jaxtyping.config.jaxtyping_disable
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", before)

@@ -1,6 +1,7 @@
 """Figures of claims: each can be drawn at the edges of its domain, quickly, and shows what the claim says."""
 
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -28,18 +29,21 @@ def curve(name: str, label: str, **overrides: float) -> tuple[np.ndarray, np.nda
 
 
 def test_most_of_the_claims_can_be_looked_at():
-    assert len(DRAWN) >= 20
+    assert len(DRAWN) >= 50
 
 
 @each_figure
 def test_a_figure_is_drawn_at_any_numbers_in_the_domain(claim):
-    for parameter in claim.parameters:
-        for value in EXTREMES:
-            try:
-                at = settings(claim.parameters, {parameter.name: value})
-            except RegardError:
-                continue
-            assert draw(claim.figure(at)).endswith("</figure>")
+    for value in EXTREMES:
+        at = settings(claim.parameters, dict(_taken(claim.parameters, value)))
+        assert draw(claim.figure(at)).endswith("</figure>")
+
+
+def _taken(parameters, value):
+    """The parameters whose domain the value lies in, with the value."""
+    for parameter in parameters:
+        with suppress(RegardError):
+            yield parameter.name, parameter.check(value)
 
 
 @each_figure
@@ -113,3 +117,61 @@ def test_a_smooth_curve_goes_through_its_points_and_invents_no_wiggle():
     assert fine_x[::10] == pytest.approx(x)
     assert fine_y.min() > -0.01
     assert fine_y.max() < 1.01
+
+
+def test_a_slope_of_softmax_is_that_of_its_jacobian():
+    leads, slopes = curve("softmax-is-half-lipschitz", "n = 4")
+    for place in (0, 40, 66, 90):
+        weights = np.exp([leads[place], 0.0, 0.0, 0.0])
+        weights /= weights.sum()
+        jacobian = np.diag(weights) - np.outer(weights, weights)
+        assert slopes[place] == pytest.approx(np.linalg.norm(jacobian, 2))
+    assert max(curve("softmax-is-half-lipschitz", "n = 2")[1]) == pytest.approx(0.5)
+
+
+def test_a_window_is_as_wide_as_the_claim_says():
+    needed = np.asarray(figure_of("windows-reach-this-far", layers=3, window=4).values)
+    assert np.isfinite(needed[-1]).sum() == 3 * (4 - 1) + 1
+    assert needed[-1][np.isfinite(needed[-1])].max() == 3
+
+
+def test_the_last_bucket_begins_where_its_rule_stands():
+    distances, buckets = curve("t5-buckets-are-far-sighted-alike", "bucket")
+    [rule] = figure_of("t5-buckets-are-far-sighted-alike").rules
+    assert rule.at == 113
+    assert (buckets[distances >= 113] == 31).all()
+    assert buckets[distances < 113].max() < 31
+
+
+def test_a_turned_key_scores_highest_at_its_own_distance():
+    distances, scores = curve("rope-only-favours-near-keys", "k = R_12 q")
+    assert distances[scores.argmax()] == 12
+
+
+def test_formats_end_where_their_exponentials_do():
+    levels, found = curve("maximum-need-not-be-subtracted", "float32")
+    ends = levels[np.isfinite(found)]
+    assert -105 < ends.min() < -85
+    assert 80 < ends.max() < 90
+
+
+def test_distances_come_nearest_at_the_convergents_of_pi():
+    numbers, angles = curve("planes-tell-far-distances-apart", "least angle")
+    assert angles[numbers == 8] == pytest.approx(2 * np.pi - 6)
+    assert angles[-1] == pytest.approx(abs(710 - 226 * np.pi))
+
+
+def test_softmax_has_more_singular_values_than_its_logits():
+    logits = curve("attention-rank-is-head-width", "logits QKᵀ")[1]
+    weights = curve("attention-rank-is-head-width", "weights softmax(QKᵀ)")[1]
+    assert np.isfinite(logits).sum() == 1 < np.isfinite(weights).sum()
+    shared, own = (curve("shared-keys-bound-the-rank", label)[1] for label in ("shared keys", "keys of their own"))
+    assert (np.isfinite(shared).sum(), np.isfinite(own).sum()) == (3, 12)
+
+
+def test_the_raised_base_keeps_the_fastest_pair_and_slows_the_last():
+    slower = curve("ntk-keeps-the-fastest-pair", "NTK-aware")[1]
+    assert slower[0] == pytest.approx(1)
+    assert slower[-1] == pytest.approx(8)
+    slower = curve("yarn-keeps-fast-pairs", "YaRN")[1]
+    assert (slower[0], slower[-1]) == (pytest.approx(1), pytest.approx(16))

@@ -59,23 +59,12 @@ def test_engines_agree_on_random_designs(number):
     try:
         reference = certified.answers(law, questions)
     except NotCertifiable:
+        # Those with one random direction, half of all, must be certified.
         assert number % 2 == 1
         reference = sampled
     for question, certain, *others in zip(questions, reference, sampled, whole, strict=True):
         for other in others:
             assert other.agrees_with(certain), (question, certain, other)
-
-
-def test_half_of_the_designs_are_certified():
-    def is_certified(number):
-        keys, design, given = random_case(number)
-        try:
-            certified.answer(keys.logits(design), Mean(of=coefficient("a"), given=given))
-        except NotCertifiable:
-            return False
-        return True
-
-    assert sum(map(is_certified, range(NUM_DESIGNS))) >= NUM_DESIGNS // 2
 
 
 def test_a_wrong_number_would_be_noticed():

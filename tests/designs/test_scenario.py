@@ -112,7 +112,7 @@ def test_what_is_required_is_decided():
 
     assert status(0.5) == "proved"
     assert status(0.95) == "refuted"
-    noisy = Scenario(n=10, norm_noise="a=0.5", alpha=1e-4)
+    noisy = Scenario(n=10, norm_noise="a=0.5", alpha=1e-4, sampling=Sampling(draws=2_000))
     chance = noisy.design(*TWO, beta=20).output.within.value
     assert status(round(chance, 3), noisy) == "undecided"
 

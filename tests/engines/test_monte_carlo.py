@@ -18,6 +18,7 @@ from regard.engines import (
     monte_carlo,
     weight,
 )
+from regard.engines.law_arrays import LawArrays
 from regard.engines.logit_sampler import noiseless, numbers_per_draw, sample
 from regard.engines.sampling import Run, estimates
 from regard.engines.tally import Tally
@@ -47,16 +48,18 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_the_number_of_threads_changes_nothing(threads):
+    arrays = LawArrays.of(NOISY)
+
     def run(threads, seed=5):
         size = Run(
             method="monte_carlo",
             draws=5_000,
             seed=seed,
             confidence=0.99,
-            numbers_per_draw=numbers_per_draw(NOISY),
+            numbers_per_draw=numbers_per_draw(arrays),
             threads=threads,
         )
-        return estimates(NOISY, QUESTIONS, lambda *block: sample(NOISY, *block), noiseless(NOISY), size)
+        return estimates(NOISY, QUESTIONS, lambda *block: sample(arrays, *block), noiseless(arrays), size)
 
     assert run(threads) == run(1)
     assert run(1) != run(1, seed=6)
@@ -71,9 +74,9 @@ def test_asking_together_or_alone_gives_the_same_answer():
 def test_chunks_of_keys_add_up_like_one(monkeypatch):
     # With one draw and one column of noise, small chunks see the same numbers as large ones.
     one = course_keys(n=5_000, alpha=0.5).logits(one_head(30.0))
-    whole = sample(one, np.random.default_rng(0), 1, None)
+    whole = sample(LawArrays.of(one), np.random.default_rng(0), 1, None)
     monkeypatch.setattr("regard.engines.logit_sampler._NUMBERS_PER_CHUNK", 64)
-    parts = sample(one, np.random.default_rng(0), 1, None)
+    parts = sample(LawArrays.of(one), np.random.default_rng(0), 1, None)
     assert np.allclose(whole.total, parts.total, rtol=1e-12)
     assert np.allclose(whole.overlap, parts.overlap, rtol=1e-12)
     assert np.allclose(whole.first, parts.first, rtol=1e-12)
@@ -81,13 +84,13 @@ def test_chunks_of_keys_add_up_like_one(monkeypatch):
 
 def test_huge_logits_do_not_overflow():
     law = course_keys(n=50, alpha=1.0).logits(two_heads(1e5))
-    drawn = sample(law, np.random.default_rng(0), 200, None)
+    drawn = sample(LawArrays.of(law), np.random.default_rng(0), 200, None)
     assert np.all(np.isfinite(drawn.total))
     assert np.allclose(drawn.total.sum(axis=0), 1.0)
 
 
 def test_keys_that_are_not_random_are_not_sampled():
-    assert numbers_per_draw(course_keys(n=10**9).logits(one_head(1.0))) < 10
+    assert numbers_per_draw(LawArrays.of(course_keys(n=10**9).logits(one_head(1.0)))) < 10
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not():
@@ -140,9 +143,9 @@ def test_the_total_variance_of_very_many_groups_is_refused():
     many = LogitLaw(
         names=tuple(f"key {place}" for place in range(3000)),
         counts=(1,) * 3000,
-        means=np.zeros((3000, 1)),
-        directions=np.zeros((3000, 1, 1)),
-        variances=np.zeros((3000, 1)),
+        means=[[0.0]] * 3000,
+        directions=[[[0.0]]] * 3000,
+        variances=[[0.0]] * 3000,
     )
     with pytest.raises(InputError, match="3000 groups"):
         monte_carlo.answer(many, TotalVariance(), draws=100)

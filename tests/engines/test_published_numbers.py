@@ -182,10 +182,10 @@ def test_two_heads_beat_one_only_beyond_a_crossover(n, bracket, crossover):
 @pytest.mark.parametrize("beta", [0.1, 1.0, 5.0, 50.0])
 def test_of_two_keys_two_heads_were_better_at_every_scale_tried(beta):
     def two_keys(rows):
-        directions = np.array([[[x] for x in rows[0]], [[0.0]] * len(rows[0])])
-        variances = np.array([[0.5], [0.0]])
+        directions = [[[x] for x in rows[0]], [[0.0]] * len(rows[0])]
+        variances = [[0.5], [0.0]]
         return LogitLaw(
-            names=("a", "b"), counts=(1, 1), means=np.array(rows), directions=directions, variances=variances
+            names=("a", "b"), counts=(1, 1), means=rows, directions=directions, variances=variances
         )
 
     one = certified.answer(two_keys([[beta], [beta]]), HALF_AND_HALF)

@@ -1,10 +1,12 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from jaxtyping import TypeCheckError
 
+from logit_covariances import covariances
 from regard.errors import InputError
 from regard.scenarios import Deviation, LogitLaw
 from regard.scenarios.factor import factor_covariance
@@ -17,9 +19,9 @@ def law(**changes):
     fields = {
         "names": ("a", "other"),
         "counts": (1, 4),
-        "means": np.array([[1.0], [0.0]]),
-        "directions": np.array([[[1.0]], [[0.0]]]),
-        "variances": np.array([[0.5], [0.0]]),
+        "means": [[1.0], [0.0]],
+        "directions": [[[1.0]], [[0.0]]],
+        "variances": [[0.5], [0.0]],
     }
     return LogitLaw(**{**fields, **changes})
 
@@ -27,7 +29,7 @@ def law(**changes):
 def test_counts_add_up_and_covariances_are_directions_times_variances():
     assert law().num_keys == 5
     assert law().num_heads == 1
-    assert law().covariances.tolist() == [[[0.5]], [[0.0]]]
+    assert covariances(law()).tolist() == [[[0.5]], [[0.0]]]
 
 
 @given(hnp.arrays(np.float64, (3, 3), elements=SMALL))
@@ -47,12 +49,7 @@ def test_one_direction_with_exact_entries_stays_one_direction(direction, quarter
 
 def test_a_negative_eigenvalue_is_named_with_its_owner():
     with pytest.raises(InputError, match=r"group 'b' has the eigenvalue -1"):
-        LogitLaw.from_covariances(
-            names=("a", "b"),
-            counts=(1, 1),
-            means=np.zeros((2, 2)),
-            covariances=np.array([np.eye(2), [[0.0, 1.0], [1.0, 0.0]]]),
-        )
+        factor_covariance(np.array([[0.0, 1.0], [1.0, 0.0]]), whose="group 'b'")
 
 
 def test_an_asymmetric_covariance_is_refused():
@@ -66,10 +63,10 @@ def test_an_asymmetric_covariance_is_refused():
         ({"names": ("a", "a")}, "name of its own"),
         ({"counts": (1, 0)}, "at least one key"),
         ({"counts": (1,)}, "at least one key"),
-        ({"means": np.array([[np.nan], [0.0]])}, "not finite"),
-        ({"variances": np.array([[-0.5], [0.0]])}, "'a' has the variance -0.5"),
+        ({"means": [[math.nan], [0.0]]}, "not finite"),
+        ({"variances": [[-0.5], [0.0]]}, "'a' has the variance -0.5"),
         ({"normalised": frozenset({"c"})}, "No key is named 'c'"),
-        ({"normalised": frozenset({"a"}), "means": np.array([[2.0], [0.0]])}, "line of their mean"),
+        ({"normalised": frozenset({"a"}), "means": [[2.0], [0.0]]}, "line of their mean"),
     ],
 )
 def test_what_is_no_law_is_refused(changes, message):
@@ -77,14 +74,17 @@ def test_what_is_no_law_is_refused(changes, message):
         law(**changes)
 
 
-def test_a_law_with_the_wrong_shapes_is_refused():
-    with pytest.raises((InputError, TypeCheckError), match=r"shape|Type-check"):
-        law(means=np.zeros((3, 1)))
+@pytest.mark.parametrize("means", [[[0.0]] * 3, [[], []], [[1.0], [1.0, 2.0]], []])
+def test_a_law_with_the_wrong_shapes_is_refused(means):
+    with pytest.raises(InputError, match="has shape"):
+        law(means=means)
 
 
-def test_the_arrays_of_a_law_cannot_be_changed():
-    with pytest.raises(ValueError, match="read-only"):
-        law().means[0, 0] = 7.0
+def test_the_numbers_of_a_law_cannot_be_changed():
+    means = [[1.0], [0.0]]
+    some = law(means=means)
+    means[0][0] = 7.0
+    assert some.means == ((1.0,), (0.0,))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_conditions_that_make_no_sense_are_refused(condition, message):
 
 
 def test_a_condition_is_possible_or_not_when_nothing_is_random():
-    still = law(variances=np.zeros((2, 1)))
+    still = law(variances=[[0.0], [0.0]])
     still.check_condition(Deviation(group="a", lower=-1))
     with pytest.raises(InputError, match="probability zero"):
         still.check_condition(Deviation(group="a", lower=1))

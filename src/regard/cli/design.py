@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from regard.cli.endings import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, is_unicode
 from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.report.designed import DesignReport
 
 __all__ = ["design"]
 
@@ -60,23 +63,22 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
 
     Exit code: 0 evaluated, 1 less often near the target than --require, 2 bad input, 3 undecided (with --strict).
     """
-    from regard.report.files import ensure_writable, write_whole
-    from regard.report.json import as_json
     from regard.verbs.design import design as verb
 
     if html_file == "-":
         raise InputError("--html - would write a file of that name. Name one, for example --html design.html.")
-    for file in (json_file, html_file):
-        if file not in (None, "-"):
+    files = [file for file in (json_file, html_file) if file not in (None, "-")]
+    if files:
+        from regard.report.files import ensure_writable
+
+        for file in files:
             ensure_writable(Path(file))
     report = verb(_request(options))
-    if html_file is not None:
-        from regard.report.html.design_page import render_design
-
-        write_whole(Path(html_file), render_design(report))
-    if json_file not in (None, "-"):
-        write_whole(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
+    if files:
+        _write(report, json_file, html_file)
     if json_file == "-":
+        from regard.report.json import as_json
+
         sys.stdout.write(as_json("design", report.verdicts, report.to_dict(), is_ascii=not is_unicode()))
     else:
         from regard.report.design_text import show_design
@@ -87,6 +89,19 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     if "refuted" in statuses:
         return SOMETHING_IS_WRONG
     return UNDECIDED if is_strict and "undecided" in statuses else ALL_IS_WELL
+
+
+def _write(report: "DesignReport", json_file: str | None, html_file: str | None) -> None:
+    from regard.report.files import write_whole
+
+    if html_file is not None:
+        from regard.report.html.design_page import render_design
+
+        write_whole(Path(html_file), render_design(report))
+    if json_file not in (None, "-"):
+        from regard.report.json import as_json
+
+        write_whole(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
 
 
 def _only(conditions: tuple[str, ...]) -> str | None:

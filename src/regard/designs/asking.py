@@ -1,23 +1,20 @@
 """Questions about a design, each answered by the best engine that can: certified, else sampled."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
-from regard.axes import Float
 from regard.designs.rough import Look
-from regard.engines import Quantity, Question, certified
+from regard.engines import Question, SquaredError, Within, certified, coefficient
 from regard.errors import InputError, NotCertifiable
 from regard.estimate import Estimate
 from regard.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign
 
-__all__ = ["Bench", "Sampling"]
+__all__ = ["FEWEST_DRAWS", "Bench", "Sampling"]
 
-# A draw of whole keys costs n times as much as a draw of logits.
-_DIRECT_SHARE = 10
-_FEWEST_DRAWS = 1_000
+FEWEST_DRAWS = 1_000
+# How many times finer than a glance a histogram looks.
+_FINE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +26,9 @@ class Sampling:
     confidence: float = 0.999
 
     def __post_init__(self) -> None:
-        if self.draws < _FEWEST_DRAWS or self.seed < 0:
+        if self.draws < FEWEST_DRAWS or self.seed < 0:
             raise InputError(
-                f"{self.draws} draws with seed {self.seed} cannot be. Give at least {_FEWEST_DRAWS}, and a seed ≥ 0."
+                f"{self.draws} draws with seed {self.seed} cannot be. Give at least {FEWEST_DRAWS}, and a seed ≥ 0."
             )
 
 
@@ -89,19 +86,28 @@ class Bench:
         rough = replace(self, sampling=replace(self.sampling, draws=draws))
         return rough._sampled([replace(question, given=self.given) for question in questions])
 
-    def look(self, factor: float = 1.0, nodes: int = 2001) -> Look | None:
+    def look(self, factor: float = 1.0, *, fineness: int = 1) -> Look | None:
         """A quick look without draws, where only one direction is random."""
-        return Look.at(self.law, self.given, factor, nodes) if self.has_law else None
+        return Look.at(self.law, self.given, factor, fineness=fineness) if self.has_law else None
 
-    def values(self, quantity: Quantity, *, draws: int) -> Float[np.ndarray, " draw"]:
-        """Draws of a quantity."""
-        from regard.engines import direct, monte_carlo
+    def glance(self, factor: float, target: Mapping[str, float], radius: float, *, draws: int) -> tuple[float, float]:
+        """About the squared error and the chance of being within the radius, every query multiplied by the factor."""
+        look = self.look(factor)
+        if look is not None:
+            squares = look.squared_distances(target)
+            return look.mean(squares), look.chance(squares, at_most=radius**2)
+        questions = [SquaredError(target=target), Within(target=target, radius=radius)]
+        error, chance = self.scaled(factor).sampled(questions, draws=draws)
+        return error.value, chance.value
 
-        seed, given = self.sampling.seed, self.given
-        if self.has_law:
-            return monte_carlo.values(self.law, quantity, draws=draws, seed=seed, given=given)
-        lookup = self.keys.in_key_space(self.design)
-        return direct.values(lookup, quantity, draws=-(-draws // _DIRECT_SHARE), seed=seed, given=given)
+    def histogram(self, key: str, num_bins: int, *, draws: int) -> list[float]:
+        """About how likely the key's coefficient in the output lies in each part of [0, 1]."""
+        look = self.look(fineness=_FINE)
+        if look is not None:
+            return look.histogram(key, num_bins)
+        from regard.designs import drawing
+
+        return drawing.histogram(self, coefficient(key), num_bins, draws=draws)
 
     def _certified(self, questions: Sequence[Question]) -> list[Estimate | None]:
         try:
@@ -116,10 +122,7 @@ class Bench:
             return None
 
     def _sampled(self, questions: Sequence[Question]) -> tuple[Estimate, ...]:
-        from regard.engines import direct, monte_carlo
+        # Draws need numpy, which takes longer to import than a certified design takes in all.
+        from regard.designs import drawing
 
-        draws, seed, confidence = self.sampling.draws, self.sampling.seed, self.sampling.confidence
-        if self.has_law:
-            return monte_carlo.answers(self.law, questions, draws=draws, seed=seed, confidence=confidence)
-        lookup, draws = self.keys.in_key_space(self.design), -(-draws // _DIRECT_SHARE)
-        return direct.answers(lookup, questions, draws=draws, seed=seed, confidence=confidence)
+        return drawing.answers(self, questions)

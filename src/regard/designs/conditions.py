@@ -25,7 +25,7 @@ def read_condition(text: str, noise: Mapping[str, float], scalars: Mapping[str, 
     `gamma` alone is the factor of the only key whose length is random.
 
     >>> str(read_condition("0 < gamma <= 2", {"a": 0.5}, {}))
-    '-1 ≤ δ_a ≤ 1'
+    '0 ≤ γ_a ≤ 2'
     """
     chain = _chain(text)
     reader = Reader(vector="gamma", scalars=scalars)

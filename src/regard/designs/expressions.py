@@ -1,5 +1,6 @@
 """Queries and targets: linear combinations of the keys' means (mu_a) or of their values (v_a), as people type them."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -71,7 +72,14 @@ class Reader:
                 f"{shown(text)} is not a sum of multiples of {self.vector}_a, {self.vector}_b, …. "
                 f"Write for example {self._example}."
             )
-        return {key: numbers.rounded(part) for key, part in found.parts.items()}
+        rounded = {key: numbers.rounded(part) for key, part in found.parts.items()}
+        for key, number in rounded.items():
+            if not math.isfinite(number):
+                raise InputError(
+                    f"{shown(text)} multiplies {self.vector}_{key} by a number beyond 1.8e308, so it is not finite in "
+                    "double precision. Give smaller numbers."
+                )
+        return rounded
 
     def number(self, tokens: tuple[Token, ...], text: str) -> numbers.Number:
         """The number that the tokens stand for."""

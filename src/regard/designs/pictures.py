@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from regard.designs.asking import Bench
-from regard.engines import SquaredError, Within, coefficient
 from regard.report.designed import Scales
 from regard.report.figures import Axis, Chart, Figure, Rule, Series
 from regard.scenarios import one_head, two_heads
@@ -48,39 +48,52 @@ class Pictures:
         edges = np.linspace(0, 1, _BINS + 1)
         series = []
         for place, (name, bench) in enumerate(self._rivals().items()):
-            values = bench.values(coefficient("a"), draws=_DRAWS)
-            counts, _ = np.histogram(np.clip(values, 0, 1), bins=edges)
-            density = (counts / len(values) * _BINS).tolist()
+            shares = bench.histogram("a", _BINS, draws=_DRAWS)
+            density = [share * _BINS for share in shares]
             style = "bars" if place == 0 else "line" if place == 1 else "dashed"
             x = edges if style == "bars" else (edges[:-1] + edges[1:]) / 2
             y = [*density, density[-1]] if style == "bars" else density
             series.append(Series(label=name, x=x.tolist(), y=y, style=style))
         return Chart(
             title="How v_a's coefficient in c spreads",
-            caption=f"{_DRAWS} draws of the keys. A steady design is one narrow peak at the target.",
+            caption=f"{self._how(_DRAWS)} A steady design is one narrow peak at the target.",
             x=Axis(label="coefficient of v_a", lower=0, upper=1),
             y=Axis(label="density", lower=0),
             series=series,
             rules=[Rule(at=self.target.get("a", 0.0), label="target", is_vertical=True)],
         )
 
+    @cached_property
     def _factors(self) -> list[float]:
         steepest = max(abs(x) for row in self.bench.design.coefficients.values() for x in row)
         ratio = (_SHARPEST / _SOFTEST) ** (1 / (_POINTS - 1))
         grid = [_SOFTEST * ratio**k / steepest for k in range(_POINTS)]
         return [factor for factor in grid if math.isfinite(factor)]
 
-    def _curves(self, question: SquaredError | Within, scales: Scales) -> list[Series]:
-        factors = self._factors()
+    @cached_property
+    def _glances(self) -> dict[str, list[tuple[float, float]]]:
+        """For each rival the error and the chance of being near at every scale."""
+        return {
+            name: [bench.glance(factor, self.target, self.epsilon, draws=_CURVE_DRAWS) for factor in self._factors]
+            for name, bench in self._rivals().items()
+        }
+
+    def _curves(self, which: int, scales: Scales) -> list[Series]:
         return [
             Series(
                 label=name,
-                x=[factor * scales.written for factor in factors],
-                y=[bench.scaled(factor).sampled([question], draws=_CURVE_DRAWS)[0].value for factor in factors],
+                x=[factor * scales.written for factor in self._factors],
+                y=[glance[which] for glance in glances],
                 style="line" if place == 0 else "dashed",
             )
-            for place, (name, bench) in enumerate(self._rivals().items())
+            for place, (name, glances) in enumerate(self._glances.items())
         ]
+
+    def _how(self, draws: int) -> str:
+        """Where the curves come from."""
+        if all(bench.look() is not None for bench in self._rivals().values()):
+            return "Computed along the one random length."
+        return f"{draws} draws of the keys, the same at every scale."
 
     def _axis(self, scales: Scales) -> Axis:
         return Axis(label="β" if scales.unit == "beta" else "factor on the queries", is_log=True)
@@ -91,10 +104,10 @@ class Pictures:
             rules.append(Rule(at=scales.best.scale, label="least", is_vertical=True))
         return Chart(
             title="Expected squared error against the scale",
-            caption=f"E‖c − target‖² from {_CURVE_DRAWS} draws, the same at every scale.",
+            caption=f"E‖c − target‖². {self._how(_CURVE_DRAWS)}",
             x=self._axis(scales),
             y=Axis(label="E‖c − target‖²", lower=0),
-            series=self._curves(SquaredError(target=self.target), scales),
+            series=self._curves(0, scales),
             rules=rules,
         )
 
@@ -104,7 +117,7 @@ class Pictures:
             caption=f"The ceiling is the limit for ever longer queries: {scales.ceiling.value:.6g}.",
             x=self._axis(scales),
             y=Axis(label=f"P(‖c − target‖ ≤ {self.epsilon:g})", lower=0, upper=1),
-            series=self._curves(Within(target=self.target, radius=self.epsilon), scales),
+            series=self._curves(1, scales),
             rules=[
                 Rule(at=scales.ceiling.value, label="ceiling"),
                 Rule(at=scales.written, label="as written", is_vertical=True),

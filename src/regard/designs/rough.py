@@ -1,71 +1,169 @@
-"""A quick look at a design along its only random direction: weights on a fine grid of deviations, in doubles.
+"""A quick look at a design along its only random direction: weights at a few hundred deviations, in doubles.
 
 Nothing is proved here. It draws the histogram and says about where the best scale is; the engines decide.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from itertools import pairwise
 
-import numpy as np
-
-from regard.axes import Float
 from regard.scenarios import Deviation, LogitLaw
 
 __all__ = ["Look"]
 
 _FARTHEST = 8.0
+# Steps over the spread of the deviation, and over the logits at which a weight passes from none to all.
+_STEPS, _LOGIT_STEPS, _STEEPEST = 96, 64, 24.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Look:
-    """Coefficients in the output of one key of each group at every node, and the probability of each node."""
+    """The output's coefficients at some deviations, and stretches between two of them with their probabilities."""
 
     law: LogitLaw
-    masses: Float[np.ndarray, " node"]
-    coefficients: Float[np.ndarray, "group node"]
+    points: Sequence[Sequence[float]]
+    stretches: Sequence[tuple[float, int, int]]
 
     @classmethod
-    def at(cls, law: LogitLaw, given: Deviation | None, factor: float = 1.0, nodes: int = 2001) -> "Look | None":
+    def at(cls, law: LogitLaw, given: Deviation | None, factor: float = 1.0, *, fineness: int = 1) -> "Look | None":
         """The look at every query multiplied by the factor; None where more than one direction is random."""
-        moves = np.argwhere((law.variances > 0) & (law.directions != 0).any(axis=1))
-        if len(moves) > 1 or (len(moves) == 1 and (moves[0, 1] != 0 or law.counts[moves[0, 0]] != 1)):
+        heads = range(law.num_heads)
+        moves = [(group, column) for group in range(len(law.names)) for column in law.random_columns(group, heads)]
+        if len(moves) > 1 or (moves and (moves[0][1] != 0 or law.counts[moves[0][0]] != 1)):
             return None
-        group = int(moves[0, 0]) if len(moves) else 0
-        deviations, masses = _spread(law, group, given, nodes if len(moves) else 1)
-        logits = np.repeat(law.means[:, :, None], len(masses), axis=2)
-        if len(moves):
-            seen = np.sign(1 + deviations) - 1 if law.names[group] in law.normalised else deviations
-            logits[group] += law.directions[group, :, :1] * seen
-        logits *= factor
-        powers = np.exp(logits - logits.max(axis=0))
-        weights = powers / np.einsum("g,ghn->hn", np.array(law.counts, dtype=float), powers)
-        return cls(law=law, masses=masses, coefficients=weights.mean(axis=1))
+        group = moves[0][0] if moves else 0
+        sigmoids = [_Sigmoid.of(law, group, head, factor) for head in heads]
+        if not moves:
+            places, stretches = [0.0], [(1.0, 0, 0)]
+        elif law.names[group] in law.normalised:
+            places, stretches = _signs(law, group, given)
+        else:
+            bends = [place for sigmoid in {*sigmoids} for place in sigmoid.bends(fineness)]
+            places, stretches = _spread(law, group, given, bends)
+        return cls(law=law, points=[_coefficients(group, sigmoids, place) for place in places], stretches=stretches)
 
-    def of(self, group: str) -> Float[np.ndarray, " node"]:
-        """The coefficient of one key of the group."""
-        return self.coefficients[self.law.index(group)]
+    def histogram(self, group: str, num_bins: int) -> list[float]:
+        """How likely the coefficient of one key of the group lies in each part of [0, 1]."""
+        values = [point[self.law.index(group)] * num_bins for point in self.points]
+        shares = [0.0] * num_bins
+        for mass, left, right in self.stretches:
+            low, high = sorted((values[left], values[right]))
+            first, last = (min(int(end), num_bins - 1) for end in (low, high))
+            for part in range(first, last + 1):
+                inside = min(high, part + 1) - max(low, part)
+                shares[part] += mass * (inside / (high - low) if first < last else 1.0)
+        return shares
 
-    def squared_distances(self, target: Mapping[str, float]) -> Float[np.ndarray, " node"]:
-        """‖c − target‖² for orthonormal values."""
-        aims = np.array([[target.get(name, 0.0)] for name in self.law.names])
-        return np.array(self.law.counts, dtype=float) @ (self.coefficients - aims) ** 2
+    def squared_distances(self, target: Mapping[str, float]) -> list[float]:
+        """‖c − target‖² at each of the points, for orthonormal values."""
+        terms = [(count, target.get(name, 0.0)) for name, count in zip(self.law.names, self.law.counts, strict=True)]
+        return [
+            sum([count * (x - aim) * (x - aim) for (count, aim), x in zip(terms, point, strict=True)])
+            for point in self.points
+        ]
+
+    def mean(self, values: Sequence[float]) -> float:
+        """The expectation of something known at each of the points."""
+        return sum(mass * (values[left] + values[right]) / 2 for mass, left, right in self.stretches)
+
+    def chance(self, values: Sequence[float], *, at_most: float) -> float:
+        """The probability that something known at each of the points is at most so large."""
+        return sum(mass * _share_below(values[left], values[right], at_most) for mass, left, right in self.stretches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sigmoid:
+    """A head's weight on the random key, 1/(1 + exp(offset − slope·δ)), and every group's share a key of the rest."""
+
+    offset: float
+    slope: float
+    shares: tuple[float, ...]
+
+    @classmethod
+    def of(cls, law: LogitLaw, group: int, head: int, factor: float) -> "_Sigmoid":
+        means = [factor * row[head] for row in law.means]
+        counts = [count - (place == group) for place, count in enumerate(law.counts)]
+        others = list(zip(means, counts, strict=True))
+        top = max((mean for mean, count in others if count), default=-math.inf)
+        powers = [math.exp(mean - top) if count else 0.0 for mean, count in others]
+        total = sum(count * power for (_, count), power in zip(others, powers, strict=True))
+        return cls(
+            offset=math.log(total) + top - means[group] if total else -math.inf,
+            slope=factor * law.directions[group][head][0] if law.rank else 0.0,
+            shares=tuple(power / total if total else 0.0 for power in powers),
+        )
+
+    def __call__(self, deviation: float) -> float:
+        exponent = self.offset - self.slope * deviation
+        if exponent > 0:
+            small = math.exp(-exponent)
+            return small / (1 + small)
+        return 1 / (1 + math.exp(exponent))
+
+    def bends(self, fineness: int) -> list[float]:
+        """Deviations at which the weight passes from none to all, evenly spaced in its logit."""
+        if self.slope == 0 or math.isinf(self.offset):
+            return []
+        steps = _LOGIT_STEPS * fineness
+        logits = (_STEEPEST * (2 * step / steps - 1) for step in range(steps + 1))
+        return [(self.offset - logit) / self.slope for logit in logits]
+
+
+def _coefficients(group: int, sigmoids: Sequence[_Sigmoid], deviation: float) -> list[float]:
+    """The coefficient of one key of each group where the random key strays so far."""
+    weights = [sigmoid(deviation) for sigmoid in sigmoids]
+    found = [0.0] * len(sigmoids[0].shares)
+    for weight, sigmoid in zip(weights, sigmoids, strict=True):
+        for place, share in enumerate(sigmoid.shares):
+            found[place] += (1 - weight) * share / len(sigmoids)
+    # A group of several keys of which none is random has its first key set apart here; all its keys are alike.
+    found[group] = sum(weights) / len(weights)
+    return found
+
+
+def _signs(law: LogitLaw, group: int, given: Deviation | None) -> tuple[list[float], list[tuple[float, int, int]]]:
+    """A key divided by its norm points along its mean or against it."""
+    name, bound = law.names[group], _bound(law, group, given)
+    sides = [
+        Deviation(group=name, lower=max(bound.lower, -1.0), upper=max(bound.upper, -1.0)),
+        Deviation(group=name, lower=min(bound.lower, -1.0), upper=min(bound.upper, -1.0)),
+    ]
+    forward, backward = (side.probability(law.own_variance(name)) for side in sides)
+    if not forward + backward > 0:
+        forward, backward = float(bound.upper > -1.0), float(bound.upper <= -1.0)
+    whole = forward + backward
+    return [0.0, -2.0], [(forward / whole, 0, 0), (backward / whole, 1, 1)]
 
 
 def _spread(
-    law: LogitLaw, group: int, given: Deviation | None, count: int
-) -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
-    """Deviations of the random key, and how much of the probability each stands for."""
-    if count == 1:
-        return np.zeros(1), np.ones(1)
-    sigma = sqrt(law.own_variance(law.names[group]))
-    is_bound = given is not None and given.group == law.names[group]
-    low, high = (given.lower, given.upper) if is_bound and given is not None else (-inf, inf)
-    low, high = max(low, -_FARTHEST * sigma), min(high, _FARTHEST * sigma)
+    law: LogitLaw, group: int, given: Deviation | None, bends: Sequence[float]
+) -> tuple[list[float], list[tuple[float, int, int]]]:
+    """Deviations of the random key, fine where its density or a weight bends, and the probability of each stretch."""
+    sigma, bound = math.sqrt(law.own_variance(law.names[group])), _bound(law, group, given)
+    low, high = max(bound.lower, -_FARTHEST * sigma), min(bound.upper, _FARTHEST * sigma)
     if not low < high:
         # A condition beyond what the grid reaches: all of it lies at its nearer end.
-        return np.array([low if low > 0 else high]), np.ones(1)
-    nodes = np.linspace(low, high, count)
-    density = np.exp(-0.5 * (nodes / sigma) ** 2)
-    density[[0, -1]] /= 2
-    return nodes, density / density.sum()
+        return [low if low > 0 else high], [(1.0, 0, 0)]
+    even = (low + (high - low) * step / _STEPS for step in range(_STEPS))
+    places = sorted({*even, *(place for place in bends if low < place < high), high})
+    # The smaller tail keeps its digits.
+    side = 1.0 if low + high < 0 else -1.0
+    tails = [math.erfc(-side * place / (sigma * math.sqrt(2))) for place in places]
+    masses = [abs(after - before) for before, after in pairwise(tails)]
+    whole = sum(masses)
+    return places, [(mass / whole, place, place + 1) for place, mass in enumerate(masses)]
+
+
+def _bound(law: LogitLaw, group: int, given: Deviation | None) -> Deviation:
+    """The condition, where it is on this key."""
+    is_on_it = given is not None and given.group == law.names[group]
+    return given if is_on_it and given is not None else Deviation(group=law.names[group])
+
+
+def _share_below(one: float, other: float, bound: float) -> float:
+    """How much of the way from one number to the other lies at or below the bound."""
+    low, high = (one, other) if one <= other else (other, one)
+    if high <= bound:
+        return 1.0
+    return (bound - low) / (high - low) if low < bound else 0.0

@@ -20,6 +20,8 @@ _TOLERANCE = 5e-3
 # How near, on a logarithm, the rough look comes to the best scale.
 _NEAR = 0.15
 _MOST_TRIES = 4
+# A scale so far below the softest one tried attends to all keys alike.
+_BLINDER = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +40,7 @@ class ScaleSearch:
         if steepest == 0:
             return None
         grid = [_SOFTEST * (_SHARPEST / _SOFTEST) ** (k / _DOUBLINGS) / steepest for k in range(_DOUBLINGS + 1)]
-        rough = [self._rough(factor) for factor in grid]
+        rough = [self.bench.glance(factor, self.target, self.epsilon, draws=_ROUGH_DRAWS) for factor in grid]
         errors, chances = zip(*rough, strict=True)
         low = min(range(len(grid)), key=errors.__getitem__)
         farthest = self._finding(grid[-1], self._error(grid[-1]))
@@ -57,6 +59,7 @@ class ScaleSearch:
             farthest=farthest,
             is_rising=errors[-1] >= errors[0],
             needed=needed,
+            is_always_enough=all(error <= self.epsilon**2 for error in errors),
             most_often=self._most_often(dict(zip(grid, chances, strict=True)), best, needed),
             ceiling=self._ceiling(steepest),
         )
@@ -76,15 +79,6 @@ class ScaleSearch:
         noise = max(self.bench.keys.noise.values(), default=0.0)
         short = 10 * (1 + math.log(self.bench.keys.n)) / (_FAR * math.sqrt(noise)) if noise > 0 else 0.0
         return replace(far, lower=max(far.lower - short, 0.0), upper=min(far.upper + short, 1.0))
-
-    def _rough(self, factor: float) -> tuple[float, float]:
-        look = self.bench.look(factor)
-        if look is not None:
-            squares = look.squared_distances(self.target)
-            return float(look.masses @ squares), float(look.masses @ (squares <= self.epsilon**2))
-        questions = [SquaredError(target=self.target), Within(target=self.target, radius=self.epsilon)]
-        error, chance = self.bench.scaled(factor).sampled(questions, draws=_ROUGH_DRAWS)
-        return error.value, chance.value
 
     def _error(self, factor: float) -> Estimate:
         return self.bench.scaled(factor).answer(SquaredError(target=self.target))
@@ -122,7 +116,9 @@ class ScaleSearch:
         high = min(reached)
         below = [factor for factor in grid if factor < high]
         if not below:
-            return self._finding(high, self._error(high))
+            blind = self._error(0.0)
+            low = high / _BLINDER
+            return self._finding(0.0, blind) if blind.upper <= goal else self._crossing(low, high, goal)
         return self._crossing(below[-1], high, goal)
 
     def _crossing(self, low: float, high: float, goal: float) -> ScaleFinding | None:

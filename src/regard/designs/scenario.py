@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from regard.designs.asking import Bench, Sampling
 from regard.designs.conditions import read_condition
@@ -37,7 +35,7 @@ __all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
 
 HALF_AND_HALF = "(v_a+v_b)/2"
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-_HISTOGRAM_DRAWS, _HISTOGRAM_NODES, _BINS = 20_000, 40_001, 20
+_HISTOGRAM_DRAWS, _BINS = 20_000, 20
 
 Numeric = float | int | str | Fraction
 
@@ -51,8 +49,10 @@ class Demand:
     require: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < np.inf:
-            raise DomainError(f"ε = {self.epsilon} is no distance to keep: it must be positive and finite.")
+        if not 0 < self.epsilon < inf:
+            raise DomainError(
+                f"ε = {self.epsilon:g} is no distance to keep: it must be positive and finite. Give one such as 0.1."
+            )
         if self.require is not None and not 0 < self.require <= 1:
             raise DomainError(f"A chance of at least {self.require} cannot be required. Give one in (0, 1].")
 
@@ -99,7 +99,7 @@ def _exact(scalars: Mapping[str, Numeric], n: int) -> dict[str, Fraction]:
         try:
             values[name] = number if isinstance(number, Fraction) else Fraction(str(number))
         except (ValueError, ZeroDivisionError, OverflowError) as error:
-            raise InputError(f"{name} = {number} is not a finite number.") from error
+            raise InputError(f"{name} = {number} is not a finite number. Write it in digits, such as 20.") from error
     return values
 
 
@@ -224,13 +224,8 @@ class _Evaluation:
 
     def _histogram(self, bench: Bench) -> list[tuple[float, float, float]]:
         """How likely v_a's coefficient lies in each twentieth of [0, 1]."""
-        look = bench.look(nodes=_HISTOGRAM_NODES)
-        values = bench.values(coefficient("a"), draws=_HISTOGRAM_DRAWS) if look is None else look.of("a")
-        masses = None if look is None else look.masses
-        counts, edges = np.histogram(np.clip(values, 0, 1), bins=_BINS, range=(0, 1), weights=masses)
-        shares = counts / counts.sum()
-        bins = zip(pairwise(edges.tolist()), shares.tolist(), strict=True)
-        return [(low, high, share) for (low, high), share in bins]
+        shares = bench.histogram("a", _BINS, draws=_HISTOGRAM_DRAWS)
+        return [(place / _BINS, (place + 1) / _BINS, share) for place, share in enumerate(shares)]
 
     def _setting(self) -> dict[str, object]:
         scenario = self.scenario

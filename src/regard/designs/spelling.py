@@ -1,6 +1,7 @@
 """The spelling of a command line, `beta*(mu_a+mu_b)`, as the LaTeX that the notation room reads."""
 
 import re
+from decimal import Decimal
 
 from regard.derivations.notation.vocabulary import FUNCTIONS, GREEK
 from regard.errors import InputError
@@ -26,10 +27,11 @@ def as_latex(text: str) -> str:
     """The same formula in LaTeX; what is LaTeX already stays as it is.
 
     >>> as_latex("2*beta*mu_a - 1.5e2*mu_b")
-    '2\\\\cdot \\\\beta \\\\cdot \\\\mu _a - (1.5\\\\cdot 10^{2})\\\\cdot \\\\mu _b'
+    '2\\\\cdot \\\\beta \\\\cdot \\\\mu _a - (150)\\\\cdot \\\\mu _b'
     """
     if len(text) > _MOST_CHARACTERS:
-        raise InputError(f"The expression has {len(text)} characters; at most {_MOST_CHARACTERS} are read.")
+        raise InputError(f"The expression has {len(text)} characters; at most {_MOST_CHARACTERS} are read. "
+                         "Write a shorter one, with letters for numbers (--set s=3).")
     return _braced(_LEXEME.sub(lambda lexeme: _translated(lexeme, text), text))
 
 
@@ -55,10 +57,9 @@ def _translated(lexeme: re.Match[str], text: str) -> str:
     found = lexeme.group()
     match lexeme.lastgroup:
         case "number":
-            digits, exponent = re.split("[eE]", found)
-            if abs(int(exponent)) > _LARGEST_EXPONENT:
+            if abs(int(re.split("[eE]", found)[1])) > _LARGEST_EXPONENT:
                 raise InputError(f"{found} in {shown(text)} is beyond what a double holds. Write a smaller exponent.")
-            return rf"({digits}\cdot 10^{{{int(exponent)}}})"
+            return f"({Decimal(found):f})"
         case "word":
             return _word(found, text)
         case "power":

@@ -1,5 +1,7 @@
 """Engines answer questions about attention under random keys: certified, monte_carlo, direct."""
 
+from typing import TYPE_CHECKING, Any
+
 from regard.engines.quantities import Quantity, coefficient, total_coefficient, total_weight, weight
 from regard.engines.questions import (
     Chance,
@@ -16,9 +18,11 @@ from regard.engines.questions import (
     Within,
 )
 from regard.engines.root import certified_root
-from regard.engines.streams import stream
 from regard.engines.whole_domain import unproved_parts
 from regard.estimate import Estimate
+
+if TYPE_CHECKING:
+    from regard.engines.streams import stream
 
 __all__ = [
     "Chance",
@@ -43,3 +47,12 @@ __all__ = [
     "unproved_parts",
     "weight",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Randomness needs numpy, which takes longer to import than a certified answer takes to find.
+    if name != "stream":
+        raise AttributeError(f"module 'regard.engines' has no attribute '{name}'")
+    from regard.engines.streams import stream
+
+    return stream

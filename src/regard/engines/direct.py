@@ -66,9 +66,9 @@ def _outline(lookup: Lookup) -> LogitLaw:
     return LogitLaw(
         names=names,
         counts=tuple(np.bincount([names.index(name) for name in keys.names]).tolist()),
-        means=keys.means[leaders] @ lookup.queries.T,
-        directions=np.zeros((len(names), len(lookup.queries), 1)),
-        variances=np.array([[keys.own_variance(leader)] for leader in leaders]),
+        means=(keys.means[leaders] @ lookup.queries.T).tolist(),
+        directions=[[[0.0]] * len(lookup.queries)] * len(names),
+        variances=[[keys.own_variance(leader)] for leader in leaders],
     )
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from flint import arb, ctx
 
 from regard.engines.balls import doubles_around
+from regard.engines.inversion import probability_by_inversion
 from regard.engines.lines import Affine, Curve, Line, Sigmoid
 from regard.engines.root import certified_root
 from regard.engines.spreads import Atoms, NormalStretch
@@ -101,6 +102,8 @@ def probability(line: Line, quantity: Curve, at_least: float, at_most: float | a
         places = line.spread.points
         judged = [(mass, event.happens(quantity([curve(place) for curve in line.sigmoids]))) for mass, place in places]
         return sum((mass * _SHARE_INSIDE[verdict]() for mass, verdict in judged), arb(0))
+    if (found := probability_by_inversion(line, quantity, at_least, at_most)) is not None:
+        return found
     stretch = line.spread
     inside, doubtful = _subdivide(line, stretch, event)
     certain = sum((stretch.mass(low, high) for low, high in _joined(inside)), arb(0))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from flint import arb
 
 from regard.engines.balls import exact_ball
@@ -46,6 +45,17 @@ class Sigmoid:
             return _logistic(exponent.real.lower()).union(_logistic(exponent.real.upper()))
         return _logistic(exponent)
 
+    def place(self, share: arb) -> arb | float | None:
+        """The deviation at which the weight is this share, ±∞ for shares it never has; None if that is in doubt."""
+        if self.offset is None:
+            return None
+        rest = 1 - share
+        if share > 0 and rest > 0:
+            return (self.offset + (share / rest).log()) / self.slope
+        if share <= 0 or rest <= 0:
+            return math.inf if (self.slope > 0) == bool(rest <= 0) else -math.inf
+        return None
+
     def limit(self, *, at_plus: bool) -> arb:
         """Value at δ = ±∞."""
         return arb(1) if (self.slope > 0) == at_plus else arb(0)
@@ -75,6 +85,10 @@ class Affine:
         del shares
         return sum((slope * rate for slope, rate in zip(self.slopes, rates, strict=True)), arb(0))
 
+    def polynomial(self) -> tuple[arb, arb, arb]:
+        """Coefficients of 1, s and s², where one sigmoid varies."""
+        return self.constant, self.slopes[0], arb(0)
+
     def plus(self, other: "Affine", factor: arb) -> "Affine":
         """self + factor·other."""
         slopes = tuple(mine + factor * theirs for mine, theirs in zip(self.slopes, other.slopes, strict=True))
@@ -97,6 +111,16 @@ class SquaredDistance:
         """Σ_g 2 counts_g · gaps_g · gaps_g′."""
         terms = zip(self.counts, self.gaps, strict=True)
         return sum((2 * count * gap(shares) * gap.derivative(shares, rates) for count, gap in terms), arb(0))
+
+    def polynomial(self) -> tuple[arb, arb, arb]:
+        """Coefficients of 1, s and s², where one sigmoid varies."""
+        terms = [(count, gap.constant, gap.slopes[0]) for count, gap in zip(self.counts, self.gaps, strict=True)]
+        zero = arb(0)
+        return (
+            sum((count * start * start for count, start, _ in terms), zero),
+            sum((2 * count * start * slope for count, start, slope in terms), zero),
+            sum((count * slope * slope for count, _, slope in terms), zero),
+        )
 
 
 Curve = Affine | SquaredDistance
@@ -163,14 +187,14 @@ class Line:
 def line_of(law: LogitLaw, heads: Sequence[int], *, given: Deviation | None, scale: arb) -> Line:
     """The law under these heads along its random direction, every logit multiplied by `scale` > 0."""
     group, column, variance = _random_direction(law, heads, given)
-    slopes = np.zeros(law.num_heads) if column is None else law.directions[group, :, column]
+    slopes = [0.0 if column is None else row[column] for row in law.directions[group]]
     spread = _spread(law, group, variance, given if column == 0 else None)
     is_still = isinstance(spread, Atoms) and len(spread.points) == 1
     classes: dict[tuple[float, ...], _HeadClass] = {}
     sigmoids: list[Sigmoid] = []
     by_head: dict[int, _HeadClass] = {}
     for head in heads:
-        logits = (*law.means[:, head].tolist(), float(slopes[head]))
+        logits = (*(row[head] for row in law.means), slopes[head])
         if logits not in classes:
             sigmoid, shares = _sigmoid(law, group, logits, scale)
             varies = logits[-1] != 0 and sigmoid.offset is not None and not is_still
@@ -200,31 +224,30 @@ def _sigmoid(law: LogitLaw, group: int, logits: tuple[float, ...], scale: arb) -
 
 def _random_direction(law: LogitLaw, heads: Sequence[int], given: Deviation | None) -> tuple[int, int | None, arb]:
     """Group, column and variance of the only direction in which these heads' logits are random."""
-    moving = law.directions[:, list(heads)].any(axis=1) & (law.variances > 0)
-    groups = np.flatnonzero(moving.any(axis=1))
-    if len(groups) == 0:
+    moving = [law.random_columns(group, heads) for group in range(len(law.names))]
+    groups = [group for group, columns in enumerate(moving) if columns]
+    if not groups:
         return 0, None, arb(0)
-    group = int(groups[0])
-    columns = [int(column) for column in np.flatnonzero(moving[group])]
+    group, columns = groups[0], moving[groups[0]]
     conditioned = given is not None and law.index(given.group) == group and 0 in columns and len(columns) > 1
     if len(groups) > 1 or law.counts[group] > 1 or conditioned:
         raise NotCertifiable(_too_random(law, moving, given if conditioned else None))
-    lead = [Fraction(x) for x in law.directions[group, list(heads), columns[0]].tolist()]
+    lead = [Fraction(law.directions[group][head][columns[0]]) for head in heads]
     pivot = next(place for place, x in enumerate(lead) if x)
     variance = arb(0)
     for column in columns:
-        direction = [Fraction(x) for x in law.directions[group, list(heads), column].tolist()]
+        direction = [Fraction(law.directions[group][head][column]) for head in heads]
         if any(x * lead[pivot] != y * direction[pivot] for x, y in zip(direction, lead, strict=True)):
             raise NotCertifiable(_too_random(law, moving, None))
-        variance += arb(float(law.variances[group, column])) * exact_ball((direction[pivot] / lead[pivot]) ** 2)
+        variance += arb(law.variances[group][column]) * exact_ball((direction[pivot] / lead[pivot]) ** 2)
     return group, columns[0], variance
 
 
-def _too_random(law: LogitLaw, moving: np.ndarray, given: Deviation | None) -> str:
+def _too_random(law: LogitLaw, moving: Sequence[Sequence[int]], given: Deviation | None) -> str:
     random = [
-        f"{law.counts[group]} × {name!r} in {int(moving[group].sum())}"
-        for group, name in enumerate(law.names)
-        if moving[group].any()
+        f"{count} × {name!r} in {len(columns)}"
+        for name, count, columns in zip(law.names, law.counts, moving, strict=True)
+        if columns
     ]
     condition = f", and the condition {given} singles one out" if given else ""
     return (

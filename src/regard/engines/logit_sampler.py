@@ -1,12 +1,13 @@
 """Draws from a law of logits: n·H numbers a draw, and only for the keys that are random."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from regard.axes import Bool, Float, Int
+from regard.axes import Float
 from regard.engines.draws import Draws
-from regard.scenarios import Deviation, LogitLaw
+from regard.engines.law_arrays import LawArrays
+from regard.scenarios import Deviation
 
 __all__ = ["noiseless", "numbers_per_draw", "sample"]
 
@@ -23,74 +24,61 @@ class _Sums:
     cross: Float[np.ndarray, "group head head draw"]
 
 
-def numbers_per_draw(law: LogitLaw) -> int:
+def numbers_per_draw(law: LawArrays) -> int:
     """Numbers that a draw needs: the noise and logits of random keys, and the sums of each group."""
-    ranks = _random_columns(law).sum(axis=1).tolist()
+    ranks = law.is_random.sum(axis=1).tolist()
     noise = sum(count * (rank + law.num_heads) for count, rank in zip(law.counts, ranks, strict=True) if rank)
     return noise + len(law.names) * law.num_heads**2
 
 
-def noiseless(law: LogitLaw) -> Draws:
+def noiseless(law: LawArrays) -> Draws:
     """The weights when every key sits at its mean."""
-    still = replace(law, variances=np.zeros_like(law.variances), normalised=frozenset())
-    return sample(still, np.random.default_rng(0), 1, None)
+    return sample(law.without_noise(), np.random.default_rng(0), 1, None)
 
 
-def sample(law: LogitLaw, rng: np.random.Generator, num_draws: int, given: Deviation | None) -> Draws:
+def sample(law: LawArrays, rng: np.random.Generator, num_draws: int, given: Deviation | None) -> Draws:
     """Independent draws of the weights of all keys under all heads, given a condition."""
-    counts = np.array(law.counts)
-    singles, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
     deviations = np.zeros((*law.variances.shape, num_draws))
-    deviations[singles] = _single_deviations(law, singles, rng, num_draws, given)
+    deviations[law.singles] = _single_deviations(law, rng, num_draws, given)
     logits = np.repeat(law.means[:, :, None], num_draws, axis=2)
-    for group, column in np.argwhere(_random_columns(law)).tolist():
-        if counts[group] == 1:
+    for group, column in np.argwhere(law.is_random).tolist():
+        if law.counts[group] == 1:
             seen = _seen(law, group, deviations[group, column])
             logits[group] += np.multiply.outer(law.directions[group, :, column], seen)
     ones = np.ones_like(logits)
-    cross = np.ones((len(counts), law.num_heads, law.num_heads, num_draws))
+    cross = np.ones((len(law.counts), law.num_heads, law.num_heads, num_draws))
     sums = _Sums(top=logits, first=ones, total=ones.copy(), cross=cross)
-    for group in several:
-        _fill_group(law, int(group), rng, sums)
-    own = deviations[:, 0] if law.variances.shape[1] else np.zeros((len(counts), num_draws))
+    for group, count in enumerate(law.counts):
+        if count > 1:
+            _fill_group(law, group, rng, sums)
+    own = deviations[:, 0] if law.variances.shape[1] else np.zeros((len(law.counts), num_draws))
     return _weights(sums, own)
 
 
-def _random_columns(law: LogitLaw) -> Bool[np.ndarray, "group rank"]:
-    """True for deviations to be drawn: those that move a logit, and a named key's own, which may be asked for."""
-    moves = np.any(law.directions != 0, axis=1)
-    is_own_of_single = np.equal.outer(law.counts, 1)[:, None] & (np.arange(law.variances.shape[1]) == 0)
-    return (moves | is_own_of_single) & (law.variances > 0)
-
-
 def _single_deviations(
-    law: LogitLaw,
-    singles: Int[np.ndarray, " single"],
-    rng: np.random.Generator,
-    num_draws: int,
-    given: Deviation | None,
+    law: LawArrays, rng: np.random.Generator, num_draws: int, given: Deviation | None
 ) -> Float[np.ndarray, "single rank draw"]:
     """Deviations of the keys that are alone in their group, redrawn where the condition fails."""
-    columns = _random_columns(law)[singles]
-    spreads = np.sqrt(law.variances[singles][columns])
+    columns = law.is_random[law.singles]
+    spreads = np.sqrt(law.variances[law.singles][columns])
     deviations = np.zeros((*columns.shape, num_draws))
     deviations[columns] = rng.standard_normal((len(spreads), num_draws)) * spreads[:, None]
-    if given is not None and law.own_variance(given.group) > 0:
-        own = deviations[list(singles).index(law.index(given.group)), 0]
-        spread = np.sqrt(law.own_variance(given.group))
+    place = None if given is None else law.names.index(given.group)
+    if given is not None and place is not None and law.is_random[place, :1].any():
+        own, spread = deviations[law.singles.index(place), 0], np.sqrt(law.variances[place, 0])
         while len(outside := np.flatnonzero(~((given.lower <= own) & (own <= given.upper)))):
             own[outside] = rng.standard_normal(len(outside)) * spread
     return deviations
 
 
-def _seen(law: LogitLaw, group: int, deviation: Float[np.ndarray, "*draws"]) -> Float[np.ndarray, "*draws"]:
+def _seen(law: LawArrays, group: int, deviation: Float[np.ndarray, "*draws"]) -> Float[np.ndarray, "*draws"]:
     """The deviation that queries see: sign(1 + δ) − 1 if the key was divided by its norm, else δ itself."""
     return np.sign(1 + deviation) - 1 if law.names[group] in law.normalised else deviation
 
 
-def _fill_group(law: LogitLaw, group: int, rng: np.random.Generator, sums: _Sums) -> None:
+def _fill_group(law: LawArrays, group: int, rng: np.random.Generator, sums: _Sums) -> None:
     """Writes the sums over a group of several keys, a chunk of keys at a time, rescaled as the top rises."""
-    columns = np.flatnonzero(_random_columns(law)[group])
+    columns = np.flatnonzero(law.is_random[group])
     count, num_draws = law.counts[group], sums.top.shape[2]
     if len(columns) == 0:
         sums.total[group], sums.cross[group] = count, count
@@ -108,7 +96,7 @@ def _fill_group(law: LogitLaw, group: int, rng: np.random.Generator, sums: _Sums
 
 
 def _draw_logits(
-    law: LogitLaw,
+    law: LawArrays,
     group: int,
     rng: np.random.Generator,
     noise: Float[np.ndarray, "column draw key"],
@@ -116,7 +104,7 @@ def _draw_logits(
 ) -> None:
     """Writes the logits of some keys of a group; the last column of the noise is room for products."""
     *deviations, product = noise
-    columns = np.flatnonzero(_random_columns(law)[group])
+    columns = np.flatnonzero(law.is_random[group])
     spreads = np.sqrt(law.variances[group, columns])
     for each in deviations:
         rng.standard_normal(out=each)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.axes import Float
+from regard.engines.law_arrays import LawArrays
 from regard.engines.logit_sampler import noiseless, numbers_per_draw, sample
 from regard.engines.quantities import Quantity
 from regard.engines.questions import Question
@@ -33,10 +34,11 @@ def answers(
     law: LogitLaw, questions: Sequence[Question], *, draws: int = 100_000, seed: int = 0, confidence: float = 0.999
 ) -> tuple[Estimate, ...]:
     """Several answers from the same draws; each interval on its own has the stated confidence."""
+    arrays = LawArrays.of(law)
     run = Run(
-        method="monte_carlo", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers_per_draw(law)
+        method="monte_carlo", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers_per_draw(arrays)
     )
-    return estimates(law, questions, lambda *block: sample(law, *block), noiseless(law), run)
+    return estimates(law, questions, lambda *block: sample(arrays, *block), noiseless(arrays), run)
 
 
 def values(
@@ -46,4 +48,4 @@ def values(
     quantity.heads(law)
     if given is not None:
         law.check_condition(given)
-    return sample(law, stream(seed, "monte_carlo", "values"), draws, given).values(quantity, law)
+    return sample(LawArrays.of(law), stream(seed, "monte_carlo", "values"), draws, given).values(quantity, law)

@@ -96,14 +96,20 @@ def _check(question: Question, law: LogitLaw, run: Run) -> None:
         chance = question.given.probability(law.own_variance(question.given.group))
         if chance < _RAREST_CONDITION:
             raise InputError(
-                f"The condition {question.given} has probability {chance:.2g}, too rare to wait for in a sample. "
-                "Use certified.answer, or a condition that happens more often."
+                f"The condition {question.given} has probability {_shown(chance)}, too rare to wait for in a sample. "
+                f"Give one that holds more often than {_RAREST_CONDITION:g}, or keys that are random in one direction "
+                "only: what is certified may be as rare as it likes."
             )
     if isinstance(question, Quantile) and run.draws > _MOST_KEPT_VALUES:
         raise InputError(
             f"A quantile keeps every draw, and {run.draws} of them would need {readable_bytes(24 * run.draws)}. "
             f"Ask for at most {_MOST_KEPT_VALUES} draws."
         )
+
+
+def _shown(chance: float) -> str:
+    """A probability, never zero where it only is too small for a double."""
+    return f"{chance:.2g}" if chance else "below 1e-300"
 
 
 def _answers(plans: Sequence[Plan], sampler: Sampler, given: Deviation | None, run: Run) -> list[Estimate]:

@@ -34,7 +34,7 @@ class NormalStretch:
     lower: float = -math.inf
     upper: float = math.inf
 
-    def mass(self, low: float, high: float) -> arb:
+    def mass(self, low: float | arb, high: float | arb) -> arb:
         """P(low ≤ δ ≤ high) before conditioning, from the tails that lose no digits.
 
         Φ(high/√v) − Φ(low/√v)
@@ -78,10 +78,10 @@ class NormalStretch:
         reach = math.sqrt(nearest**2 + 2 * variance * ctx.prec * math.log(2))
         return max(self.lower, -reach), min(self.upper, reach)
 
-    def _tail(self, place: float) -> arb:
-        """erfc(place/√(2v)), twice the probability beyond a place that is not negative."""
-        if place == math.inf:
-            return arb(0)
+    def _tail(self, place: float | arb) -> arb:
+        """erfc(place/√(2v)), twice the probability beyond a place; digits are kept where it is not negative."""
+        if abs(place) == math.inf:
+            return arb(0 if place > 0 else 2)
         return (arb(place) / (2 * self.variance).sqrt()).erfc()
 
 

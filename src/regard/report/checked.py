@@ -15,7 +15,8 @@ __all__ = ["CheckReport", "LawsBroken"]
 # breaks caches too, and an oracle sees what the rest only suffer from. PREC fails with whatever else is wrong.
 _TELLING = (
     "DET", "PURE", "CACHEPURE", "PATH", "BATCH", "DTYPE", "LAYOUT", "CAUSAL", "SUPPORT", "PREFIX", "OVERFLOW", "JUNK",
-    "ONES", "PAD", "SPEC", "ROWSUM", "PERM", "CONST", "SHIFT", "GAP", "POSLIVE", "MASKFORCE", "ALIGN", "PACK",
+    "ONES", "PAD", "SPEC", "ROWSUM", "PERM", "CONST", "SHIFT", "RATES", "SLOPES", "SMOOTH", "GAP", "POSLIVE",
+    "MASKFORCE", "ALIGN", "PACK",
 )  # fmt: skip
 _AFTERWARDS = ("CACHE", "CACHEPAD", "EMPTY", "GRAD", "PREC")
 _AMONG_THE_REST = len(_TELLING)

@@ -79,13 +79,19 @@ def scale_rows(scales: Scales, epsilon: float) -> Iterable[tuple[str, str, str]]
         yield "least error", trend, f"E = {number(far.found)}{' far out' if scales.is_rising else ''}"
     else:
         yield "least error", _scale(scales, scales.best), f"E = {number(scales.best.found)}"
-    needed = scales.needed
-    where = "no scale" if needed is None else _scale(scales, needed)
-    yield f"rms error {epsilon:g} needs", where, ""
+    yield f"rms error {epsilon:g} needs", _needed(scales), ""
     most = scales.most_often
     where = _scale(scales, most) if most.found.upper > 0 else "never"
     yield f"most often within {epsilon:g}", where, f"P = {number(most.found)}, of the scales tried"
     yield "ceiling", f"{_unit(scales)} → ∞", f"P = {number(scales.ceiling)}"
+
+
+def _needed(scales: Scales) -> str:
+    if scales.is_always_enough:
+        return "any scale tried"
+    if scales.needed is None:
+        return "no scale"
+    return _scale(scales, scales.needed) if scales.needed.scale > 0 else "queries of length zero"
 
 
 def _unit(scales: Scales) -> str:
@@ -106,8 +112,13 @@ def _how_sure(estimate: Estimate) -> str:
 def number(estimate: Estimate) -> str:
     """The value to twelve digits, or with the error that sampling leaves."""
     if estimate.is_certain:
-        return f"{estimate.value:.12g}"
+        return f"{estimate.value:.12g}" if estimate.value or not estimate.upper else f"below {estimate.upper:.2g}"
     return quantity(estimate.value, max(estimate.upper - estimate.value, estimate.value - estimate.lower))
+
+
+def _short(estimate: Estimate, digits: int) -> str:
+    """The value to a few digits where it is certain, else with the error that sampling leaves."""
+    return f"{estimate.value:.{digits}g}" if estimate.is_certain else number(estimate)
 
 
 def _weights(head: Head) -> Iterable[tuple[str, str, str]]:
@@ -126,13 +137,13 @@ def output_rows(report: DesignReport) -> Iterable[tuple[str, str, str]]:
     yield "E‖c − target‖²", number(output.squared_error), ""
     yield f"P(‖c − target‖ ≤ {output.epsilon:g})", number(output.within), ""
     ratio = output.variance_ratio
-    compared = "" if ratio is None else f"one head β(μ_a+μ_b): {ratio.value:.6g} times that"
+    compared = "" if ratio is None else f"one head β(μ_a+μ_b): {_short(ratio, 6)} times that"
     yield "variance of v_a's coefficient", number(output.coefficient_variance), compared
     yield "tr Cov(c)", number(output.total_variance), ""
 
 
 def _levels(report: DesignReport) -> str:
-    levels = [f"{level:.0%} below {found.value:.4g}" for level, found in report.output.quantiles.items()]
+    levels = [f"{level:.0%} below {_short(found, 4)}" for level, found in report.output.quantiles.items()]
     return " · ".join(levels)
 
 

@@ -25,6 +25,11 @@ def enclosed(name: str, estimate: Estimate | None) -> dict[str, float | None]:
     return {name: estimate.value, f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
 
 
+def _sureness(estimate: Estimate) -> dict[str, Any]:
+    """How a number was found, and how sure it is."""
+    return {name: getattr(estimate, name) for name in ("method", "confidence", "draws", "seed")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeyWeight:
     """The weight that a head gives one key; `count` keys are alike."""
@@ -36,8 +41,8 @@ class KeyWeight:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
-        method = {"method": self.mean.method, "confidence": self.mean.confidence}
-        return {"count": self.count, **enclosed("mean", self.mean), **enclosed("variance", self.variance), **method}
+        numbers = {**enclosed("mean", self.mean), **enclosed("variance", self.variance)}
+        return {"count": self.count, **numbers, **_sureness(self.mean)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +80,7 @@ class Output:
         for name in (*numbers, "variance_ratio"):
             row |= enclosed(name, getattr(self, name))
         levels = [{"level": level, **enclosed("value", found)} for level, found in self.quantiles.items()]
-        sure = {name: getattr(self.squared_error, name) for name in ("method", "confidence", "draws", "seed")}
-        return {**row, **sure, "quantiles": levels}
+        return {**row, **_sureness(self.squared_error), "quantiles": levels}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,7 @@ class ScaleFinding:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         bounds = {"scale": self.scale, "scale_lower": self.lower, "scale_upper": self.upper}
-        return {**bounds, **enclosed("value", self.found)}
+        return {**bounds, **enclosed("value", self.found), **_sureness(self.found)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +103,9 @@ class Scales:
     """What another scale of all heads would give; scales are values of `unit`.
 
     `best` has the least squared error (None: it only falls, or only rises, as far as was looked), `needed` is the
-    smallest at which the root of it is epsilon (None: no scale), `most_often` comes within epsilon most often, and
-    `ceiling` is the chance of that as the scale grows without bound.
+    smallest at which the root of it is at most epsilon (None: no scale; zero if queries of length zero will do, and
+    `is_always_enough` if every scale that was tried will), `most_often` comes within epsilon most often, and `ceiling`
+    is the chance of that as the scale grows without bound.
     """
 
     unit: str
@@ -109,6 +114,7 @@ class Scales:
     farthest: ScaleFinding
     is_rising: bool
     needed: ScaleFinding | None
+    is_always_enough: bool
     most_often: ScaleFinding
     ceiling: Estimate
 
@@ -116,8 +122,9 @@ class Scales:
         """JSON-ready values."""
         findings = {name: getattr(self, name) for name in ("best", "farthest", "needed", "most_often")}
         rows = {name: None if found is None else found.to_dict() for name, found in findings.items()}
-        known = {"unit": self.unit, "written": self.written, "is_rising": self.is_rising}
-        return {**known, **rows, **enclosed("ceiling", self.ceiling)}
+        known = {name: getattr(self, name) for name in ("unit", "written", "is_rising", "is_always_enough")}
+        sure = {f"ceiling_{name}": value for name, value in _sureness(self.ceiling).items()}
+        return {**known, **rows, **enclosed("ceiling", self.ceiling), **sure}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,7 @@
 """Random keys and query designs: what is asked, and the law of the logits that follows."""
 
+from typing import TYPE_CHECKING, Any
+
 from regard.scenarios.course import (
     GAMMA_POSITIVE,
     CourseKeys,
@@ -11,8 +13,10 @@ from regard.scenarios.course import (
     two_heads,
 )
 from regard.scenarios.deviation import Deviation
-from regard.scenarios.gaussian_keys import GaussianKeys, Lookup
 from regard.scenarios.logit_law import LogitLaw
+
+if TYPE_CHECKING:
+    from regard.scenarios.gaussian_keys import GaussianKeys, Lookup
 
 __all__ = [
     "GAMMA_POSITIVE",
@@ -28,3 +32,12 @@ __all__ = [
     "read_noise",
     "two_heads",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Keys as arrays need numpy, which takes longer to import than a certified answer takes to find.
+    if name not in ("GaussianKeys", "Lookup"):
+        raise AttributeError(f"module 'regard.scenarios' has no attribute '{name}'")
+    from regard.scenarios import gaussian_keys
+
+    return getattr(gaussian_keys, name)

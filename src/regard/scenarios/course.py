@@ -3,16 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from regard.axes import Float
 from regard.errors import DomainError, InputError
 from regard.scenarios.deviation import Deviation
-from regard.scenarios.factor import factor_covariance, stack_directions
-from regard.scenarios.gaussian_keys import GaussianKeys, Lookup
 from regard.scenarios.limits import require_memory
 from regard.scenarios.logit_law import LogitLaw
+
+if TYPE_CHECKING:
+    from regard.scenarios.gaussian_keys import Lookup
 
 __all__ = [
     "GAMMA_POSITIVE",
@@ -54,14 +53,9 @@ class QueryDesign:
         """Number of queries."""
         return len(next(iter(self.coefficients.values())))
 
-    def row(self, name: str) -> Float[np.ndarray, " head"]:
+    def row(self, name: str) -> tuple[float, ...]:
         """Coefficients of one key's mean in every query; zero for a key that the design does not name."""
-        return np.array(self.coefficients.get(name, (0.0,) * self.num_heads))
-
-    def gram(self, *, without: str | None = None) -> Float[np.ndarray, "head head"]:
-        """Dot products of the queries, one mean left out: (Σ_{j≠without} x_j^h x_j^g)_{hg}."""
-        rows = [self.row(name) for name in self.coefficients if name != without]
-        return sum((np.outer(row, row) for row in rows), np.zeros((self.num_heads, self.num_heads)))
+        return self.coefficients.get(name, (0.0,) * self.num_heads)
 
 
 def one_head(beta: float) -> QueryDesign:
@@ -106,8 +100,8 @@ class CourseKeys:
         object.__setattr__(self, "noise", dict(self.noise))
         if not isinstance(self.n, int) or self.n < _SMALLEST_N:
             raise DomainError(
-                f"n = {self.n}: the course needs the keys a, b and at least one other, so n ≥ {_SMALLEST_N}. "
-                "Give a larger whole n, or build a LogitLaw for fewer keys."
+                f"n = {self.n}: there must be the keys a, b and at least one other, so n ≥ {_SMALLEST_N}. "
+                "Give a larger whole n."
             )
         for what, variance in (*((f"σ²_{name}", value) for name, value in self.noise.items()), ("α", self.alpha)):
             if not 0 <= variance < math.inf:
@@ -129,8 +123,8 @@ class CourseKeys:
         E z_j^h = x_j^h,  Cov(z_j^h, z_j^g) = noise_j x_j^h x_j^g + α q_hᵀq_g
 
         >>> law = course_keys(n=10).logits(one_head(20.0))
-        >>> law.names, law.counts, law.covariances[:, 0, 0].tolist()
-        (('a', 'b', 'other'), (1, 1, 8), [200.0, 0.0, 0.0])
+        >>> law.names, law.counts, law.directions, law.variances
+        (('a', 'b', 'other'), (1, 1, 8), (((20.0,),), ((20.0,),), ((0.0,),)), ((0.5,), (0.0,), (0.0,)))
         """
         if self.is_normalised and self.alpha > 0:
             raise DomainError(
@@ -140,20 +134,25 @@ class CourseKeys:
         named = self.names(design)
         groups = named if len(named) == self.n else (*named, "other")
         counts = (*(1 for _ in named), self.n - len(named))[: len(groups)]
-        directions, variances = stack_directions(
-            [self._spread(name, design) for name in groups], num_heads=design.num_heads
-        )
+        spreads = [self._spread(name, design) for name in groups]
+        rank = max(map(len, spreads))
+        still = (0.0,) * design.num_heads, 0.0
+        padded = [[*spread, *[still] * (rank - len(spread))] for spread in spreads]
         return LogitLaw(
             names=groups,
             counts=counts,
-            means=np.array([design.row(name) for name in groups]),
-            directions=directions,
-            variances=variances,
+            means=[design.row(name) for name in groups],
+            directions=[list(zip(*(direction for direction, _ in spread), strict=True)) for spread in padded],
+            variances=[[variance for _, variance in spread] for spread in padded],
             normalised=frozenset(self.noise) if self.is_normalised else frozenset(),
         )
 
-    def in_key_space(self, design: QueryDesign, *, width: int | None = None) -> Lookup:
+    def in_key_space(self, design: QueryDesign, *, width: int | None = None) -> "Lookup":
         """The same scenario with keys of a given width (n unless told), for the direct engine."""
+        import numpy as np
+
+        from regard.scenarios.gaussian_keys import GaussianKeys, Lookup
+
         width = self.n if width is None else width
         if width < self.n:
             raise InputError(f"{self.n} orthonormal means do not fit in width {width}. Give width ≥ n.")
@@ -173,13 +172,16 @@ class CourseKeys:
         keys = GaussianKeys(means=means, noise=noise, factors=factors, names=names, is_normalised=self.is_normalised)
         return Lookup(keys=keys, queries=queries)
 
-    def _spread(
-        self, name: str, design: QueryDesign
-    ) -> tuple[Float[np.ndarray, "head rank"], Float[np.ndarray, " rank"]]:
-        """Directions and variances of a key's logits: along its own mean first, then the isotropic rest."""
-        rest, variances = factor_covariance(design.gram(without=name), whose=f"the noise of {name!r}")
-        own = self.noise.get(name, 0.0) + self.alpha
-        return np.column_stack([design.row(name), rest]), np.hstack([own, self.alpha * variances])
+    def _spread(self, name: str, design: QueryDesign) -> list[tuple[tuple[float, ...], float]]:
+        """Directions of a key's logits with their variances: along its own mean first, then the isotropic rest."""
+        own = design.row(name), self.noise.get(name, 0.0) + self.alpha
+        rest = [row for other, row in design.coefficients.items() if other != name]
+        if not self.alpha or not rest:
+            return [own]
+        from regard.scenarios.factor import isotropic_directions
+
+        found = isotropic_directions(rest, whose=f"the noise of {name!r}")
+        return [own, *((tuple(direction), self.alpha * variance) for direction, variance in found)]
 
 
 def course_keys(*, n: int, sigma2: float = 0.5, alpha: float = 0.0, is_normalised: bool = False) -> CourseKeys:

@@ -15,6 +15,9 @@ class Deviation:
     lower ≤ δ ≤ upper,  δ = μᵀ(k − μ)/‖μ‖²
 
     In the course k_a = γμ_a, so δ = γ − 1 and "γ > 0" is `Deviation(group="a", lower=-1)`.
+
+    >>> str(Deviation(group="a", lower=-1.0)), str(Deviation(group="b", lower=-0.5, upper=1.0))
+    ('γ_a ≥ 0', '0.5 ≤ γ_b ≤ 2')
     """
 
     group: str
@@ -44,4 +47,9 @@ class Deviation:
         return (math.erfc(low) - math.erfc(high)) / 2
 
     def __str__(self) -> str:
-        return f"{self.lower:g} ≤ δ_{self.group} ≤ {self.upper:g}"
+        low, high, length = 1 + self.lower, 1 + self.upper, f"γ_{self.group}"
+        if math.isinf(low) and math.isinf(high):
+            return f"any {length}"
+        if math.isinf(low) or math.isinf(high):
+            return f"{length} ≥ {low:g}" if math.isinf(high) else f"{length} ≤ {high:g}"
+        return f"{low:g} ≤ {length} ≤ {high:g}"

@@ -7,7 +7,7 @@ import numpy as np
 from regard.axes import Float
 from regard.errors import InputError
 
-__all__ = ["factor_covariance", "stack_directions"]
+__all__ = ["factor_covariance", "isotropic_directions", "stack_directions"]
 
 # Pivots this small next to the largest entry are the rounding of a zero.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -59,6 +59,17 @@ def stack_directions(
         directions[group, :, : len(spreads)] = columns
         variances[group, : len(spreads)] = spreads
     return directions, variances
+
+
+def isotropic_directions(rows: Sequence[Sequence[float]], *, whose: str) -> list[tuple[list[float], float]]:
+    """Independent directions of Σ_j x_j x_jᵀ with their variances, for rows x_j with a number a head.
+
+    >>> isotropic_directions([[2.0, 1.0]], whose="a test")
+    [([1.0, 0.5], 4.0)]
+    """
+    vectors = np.array(rows, dtype=np.float64)
+    directions, variances = factor_covariance(vectors.T @ vectors, whose=whose)
+    return list(zip(directions.T.tolist(), variances.tolist(), strict=True))
 
 
 def _require_covariance(covariance: Float[np.ndarray, "head head"], whose: str, scale: float) -> None:

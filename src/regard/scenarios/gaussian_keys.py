@@ -31,8 +31,8 @@ class GaussianKeys:
     own group. With `is_normalised` every drawn key is divided by its norm.
 
     >>> keys = GaussianKeys(means=np.eye(3), noise=np.zeros(3), factors=np.zeros((3, 3, 0)))
-    >>> keys.logits(np.array([[2.0, 0.0, 0.0]])).means[:, 0].tolist()
-    [2.0, 0.0, 0.0]
+    >>> keys.logits(np.array([[2.0, 0.0, 0.0]])).means
+    ((2.0,), (0.0,), (0.0,))
     """
 
     means: Float[np.ndarray, "key width"]
@@ -122,7 +122,13 @@ class GaussianKeys:
         names = tuple(self.names[place] for place in order)
         tally = Counter(self.names)
         counts = tuple(tally[name] for name in names)
-        return LogitLaw(names=names, counts=counts, means=means[order], directions=directions, variances=variances)
+        return LogitLaw(
+            names=names,
+            counts=counts,
+            means=means[order].tolist(),
+            directions=directions.tolist(),
+            variances=variances.tolist(),
+        )
 
     def _spread(
         self, key: int, queries: Float[np.ndarray, "head width"]

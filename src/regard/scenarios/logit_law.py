@@ -1,17 +1,16 @@
 """The law of the logits: all that attention sees of random keys."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
-import numpy as np
-
-from regard.axes import Float
 from regard.errors import InputError
 from regard.scenarios.deviation import Deviation
-from regard.scenarios.factor import factor_covariance, stack_directions
 
 __all__ = ["LogitLaw"]
+
+Row = Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,47 +23,25 @@ class LogitLaw:
 
     δ_0 is the key's deviation along its own mean, the one that a `Deviation` speaks of. Keys of a group in `normalised`
     lie on the line of their mean and are divided by their norm: δ_0 becomes sign(1 + δ_0) − 1.
+
+    The numbers are kept as nested tuples: certified answers need no arrays, and those who draw make their own.
     """
 
     names: tuple[str, ...]
     counts: tuple[int, ...]
-    means: Float[np.ndarray, "group head"]
-    directions: Float[np.ndarray, "group head rank"]
-    variances: Float[np.ndarray, "group rank"]
+    means: Sequence[Row]
+    directions: Sequence[Sequence[Row]]
+    variances: Sequence[Row]
     normalised: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(self.names))
         object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
         for field in ("means", "directions", "variances"):
-            array = np.array(getattr(self, field), dtype=np.float64)
-            array.setflags(write=False)
-            object.__setattr__(self, field, array)
+            object.__setattr__(self, field, _frozen(getattr(self, field)))
         self._check_groups()
         self._check_numbers()
         self._check_normalised()
-
-    @classmethod
-    def from_covariances(
-        cls,
-        *,
-        names: Sequence[str],
-        counts: Sequence[int],
-        means: Float[np.ndarray, "group head"],
-        covariances: Float[np.ndarray, "group head head"],
-    ) -> "LogitLaw":
-        """The Gaussian law with these means and covariances over the heads; its δ_r are the pivots of each covariance.
-
-        >>> means, covariances = np.array([[20.0], [0.0]]), np.array([[[200.0]], [[0.0]]])
-        >>> law = LogitLaw.from_covariances(names=("a", "other"), counts=(1, 9), means=means, covariances=covariances)
-        >>> law.num_keys, law.covariances[0].item()
-        (10, 200.0)
-        """
-        parts = [
-            factor_covariance(each, whose=f"group {name!r}") for name, each in zip(names, covariances, strict=True)
-        ]
-        directions, variances = stack_directions(parts, num_heads=np.shape(means)[1])
-        return cls(names=tuple(names), counts=tuple(counts), means=means, directions=directions, variances=variances)
 
     @property
     def num_keys(self) -> int:
@@ -74,12 +51,18 @@ class LogitLaw:
     @property
     def num_heads(self) -> int:
         """Number of heads, one query each."""
-        return self.means.shape[1]
+        return len(self.means[0])
 
-    @cached_property
-    def covariances(self) -> Float[np.ndarray, "group head head"]:
-        """Covariance of one key's logits over the heads, before any normalisation."""
-        return np.einsum("ghr,gr,gkr->ghk", self.directions, self.variances, self.directions)
+    @property
+    def rank(self) -> int:
+        """Number of independent directions in which a key's logits may be random."""
+        return len(self.variances[0])
+
+    def random_columns(self, group: int, heads: Sequence[int]) -> list[int]:
+        """The directions that make a logit of the group random under one of these heads."""
+        rows = [self.directions[group][head] for head in heads]
+        varying = (column for column, variance in enumerate(self.variances[group]) if variance > 0)
+        return [column for column in varying if any(row[column] != 0 for row in rows)]
 
     def index(self, group: str) -> int:
         """Place of a group among the names."""
@@ -89,7 +72,7 @@ class LogitLaw:
 
     def own_variance(self, group: str) -> float:
         """Variance of δ_0, the deviation of a key along its own mean."""
-        return float(self.variances[self.index(group), 0]) if self.variances.shape[1] else 0.0
+        return self.variances[self.index(group)][0] if self.rank else 0.0
 
     def check_condition(self, given: Deviation) -> None:
         """Refuses a condition that speaks of several keys at once or that never happens."""
@@ -102,9 +85,11 @@ class LogitLaw:
         variance = self.own_variance(given.group)
         never = not given.lower <= 0 <= given.upper if variance == 0 else given.lower == given.upper
         if never:
+            length = f"γ_{given.group}"
+            why = f"{length} ~ N(1, {variance:g}) meets no single number" if variance else f"{length} is always 1"
             raise InputError(
-                f"The condition {given} has probability zero: δ_{given.group} ~ N(0, {variance:g}). Condition on an "
-                "interval that the deviation can reach."
+                f"The condition {given} has probability zero: {why}. Give a condition that {length} can meet, or that "
+                "key a random length."
             )
 
     def _check_groups(self) -> None:
@@ -114,32 +99,54 @@ class LogitLaw:
             raise InputError(f"The counts {self.counts} do not give each of {self.names} at least one key.")
 
     def _check_numbers(self) -> None:
-        num_groups, num_heads = len(self.names), self.means.shape[1] if self.means.ndim == 2 else 0
-        rank = self.variances.shape[-1]
+        num_groups = len(self.names)
+        found = {field: _shape(getattr(self, field)) for field in ("means", "directions", "variances")}
+        num_heads, rank = (found["means"] or (0,))[-1], (found["variances"] or (0,))[-1]
         wanted = {
             "means": (num_groups, num_heads),
             "directions": (num_groups, num_heads, rank),
             "variances": (num_groups, rank),
         }
         for field, shape in wanted.items():
-            array = getattr(self, field)
-            if array.shape != shape or num_heads == 0:
+            if found[field] != shape or num_heads == 0:
                 raise InputError(
-                    f"`{field}` has shape {array.shape}; {num_groups} groups under at least one head need "
+                    f"`{field}` has shape {found[field]}; {num_groups} groups under at least one head need "
                     f"(group, head) means, (group, head, rank) directions and (group, rank) variances."
                 )
-            if not np.all(np.isfinite(array)):
+            if not all(map(math.isfinite, _leaves(getattr(self, field)))):
                 raise InputError(f"`{field}` has entries that are not finite. Logits need finite means and spreads.")
-        if np.any(self.variances < 0):
-            group = self.names[int(np.argmin(self.variances.min(axis=1)))]
-            raise InputError(f"Group {group!r} has the variance {self.variances.min():g}; variances are not negative.")
+        for name, row in zip(self.names, self.variances, strict=True):
+            if min(row, default=0.0) < 0:
+                raise InputError(f"Group {name!r} has the variance {min(row):g}; variances are not negative.")
 
     def _check_normalised(self) -> None:
         for name in self.normalised:
             group = self.index(name)
-            along_mean = np.array_equal(self.directions[group, :, 0], self.means[group])
-            if not along_mean or np.any(self.directions[group, :, 1:] * self.variances[group, 1:]):
+            along_mean = tuple(row[0] for row in self.directions[group]) == self.means[group]
+            if not along_mean or any(self.random_columns(group, range(self.num_heads))[1:]):
                 raise InputError(
                     f"Keys of {name!r} do not lie on the line of their mean, so dividing them by their norm does not "
                     "give a sign. Sample them in key space with the direct engine."
                 )
+
+
+def _frozen(numbers: Any) -> Any:
+    """Nested sequences as nested tuples of floats."""
+    return tuple(map(_frozen, numbers)) if isinstance(numbers, Sequence) else float(numbers)
+
+
+def _shape(numbers: Any) -> tuple[int, ...] | None:
+    """Lengths along every axis of nested tuples, None where rows differ in length."""
+    if not isinstance(numbers, tuple):
+        return ()
+    shapes = {_shape(row) for row in numbers} or {()}
+    inner = shapes.pop()
+    return None if shapes or inner is None else (len(numbers), *inner)
+
+
+def _leaves(numbers: Any) -> Iterator[float]:
+    if not isinstance(numbers, tuple):
+        yield numbers
+        return
+    for row in numbers:
+        yield from _leaves(row)

@@ -10,6 +10,7 @@ from flint import arb
 from regard.attention import masked_softmax
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.arithmetic import exp
@@ -102,6 +103,7 @@ CLAIM = Claim(
               form=Distances(weight=lambda m, mk: (1 - exp(-m)) * exp(-mk - m))),
     ),
     routes=(_by_brute_force, _by_algebra),
+    figure=distances.alibi,
     derivation="e^{−mk} falls by e^{−m} a key and sums to 1/(1−e^{−m}); the share of the nearest K keys telescopes. "
     "Steep heads are short-sighted whatever the context: m = ½, the steepest of 8 heads, has mean distance 1.54149 and "
     "95 % of its attention on 6 keys; m = 1/256, the flattest, has 255.5, and 95 % on 767.",

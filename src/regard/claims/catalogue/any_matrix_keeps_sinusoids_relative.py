@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._comparisons import all_parts
 from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, rounding, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
 from regard.positions.rotary_scaling import rotary_frequencies
@@ -87,6 +88,7 @@ CLAIM = Claim(
             (a, 0 * b), (0 * b, a))), becomes="proved"),
     ),
     routes=(_by_brute_force, _by_algebra),
+    figure=distances.moving_products,
     derivation="Moving both positions by s turns each pair of Φ by sθ: Φᵀ becomes ΦᵀR_sᵀ, so the product stays for all "
     "t and u only if R_sᵀWR_s = W. 2×2 matrices that commute with every rotation are a·I plus b times a quarter turn. "
     "W = e_1e_1ᵀ, one sine, gives sin t·sin u: 0 at t = u = 0, but 0.708 at t = u = 1.",

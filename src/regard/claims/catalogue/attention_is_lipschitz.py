@@ -11,6 +11,7 @@ from flint import arb, ctx
 from regard.attention import Rule, attend
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, RationalFunction, identity
 from regard.theory.stability import self_attention_slope
@@ -106,6 +107,7 @@ CLAIM = Claim(
               becomes="proved"),
     ),
     routes=(_by_differences, _by_algebra),
+    figure=softmax.steepness,
     derivation="x₁ = 0 makes all logits 0 and the weights ⅓ each. Moving x₁ by t moves logit j by t·x_j, so f₁ moves "
     "by t(⅓ + Var_a(x)) = t(⅓+⅔R²): 67t at R = 10. Values multiply the softmax's slope, and nothing bounds them. On "
     "a bounded set, as after LayerNorm, there is a constant; it grows at least like the square of the radius.",

@@ -10,6 +10,7 @@ import numpy as np
 from regard.attention import Rule, attention_weights
 from regard.claims._comparisons import all_parts, of_smaller_case, settled
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import sums
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.engines.words import Algebra, Scalar, same
@@ -141,6 +142,7 @@ CLAIM = Claim(
               becomes="proved"),
     ),
     routes=(_by_exact_ranks, _by_reference_layer, _by_algebra),
+    figure=sums.weights_rank,
     derivation="The logits QKᵀ have rank d, but softmax is not linear: e^{q_i k_j} with q_i = i·log 2, k_j = j is the "
     "table 2^{ij}, whose determinant is a product of differences of the nodes 2^i and not 0. Dividing rows by their "
     "sums keeps the rank, so a head of width 1 reaches full rank, T = 6 at d = 1. What is bounded is linear in the "

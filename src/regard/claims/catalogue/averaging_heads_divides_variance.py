@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims._random_keys import Setting, ordered
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import sums
 from regard.claims.parameters import Parameter
 from regard.engines import Variance, coefficient
 from regard.engines.symbolic import Field, identity
@@ -106,6 +107,7 @@ CLAIM = Claim(
         Rival(statement="12 copies are needed", form=Averaged(copies={Setting(n=10, beta=20.0, sigma2=0.5): 12})),
     ),
     routes=(_by_enclosure, _by_sampling),
+    figure=sums.averaged,
     derivation="The variance of a mean is (H·Var + H(H−1)·ρVar)/H². ρ = 0 gives Var/H, ρ = 1 no gain at all (see "
     "`identical-heads`): heads that see the same keys share their fluctuations. Even with a γ of its own for every "
     "copy, the one-head query has Var w_a = 0.222019 at n = 10, β = 20: 0.022202 with 10 copies, 0.020184 with 11, "

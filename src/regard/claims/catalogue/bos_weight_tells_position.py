@@ -6,6 +6,7 @@ from regard.attention import attend, causal_mask
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, positive
 from regard.theory.order import bos_weight
@@ -61,6 +62,7 @@ CLAIM = Claim(
         Rival(statement="1/t²", form=lambda position: 1 / (position * position)),
     ),
     routes=(_by_reference_layer, _by_algebra),
+    figure=distances.bos,
     derivation="Position t sees t tokens with equal logits, so each weighs 1/t. With a value that is 1 for BOS and 0 "
     "elsewhere the output is 1/t: another number at every position, 1, 1/2, 1/3, … In float64 1/(1/t) still rounds to "
     "t at the 256 positions tried; in bfloat16 1/t and 1/(t+1) first merge at t = 190.",

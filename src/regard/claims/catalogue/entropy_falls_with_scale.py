@@ -8,6 +8,7 @@ from flint import acb, arb, ctx
 
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, RationalFunction, identity, nonnegative
 from regard.theory.sharpness import entropy_slope
@@ -115,6 +116,7 @@ CLAIM = Claim(
         Rival(statement="dH/dβ = −β²·Var_a(z)", form=EntropyFall(slope=lambda beta, m, s: beta**2 * (m**2 - s))),
     ),
     routes=(_by_integration, _by_algebra),
+    figure=softmax.entropy,
     derivation="log a_i = βz_i − K with K(β) = log Σ e^{βz_i}, so H = K − βK′, and H′ = −βK″; K″ is the variance of z "
     "under a. n keys, z = (1, 0, …, 0): at n = 10 H falls from log 10 = 2.302585 to 2.2291808551 at β = 1. "
     "Integrating the slope from 0 in ball arithmetic gives the same number.",

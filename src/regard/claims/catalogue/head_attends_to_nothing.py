@@ -2,6 +2,7 @@
 
 from regard.claims._sinks import KEYS, SinkHead, by_algebra, by_brute_force
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import softmax
 from regard.theory.retrieval import share
 
 CLAIM = Claim(
@@ -21,6 +22,7 @@ CLAIM = Claim(
         Rival(statement="with a sink of logit 0 and value 0 it does", form=SinkHead(), becomes="proved"),
     ),
     routes=(by_brute_force, by_algebra),
+    figure=softmax.beside_a_sink,
     derivation="Only differences of logits count: lowering all of them by D cancels in e^{z_i−D}/Σe^{z_j−D}. Weights "
     "sum to 1, so values that are all v give c = v, with logits of −600 as with logits of 0. A head can only say "
     "nothing by a key that says nothing (see `sink-takes-the-rest`) or by values that cancel.",

@@ -13,6 +13,7 @@ from regard.attention import masked_softmax
 from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, tempered, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, RationalFunction, identity, nonnegative
 from regard.theory.sharpness import log_scaled_weight
@@ -104,6 +105,7 @@ CLAIM = Claim(
               form=LogScaling(weight=lambda power, n: 1 / (1 + n / power))),
     ),
     routes=(_by_brute_force, _by_algebra),
+    figure=softmax.log_scaled,
     derivation="The scaled margin is sΔ·log n, so the others weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much as key j "
     "together. A fixed scale has a_j → 0 (see `dispersion`); growing like log n is just enough, from sΔ = 1 on. "
     "n = 1000: a_j = 0.9990020 at sΔ = 2, 0.5002501 at sΔ = 1, 0.0306832 at sΔ = ½.",

@@ -10,6 +10,7 @@ from flint import arb, ctx
 
 from regard.claims._comparisons import all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.rounding import overflow_from, overflow_logit
@@ -124,6 +125,7 @@ CLAIM = Claim(
               form=Unshifted(threshold=overflow_logit), becomes="holds"),
     ),
     routes=(_by_running, _by_algebra),
+    figure=softmax.overflow,
     derivation="In exact arithmetic e^{−m} cancels. In a format whose largest number is finite e^z is infinite from "
     "z = log M on, and ∞/∞ is NaN: float16 ends at 65504, log 65504 = 11.0899, and rounds to infinity from 65520 on. "
     "Logits of 12 are ordinary (k = q at d = 144 has √d = 12). The sum overflows earlier still: ten logits of 10 sum "

@@ -9,6 +9,7 @@ import numpy as np
 
 from regard.claims._comparisons import all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import sums
 from regard.claims.parameters import Parameter
 from regard.theory.rounding import narrow_sum, rounded_whole, stall
 from regard.verdict import Evidence, Status
@@ -115,6 +116,7 @@ CLAIM = Claim(
               form=NarrowSum(total=lambda count, bits: Fraction(1) + 0 * count * bits)),
     ),
     routes=(_by_exact_arithmetic, _by_adding),
+    figure=sums.stalled,
     derivation="p bits hold every whole number up to 2^p; from there on steps are 2, and 2^p + 1 lies midway between "
     "2^p and 2^p + 2 and goes to the even side, back to 2^p. 4096 weights of 1/4096 add up to 1/16 in bfloat16 "
     "instead of 1, and to ½ in float16. That is why kernels accumulate in float32, where it takes "

@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._comparisons import all_parts
 from regard.claims._turns import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, tried, worst_entry
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.positions.rotary_scaling import Linear, Ntk, rotary_frequencies
@@ -81,6 +82,7 @@ CLAIM = Claim(
               form=Slowdowns(interpolation=ntk_slowdown)),
     ),
     routes=(_by_reference_code, _by_algebra),
+    figure=distances.slowed_ntk,
     derivation="θ'_i = B'^{−2i/d} = θ_i·s^{−2i/(d−2)}: the exponent is 0 at i = 0 and 1 at i = d/2−1, which is what "
     "d/(d−2) was chosen for. With B·s alone the slowest pair would only slow by s^{1−2/d} (d = 128, s = 8: 7.744). "
     "Under interpolation the fastest pair turns 1/s between neighbours instead of 1 radian: 0.125 at s = 8.",

@@ -7,6 +7,7 @@ import numpy as np
 
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.balls import doubles_around
 from regard.positions.rotary import Rotary
@@ -87,6 +88,7 @@ CLAIM = Claim(
               form=Apart(least=lambda _resolution: _NEAREST, longest=103_993), becomes="proved"),
     ),
     routes=(_by_continued_fraction, _by_reference_code),
+    figure=distances.aliases,
     derivation="An angle knows a distance only up to whole turns. 44 = 7·2π + 0.0177 comes back to 0.0177 rad, and "
     "710 = 113·2π + 6.0289e-5 to 6.0289e-5 rad, while bfloat16 resolves 2⁻⁸ = 0.0039 near 1. So it must be for every "
     "frequency: of N angles on a circle two are within 2π/N. Exactly equal they are not at θ = 1, because π is "

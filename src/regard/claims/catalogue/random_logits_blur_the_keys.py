@@ -11,6 +11,7 @@ from flint import acb, arb, ctx
 from regard.attention import masked_softmax
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.theory.arithmetic import exp, log
 from regard.theory.sharpness import gaussian_effective_share, gaussian_entropy_loss
@@ -97,6 +98,7 @@ CLAIM = Claim(
               form=Blur(loss=lambda variance: log(1 + variance) / 2)),
     ),
     routes=(_by_moments, _by_sampling),
+    figure=softmax.blur,
     derivation="Sums over keys tend to n times expectations: Σe^z ≈ n·e^{b²/2}, Σz·e^z ≈ n·b²e^{b²/2}, "
     "Σe^{2z} ≈ n·e^{2b²}. So H = log Σe^z − Σz·e^z/Σe^z ≈ log n + b²/2 − b², and Σa² ≈ e^{b²}/n. "
     "b = 1, n = 4096: log n − H = 0.5002 and 0.370·n effective keys. It takes n much larger than e^{4b²}: with b = 3 "

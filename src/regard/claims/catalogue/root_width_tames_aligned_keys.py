@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import sums
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.scores import aligned_mean
@@ -87,6 +88,7 @@ CLAIM = Claim(
               form=Alignment(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root**2), becomes="proved"),
     ),
     routes=(_by_sampling, _by_algebra),
+    figure=sums.aligned,
     derivation="kᵀq is a sum of d products of mean ρ each: dρ in all. √d is the size of the noise of such a sum, not "
     "of its mean, so it only suits independent q and k (see `scale-keeps-variance`). With k = q the mean logit is √d: "
     "8 at d = 64, 11.3 at d = 128. Training aligns queries with keys, which is why the μP "

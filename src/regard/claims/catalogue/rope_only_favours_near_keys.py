@@ -10,6 +10,7 @@ from flint import arb, ctx
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, tried
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.angles import angle_field, generic_angles
 from regard.engines.symbolic import identity
@@ -96,6 +97,7 @@ CLAIM = Claim(
               becomes="proved"),
     ),
     routes=(_by_algebra, _by_brute_force),
+    figure=distances.favourite,
     derivation="⟨R_t q, R_{t−s}R_r q⟩ = Σ|q_i|² cos((s−r)θ_i): the key's own rotation shifts the whole curve by r, so "
     "it is largest where all pairs are back, at s = r. A learned W_K can hold such a rotation; heads that look "
     "exactly one token back do. What falls with distance is the envelope for q and k that point the same way (see "

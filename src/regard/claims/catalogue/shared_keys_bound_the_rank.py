@@ -8,6 +8,7 @@ import numpy as np
 
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import sums
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.engines.words import Algebra, same
@@ -117,6 +118,7 @@ CLAIM = Claim(
         Rival(statement="H + d with keys of their own", form=Ranks(own=lambda heads, width: heads + width)),
     ),
     routes=(_by_exact_ranks, _by_algebra),
+    figure=sums.shared_ranks,
     derivation="With shared keys the stack is (Q_1; …; Q_H)Kᵀ, a product through d numbers, however many heads there "
     "are. With keys of their own it is blockdiag(Q_1, …, Q_H)(K_1, …, K_H)ᵀ, through H·d numbers. Columns of the "
     "identity, other ones for each head, reach both: H = 4, d = 3 gives ranks 3 and 12. Multi-query attention has an "

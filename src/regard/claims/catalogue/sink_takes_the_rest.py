@@ -2,6 +2,7 @@
 
 from regard.claims._sinks import KEYS, SinkHead, by_algebra, by_brute_force
 from regard.claims.claim import Claim, Rival
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 
 CLAIM = Claim(
@@ -25,6 +26,7 @@ CLAIM = Claim(
         Rival(statement="without a sink it is the same", form=SinkHead(has_sink=False)),
     ),
     routes=(by_brute_force, by_algebra),
+    figure=softmax.beside_a_sink,
     derivation="The sink is one key more in the denominator, and adds e^s/(e^s+Z)·0 to the output. So the output is "
     "Z/(e^s+Z) times what plain softmax gives: a gate that closes when every logit is far below s. Models without such "
     "a key learn to use one, often the first token. Adding 1 to the denominator is the case s = 0.",

@@ -8,6 +8,7 @@ from regard.attention import masked_softmax
 from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, thinned
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative
 from regard.theory.retrieval import average_weight
@@ -89,6 +90,7 @@ CLAIM = Claim(
         Rival(statement="the constant is 1/n, the Jacobian's norm at equal logits", form=lambda n: 1 / n),
     ),
     routes=(_by_brute_force, _by_algebra),
+    figure=softmax.half_slope,
     derivation="J = diag(a) − aaᵀ has hᵀJh = Var_a(h). A variance over [m, M] is at most (M−m)²/4 ≤ (M²+m²)/2 ≤ "
     "‖h‖²/2, with equality for h = (1, −1, 0, …) and a = (½, ½, 0, …): two equal logits far above the others. At n "
     "equal logits the norm is 1/n only. The entry a_i(1−a_i) ≤ ¼ is one logit's own effect; two logits that move "

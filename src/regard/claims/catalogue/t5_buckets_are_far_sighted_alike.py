@@ -8,6 +8,7 @@ import numpy as np
 
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative, positive
 from regard.positions.t5_buckets import t5_bucket
@@ -112,6 +113,7 @@ CLAIM = Claim(
                   buckets // 2 * (distance / (buckets // 2)) ** (1 - 1 / buckets))))),
     ),
     routes=(_by_reference_code, _by_algebra),
+    figure=distances.buckets,
     derivation="b(n) = min(E + ⌊(N−E)·log(n/E)/log(D/E)⌋, N−1) for n ≥ E. From n = D on the quotient is at least 1, so "
     "the minimum is N−1 for ever; it is N−1 as soon as the quotient reaches 1 − 1/(N−E). N = 32, D = 128: bucket 31 "
     "holds 113, 128 and 10⁶ alike, and bucket 30 ends at 112. Whole numbers decide it: 112^16 < 128^15·16 ≤ 113^16.",

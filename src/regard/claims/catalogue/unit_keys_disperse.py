@@ -10,6 +10,7 @@ import numpy as np
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims._retrieval import counted, crossing, log_odds, rounding, tempered, thinned, weights
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import softmax
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, nonnegative, positive
 from regard.theory.arithmetic import exp
@@ -101,6 +102,7 @@ CLAIM = Claim(
               form=UnitKeys(bound=lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n)),
     ),
     routes=(_by_brute_force, _by_algebra),
+    figure=softmax.unit_keys,
     derivation="Cosines lie in [−1, 1], so logits spread over 2g at most, which is `dispersion` with R = 2g. "
     "Solving the bound for g gives the gain. g = 1: 0.45085 at n = 10, 0.0073421 at n = 1000. "
     "A weight of 0.99 needs g = 8.1893 at n = 131072: a learnt gain must know the length it will meet.",

@@ -7,6 +7,7 @@ import numpy as np
 from regard.attention import Rule, attend, causal_mask, combine_masks, window_mask
 from regard.claims._comparisons import all_parts, of_smaller_case
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity
 from regard.theory.distances import window_reach
@@ -103,6 +104,7 @@ CLAIM = Claim(
               form=lambda layers, window: window + 0 * layers),
     ),
     routes=(_by_boolean_powers, _by_reference_layer, _by_algebra),
+    figure=distances.windows,
     derivation="One layer lets lags 0…w−1 through. Lags add up along a path of layers, and 0…r−1 plus 0…w−1 is all of "
     "0…r+w−2: each layer adds w−1. L = 4, w = 4: 13 tokens, not 16; Mistral 7B's 32 layers of window 4096 see "
     "131,041. Residual connections are lag 0, which the window has anyway.",

@@ -9,6 +9,7 @@ import numpy as np
 from regard.claims._comparisons import Measured, agreement, all_parts
 from regard.claims._turns import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, tried
 from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
 from regard.claims.parameters import Parameter
 from regard.engines.symbolic import Field, identity, positive
 from regard.positions.rotary import Rotary
@@ -115,6 +116,7 @@ CLAIM = Claim(
               form=Ends(logit_gain=lambda log_factor: 1 + log_factor / 10)),
     ),
     routes=(_by_reference_code, _by_algebra),
+    figure=distances.slowed_yarn,
     derivation="θ'/θ = γ + (1−γ)/s, and γ goes from 0 at β_slow rotations to 1 at β_fast, along the rotations (the "
     "paper) or along the pairs (the released code, whose ends are rounded outward to whole pairs). d = 128, B = 10⁴, "
     "L = 4096, s = 16: of 64 pairs 21 are kept and 18 slowed by 16. The factor 0.1·ln s + 1 = 1.2773 is put on "
