@@ -40,5 +40,10 @@ AXES = MappingProxyType(
         "bucket": "classes of distance that share one bias",
         "input": "the numbers that a linear map takes",
         "output": "the numbers that a linear map gives",
+        "token": "pieces of text, or entries of a vocabulary",
+        "target": "predictions that are asked for",
+        "row": "rows of a packed batch, or of a matrix",
+        "column": "columns of a matrix",
+        "new": "positions that are read now, after those in a cache",
     }
 )

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else ALL_IS_WELL
 
 
-_COMMANDS = ("verify", "problems", "claims", "design", "check")
+_COMMANDS = ("verify", "problems", "claims", "design", "check", "train", "explore")
 
 
 class _Commands(click.Group):
@@ -79,6 +79,7 @@ def cli(context: click.Context) -> None:
       regard claims --explain copy   one claim laid open: derivation, evidence, rivals
       regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5
       regard check mypkg.attn:build  try the laws of attention on a layer
+      regard train                   a small Transformer that reads about people, and what it knows then
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

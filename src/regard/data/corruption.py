@@ -7,10 +7,12 @@ from regard.data.tokenizing import MASK
 
 __all__ = ["corrupt"]
 
+Tokens = Int[np.ndarray, " _"]
+
 
 def corrupt(
-    tokens: Int[np.ndarray, " token"], rng: np.random.Generator, *, block: int
-) -> tuple[Int[np.ndarray, " token"], Int[np.ndarray, " token"]]:
+    tokens: Tokens, rng: np.random.Generator, *, block: int
+) -> tuple[Tokens, Tokens]:
     """A text with one span taken out, and the span.
 
         prefix MASK suffix MASK masked

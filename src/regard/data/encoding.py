@@ -12,7 +12,7 @@ from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
 
 __all__ = ["Asking", "Encoded", "Lesson", "encode_lessons", "prompt"]
 
-Tokens = Int[np.ndarray, " token"]
+Tokens = Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

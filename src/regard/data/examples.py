@@ -9,7 +9,7 @@ from regard.axes import Float, Int
 
 __all__ = ["Example", "Part", "assemble", "plain"]
 
-Tokens = Int[np.ndarray, " token"]
+Tokens = Int[np.ndarray, " _"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

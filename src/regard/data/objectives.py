@@ -16,7 +16,7 @@ from regard.errors import InputError
 
 __all__ = ["Objective", "Reading"]
 
-Tokens = Int[np.ndarray, " token"]
+Tokens = Int[np.ndarray, " _"]
 Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
 
 
@@ -24,9 +24,11 @@ Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
 class Objective:
     """What a pass over the lessons shows.
 
-    `star` cuts a document into chunks that see only the head and themselves; `causal` shows it whole; `span` takes a
-    span out and asks for it; `nothing` shows questions only. Without a head a document is shown as it was written.
-    A person's question is shown with probability `question_rate` in each pass.
+    `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
+    shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
+    since any word may begin a chunk. `causal` shows a document whole; `span` takes a span out and asks for it;
+    `nothing` shows questions only. Without a head a document is shown as it was written. A person's question is shown
+    with probability `question_rate` in each pass.
     """
 
     reading: Reading = "star"
@@ -39,6 +41,8 @@ class Objective:
     def __post_init__(self) -> None:
         if self.reading not in get_args(Reading):
             raise InputError(f"The objective is {self.reading!r}. Use one of {', '.join(get_args(Reading))}.")
+        if not (0 <= self.chunk_share <= 1 and self.bag_weight >= 0):
+            raise InputError(f"A share of {self.chunk_share} or a weight of {self.bag_weight} makes no sense.")
         if not self.chunk_words >= 1:
             raise InputError(f"Chunks have {self.chunk_words} words on average. Use 1 or more.")
         if not 0 <= self.question_rate <= 1:

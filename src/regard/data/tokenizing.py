@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -45,7 +45,7 @@ class Vocabulary:
         """The tokens of many texts, which is faster than one by one."""
         return [np.array(found.ids, dtype=np.int64) for found in self._tokenizer.encode_batch(list(texts))]
 
-    def decode(self, tokens: Iterable[int]) -> str:
+    def decode(self, tokens: Iterable[Any]) -> str:
         """The text of some tokens, special ones left out."""
         return self._tokenizer.decode([int(t) for t in tokens], skip_special_tokens=True).strip()
 
@@ -58,7 +58,7 @@ class Vocabulary:
         """Which tokens begin a word."""
         return self._starts[tokens]
 
-    def names(self, tokens: Iterable[int]) -> list[str]:
+    def names(self, tokens: Iterable[Any]) -> list[str]:
         """Each token as it is written, with spaces visible."""
         return [self._tokenizer.id_to_token(int(token)) or "" for token in tokens]
 
@@ -100,6 +100,6 @@ def _of_characters(texts: Iterable[str]) -> Tokenizer:
     vocabulary = {name: number for number, name in enumerate([*_SPECIAL, *characters])}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.add_special_tokens(_SPECIAL)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("(?s)."), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
     tokenizer.decoder = decoders.Fuse()
     return tokenizer

@@ -53,7 +53,7 @@ class SelfAttention(nn.Module):
             queries,
             self._shared(keys),
             self._shared(values),
-            attn_mask=frame.bias.to(queries.dtype),
+            attn_mask=frame.bias,
             dropout_p=self.dropout if self.training else 0.0,
             scale=self.scale,
         )

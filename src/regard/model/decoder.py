@@ -103,18 +103,25 @@ class Decoder(nn.Module):
         """The hidden states that embeddings lead to."""
         x = rms_norm(embeddings) if self.config.is_lean else embeddings
         x = self.dropout(self.places.add(x, positions))
-        frame = self.frame(positions, positions if cache is None else cache.positions, visible)
+        frame = self.frame(positions, positions if cache is None else cache.positions, visible, x.dtype)
         for number, block in enumerate(self.blocks):
             x = block(x, frame, None if cache is None else cache.layers[number])
         return self.last_norm(x)
 
-    def frame(self, queries: Int[Tensor, "batch query"], keys: Int[Tensor, "batch key"], visible: Tensor) -> Frame:
+    def frame(
+        self,
+        queries: Int[Tensor, "batch query"],
+        keys: Int[Tensor, "batch key"],
+        visible: Bool[Tensor, "batch query key"],
+        dtype: torch.dtype,
+    ) -> Frame:
         """The biases and angles that all layers share."""
-        bias = torch.zeros(visible.shape).masked_fill_(~visible, -torch.inf).unsqueeze(1)
+        bias = torch.zeros(visible.shape, dtype=dtype).masked_fill_(~visible, -torch.inf).unsqueeze(1)
         placed = self.places.bias(queries, keys)
         turns = self.places.turns
         return Frame(
-            bias=bias if placed is None else bias + placed, angles=None if turns is None else turns.at(queries)
+            bias=bias if placed is None else bias + placed.to(dtype),
+            angles=None if turns is None else turns.at(queries, dtype),
         )
 
     @property

@@ -25,8 +25,8 @@ def squared_relu(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
 class _RmsNorm(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        size = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32).mul_(x.shape[-1] ** -0.5)
-        inverse = size.clamp_min_(_SMALLEST).reciprocal_().to(x.dtype)
+        size = torch.linalg.vector_norm(x, dim=-1, keepdim=True).mul_(x.shape[-1] ** -0.5)
+        inverse = size.clamp_min_(_SMALLEST).reciprocal_()
         normed = x * inverse
         ctx.save_for_backward(normed, inverse)
         return normed

@@ -59,7 +59,7 @@ class _Sinusoidal(Places):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        waves = torch.from_numpy(sinusoid(np.arange(config.max_length), width=config.width)).float()
+        waves = torch.from_numpy(sinusoid(np.arange(config.max_length), width=config.width))
         # About as large as the embeddings: those of a lean model are normalised, others start small.
         self.register_buffer("waves", waves if config.is_lean else 0.02 * waves, persistent=False)
 
@@ -73,7 +73,7 @@ class _Alibi(Places):
         self.code = Alibi(num_heads=config.num_heads)
 
     def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
-        return self.code.bias(queries, keys).float()
+        return self.code.bias(queries, keys)
 
 
 class _T5Buckets(Places):

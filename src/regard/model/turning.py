@@ -21,12 +21,12 @@ class Turns(torch.nn.Module):
         super().__init__()
         frequencies = torch.from_numpy(code.frequencies(head_width))
         angles = torch.arange(max_length, dtype=torch.float64)[:, None] * frequencies
-        self.register_buffer("cos", angles.cos().float(), persistent=False)
-        self.register_buffer("sin", angles.sin().float(), persistent=False)
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
 
-    def at(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+    def at(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """The rows of these positions, with an axis for the heads."""
-        return self.cos[positions].unsqueeze(-3), self.sin[positions].unsqueeze(-3)
+        return self.cos[positions].unsqueeze(-3).to(dtype), self.sin[positions].unsqueeze(-3).to(dtype)
 
 
 def turn(
@@ -58,7 +58,6 @@ class _Turn(torch.autograd.Function):
 
 
 def _turned(heads: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    cos, sin = cos.to(heads.dtype), sin.to(heads.dtype)
     first, second = heads.chunk(2, dim=-1)
     turned = torch.empty(heads.shape, dtype=heads.dtype, device=heads.device)
     left, right = turned.chunk(2, dim=-1)

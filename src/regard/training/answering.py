@@ -59,7 +59,7 @@ def answer_questions(
 class _Dialogue:
     """A batch of prompts, padded on the right, and what has been said after them."""
 
-    def __init__(self, model: Decoder, prompts: Sequence[Int[np.ndarray, " token"]], room: int) -> None:
+    def __init__(self, model: Decoder, prompts: Sequence[Int[np.ndarray, " _"]], room: int) -> None:
         self.model, self.room = model, room
         self.lengths = torch.tensor([len(tokens) for tokens in prompts])
         length = -(-int(self.lengths.max()) // _ROUND) * _ROUND

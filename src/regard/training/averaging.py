@@ -1,4 +1,4 @@
-"""The averaging task: heads that learn by gradient descent to average two of n values, one key's length being random."""
+"""The averaging task: heads learn by gradient descent to average two of n values, one key's length being random."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ Reach: TypeAlias = Literal["scale", "plane", "free"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
-_RATES: Mapping[Reach, float] = {"scale": 0.2, "plane": 0.3, "free": 0.3}
+_RATES: Mapping[Reach, float] = {"scale": 0.12, "plane": 0.3, "free": 0.3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class AveragingTask:
     n: int = 10
     sigma2: float = 0.5
     num_seeds: int = 5
-    steps: int = 500
+    steps: int = 600
     draws: int = 128
     seed: int = 0
 

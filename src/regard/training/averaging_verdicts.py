@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from torch import Tensor
 
@@ -63,7 +64,9 @@ def judged_by_theory(
     )
 
 
-def judge(task: AveragingTask, prescriptions: Sequence[Prescription], learned: Sequence[Learned]) -> tuple[Verdict, ...]:
+def judge(
+    task: AveragingTask, prescriptions: Sequence[Prescription], learned: Sequence[Learned]
+) -> tuple[Verdict, ...]:
     """A verdict on each layout's scale, on each search for better queries, and on the order of the layouts."""
     theory = {each.layout: each for each in prescriptions}
     scales = [each for each in learned if each.reach == "scale"]
@@ -89,8 +92,8 @@ def _on_scale(task: AveragingTask, learned: Learned, theory: Prescription) -> Ve
         statement=f"{learned.layout}, {theory.design}: gradient descent on β alone ends at the theory's least error",
         status=status,
         method="trained by gradient descent, judged by the certified engine",
-        reason=f"the trained error {learned.error} {verb} the theory's optimum {theory.error:.6g} to within {near:.0%}; "
-        f"β is {learned.beta}, the best one {best}",
+        reason=f"the trained error {learned.error} {verb} the theory's optimum {theory.error:.6g} to within "
+        f"{near:.0%}; β is {learned.beta}, the best one {best}",
         domain=_domain(task),
         value=learned.error.mean,
         bound=learned.error.half,
@@ -104,7 +107,7 @@ def _on_order(task: AveragingTask, scales: Sequence[Learned], prescriptions: Seq
     """Every seed of a layout against every seed of the next."""
     expected = [each.layout for each in sorted(prescriptions, key=lambda each: each.error)]
     found = sorted(scales, key=lambda each: expected.index(each.layout))
-    gaps = [min(worse.errors) - max(better.errors) for better, worse in zip(found, found[1:], strict=False)]
+    gaps = [min(worse.errors) - max(better.errors) for better, worse in pairwise(found)]
     told = " < ".join(f"{each.layout} {each.error}" for each in found)
     is_apart = all(gap > 0 for gap in gaps)
     means = [each.error.mean for each in found]

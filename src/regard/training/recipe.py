@@ -114,7 +114,10 @@ class Recipe:
     def stage_steps(self, steps: int) -> tuple[int, ...]:
         """How many of the steps each stage has; every stage has at least one."""
         total = sum(stage.share for stage in self.stages)
-        counts = [max(1, round(steps * stage.share / total)) for stage in self.stages[:-1]]
+        counts: list[int] = []
+        for number, stage in enumerate(self.stages[:-1], start=1):
+            most = steps - sum(counts) - (len(self.stages) - number)
+            counts.append(max(1, min(round(steps * stage.share / total), most)))
         return (*counts, max(1, steps - sum(counts)))
 
     def as_dict(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from flint import arb
 
@@ -50,6 +51,7 @@ def student_tail(t: float, freedom: int) -> float:
     return float(ratio.beta_lower(arb(freedom) / 2, 0.5, regularized=True).mid())
 
 
+@cache
 def student_quantile(level: float, freedom: int) -> float:
     """The t that Student's T with ν degrees of freedom stays below with probability `level`, at least ½.
 
@@ -67,8 +69,10 @@ def student_quantile(level: float, freedom: int) -> float:
     return high
 
 
-def mean_interval(values: Sequence[float], *, doubt: float = 0.05) -> Interval:
-    """mean ± t·s/√n over independent values.
+def mean_interval(values: Sequence[float], *, doubt: float = 0.05, resolution: float = 0.0) -> Interval:
+    """mean ± t·s/√n over independent values, each known to the nearest multiple of `resolution`.
+
+    The spread s is at least r/√12, what rounding to a multiple of r leaves: values that agree are no certainty.
 
     >>> one = mean_interval([0.5])
     >>> one.mean, one.half
@@ -78,7 +82,10 @@ def mean_interval(values: Sequence[float], *, doubt: float = 0.05) -> Interval:
     if not count:
         raise ValueError("No values have no mean. Give at least one.")
     mean = math.fsum(values) / count
-    half = math.inf if count < 2 else student_quantile(1 - doubt / 2, count - 1) * _spread(values) / math.sqrt(count)
+    if count < 2:
+        return Interval(mean=mean, half=math.inf, count=count)
+    spread = max(_spread(values), resolution / math.sqrt(12))
+    half = student_quantile(1 - doubt / 2, count - 1) * spread / math.sqrt(count)
     return Interval(mean=mean, half=half, count=count)
 
 
@@ -86,7 +93,7 @@ def paired(first: Sequence[float], second: Sequence[float], *, resolution: float
     """The differences first − second, pair by pair, by Student's t.
 
     Shares of m questions are known to the nearest 1/m. Such a `resolution` r keeps the spread from falling below r/√6,
-    what two roundings leave, so that two seeds which happen to agree do not count as certainty.
+    what two roundings leave.
     """
     differences = [x - y for x, y in zip(first, second, strict=True)]
     count, mean = len(differences), math.fsum(differences) / len(differences)
@@ -108,9 +115,12 @@ def decisive_count(mean: float, spread: float, *, doubt: float = 0.05) -> int | 
     >>> decisive_count(2.0, 3.0), decisive_count(0.0, 1.0)
     (12, None)
     """
+    if mean == 0:
+        return None
+    score = math.inf if spread == 0 else abs(mean) / spread
 
     def decides(count: int) -> bool:
-        return abs(mean) > student_quantile(1 - doubt / 2, count - 1) * spread / math.sqrt(count)
+        return student_tail(score * math.sqrt(count), count - 1) < doubt
 
     if not decides(_MOST_COUNTED):
         return None

@@ -98,7 +98,12 @@ class Trainer:
         with torch.no_grad():
             for name, parameter in parameters.items():
                 parameter.copy_(tensors[f"model.{name}"])
-        owners: dict[Tensor, Optimizer] = {p: o for o in self._optimizers for group in o.param_groups for p in group["params"]}
+        owners: dict[Tensor, Optimizer] = {
+            parameter: optimizer
+            for optimizer in self._optimizers
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        }
         for name, tensor in tensors.items():
             if name.startswith("state."):
                 owner, _, key = name.removeprefix("state.").rpartition(".")

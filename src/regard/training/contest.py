@@ -1,0 +1,245 @@
+"""The runs of a comparison: one folder each, made where they are missing, kept where they are finished."""
+
+import hashlib
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.axes import Bool
+from regard.data.reading import Question
+from regard.errors import InputError
+from regard.report.files import write_whole
+from regard.training.calibrating import calibrate, pick_precision
+from regard.training.examining import evaluate
+from regard.training.folder import RunFolder
+from regard.training.launching import Layout, launch
+from regard.training.plan import Plan
+from regard.training.preparing import Material, Prepared, prepare
+from regard.training.recipe import Recipe, load_recipe
+
+__all__ = ["Contest", "Entry", "Length", "run_contest"]
+
+Progress = Callable[[int, int], None]
+
+SCHEMA = "regard-compare/1"
+_ALONE = Layout(processes=1, threads=1)
+_CALIBRATION, _START_UP = 3.0, 4.0
+# Checkpoints a run, and steps between two of them at least.
+_MOST_KEPT, _LEAST_KEPT = 20, 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How long each run is: so many minutes as measured once for each recipe, or so many steps."""
+
+    minutes: float | None = None
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.minutes is None) == (self.steps is None):
+            raise InputError("--minutes and --steps both say how long a run is. Give one of them.")
+        if self.minutes is not None and not 0 < self.minutes < 1e5:
+            raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One run: a recipe with its positions, and a seed."""
+
+    recipe: Recipe
+    seed: int
+
+    @property
+    def positions(self) -> str:
+        """The position code of its model."""
+        return self.recipe.model_config(vocab_size=8).positions
+
+    @property
+    def folder_name(self) -> str:
+        """Where it lies inside the comparison's folder."""
+        return f"{self.recipe.name}-{self.positions}-seed{self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """What is compared, on what, for how long. Without `positions` each recipe keeps its own."""
+
+    recipes: Sequence[str]
+    positions: Sequence[str]
+    num_seeds: int
+    material: Material
+    length: Length
+    changes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.num_seeds <= 1000:
+            raise InputError(f"{self.num_seeds} seeds can't be compared. Give 1 to 1,000.")
+        for what, names in (("--recipes", self.recipes), ("--positions", self.positions)):
+            if len(set(names)) < len(names):
+                raise InputError(f"{what} names one twice: {', '.join(names)}. Name each once.")
+        if not self.recipes:
+            raise InputError("No recipe is named. Give --recipes fast,scratch.")
+
+    def entries(self) -> list[Entry]:
+        """Every run, all ways with the first seed first."""
+        ways = [
+            load_recipe(name, [*self.changes, *extra])
+            for name in self.recipes
+            for extra in ([[f"model.positions={code}"] for code in self.positions] or [[]])
+        ]
+        return [Entry(recipe=recipe, seed=seed) for seed in range(self.num_seeds) for recipe in ways]
+
+    def digest(self) -> str:
+        """A short name for all that is read and asked."""
+        told = [*((d.name, d.text) for d in self.material.documents), *((q.text, q.answer) for q in self._questions())]
+        return hashlib.blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+
+    def _questions(self) -> list[Question]:
+        return [*self.material.questions, *self.material.held_out]
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """A contest in its folder; what is prepared for one recipe serves all of its runs."""
+
+    contest: Contest
+    out: Path
+    progress: Progress
+    prepared: dict[str, Prepared] = field(default_factory=dict)
+    done: int = 0
+    total: int = 0
+    is_stopped: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def run_contest(
+    contest: Contest, out: Path, asked: Sequence[Question], *, jobs: int, progress: Progress
+) -> list[tuple[Entry, Bool[np.ndarray, " question"]]]:
+    """For every run, which of the questions it answers right; runs that are finished already are not made again."""
+    work, entries = _Work(contest=contest, out=out, progress=progress), contest.entries()
+    frozen = _freeze(work, entries)
+    missing = [entry for entry in entries if not _place(work, entry, frozen).is_finished]
+    work.total = sum(_plan(work, entry, frozen).steps for entry in missing)
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(_make, work, entry, asked) for entry in entries]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            work.is_stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [(entry, future.result()) for entry, future in zip(entries, futures, strict=True)]
+
+
+def _make(work: _Work, entry: Entry, asked: Sequence[Question]) -> Bool[np.ndarray, " question"]:
+    """Trains what is still to be trained of one run, and asks it."""
+    folder = RunFolder(work.out / entry.folder_name)
+    if not folder.is_finished:
+        for message in launch(folder.path, _ALONE):
+            if work.is_stopped.is_set():
+                return np.zeros(0, dtype=bool)
+            if message["kind"] == "step":
+                with work.lock:
+                    work.done += 1
+                    work.progress(work.done, work.total)
+    return np.array([each.is_right for each in evaluate(folder, asked).answered])
+
+
+def _place(work: _Work, entry: Entry, frozen: dict[str, Any]) -> RunFolder:
+    """The run's folder with its data and plan; one that is there must be the run that is asked for."""
+    folder, plan = RunFolder(work.out / entry.folder_name), _plan(work, entry, frozen)
+    if (folder.path / "plan.json").exists():
+        if folder.plan() != plan:
+            raise InputError(f"{folder.path} holds another run than this comparison asks for. Name another --out.")
+        return folder
+    folder.create()
+    _write_data(folder, _prepared(work, entry.recipe))
+    folder.write_plan(plan)
+    return folder
+
+
+def _plan(work: _Work, entry: Entry, frozen: dict[str, Any]) -> Plan:
+    return Plan(
+        recipe=entry.recipe,
+        steps=frozen["steps"][entry.recipe.name],
+        seed=entry.seed,
+        vocab_size=len(_prepared(work, entry.recipe).vocabulary),
+        precision=frozen["precision"] if entry.recipe.precision == "auto" else entry.recipe.precision,
+        checkpoint_every=frozen["checkpoint_every"][entry.recipe.name],
+        sources=work.contest.material.sources,
+    )
+
+
+def _freeze(work: _Work, entries: Sequence[Entry]) -> dict[str, Any]:
+    """What all runs share, written down when it is first found out: the data, the changes, the steps."""
+    contest, path = work.contest, work.out / "compare.json"
+    asked = {
+        "schema": SCHEMA,
+        "data": contest.digest(),
+        "changes": list(contest.changes),
+        "minutes": contest.length.minutes,
+        "steps_asked": contest.length.steps,
+    }
+    frozen: dict[str, Any] = {**asked, "precision": "", "steps": {}, "checkpoint_every": {}}
+    if path.exists():
+        frozen = _read(path)
+        for name, value in asked.items():
+            if frozen.get(name) != value:
+                raise InputError(
+                    f"{work.out} holds a comparison with other {name.replace('_', ' ')} ({frozen.get(name)!r}, now "
+                    f"{value!r}). Ask for the same, or name another --out."
+                )
+    frozen["precision"] = frozen["precision"] or pick_precision()
+    for entry in entries:
+        name = entry.recipe.name
+        if name not in frozen["steps"]:
+            steps = contest.length.steps or _measured_steps(work, entry, frozen["precision"])
+            frozen["steps"][name], frozen["checkpoint_every"][name] = steps, max(_LEAST_KEPT, steps // _MOST_KEPT)
+    work.out.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(frozen, indent=1))
+    return frozen
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}. Name another --out.") from None
+    if not isinstance(found, dict) or not {"steps", "precision", "checkpoint_every"} <= set(found):
+        raise InputError(f"{path} is no comparison that this version wrote. Name another --out.")
+    return found
+
+
+def _measured_steps(work: _Work, entry: Entry, precision: str) -> int:
+    """How many steps of the recipe one core makes in the time that a run may take."""
+    prepared = _prepared(work, entry.recipe)
+    plan = Plan(recipe=entry.recipe, steps=1_000_000, seed=0, vocab_size=len(prepared.vocabulary), precision=precision)
+    with tempfile.TemporaryDirectory(prefix="regard-") as scratch:
+        folder = RunFolder(Path(scratch) / "run")
+        folder.create()
+        _write_data(folder, prepared)
+        seconds = calibrate(folder, plan, [_ALONE], seconds=_CALIBRATION, hear=lambda _: None)[0].seconds
+    left = 60 * (work.contest.length.minutes or 0.0) - _START_UP
+    return max(len(entry.recipe.stages), int(left / seconds))
+
+
+def _write_data(folder: RunFolder, prepared: Prepared) -> None:
+    material = prepared.material
+    folder.write_data(prepared.encoded, prepared.vocabulary, material.held_out, material.commonest_answer)
+
+
+def _prepared(work: _Work, recipe: Recipe) -> Prepared:
+    """The material as the recipe's tokens, whatever its positions."""
+    if recipe.name not in work.prepared:
+        work.prepared[recipe.name] = prepare(work.contest.material, recipe)
+    return work.prepared[recipe.name]

@@ -1,0 +1,86 @@
+"""Where the name stands in a question."""
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.axes import Int
+from regard.data.encoding import prompt
+from regard.data.tokenizing import EOS, Vocabulary
+from regard.errors import InputError
+from regard.training.folder import RunFolder
+
+__all__ = ["Probe", "find_name", "known_names", "make_probe"]
+
+_WORD = re.compile(r"\S+")
+_AROUND = "?!.,;:\"“”()"
+_POSSESSIVE = ("'s", "’s")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Probe:
+    """A question and an answer as tokens; the name's tokens are `first` up to `end`, the answer starts at `start`."""
+
+    question: str
+    name: str
+    tokens: Int[np.ndarray, " token"]
+    first: int
+    end: int
+    start: int
+
+    @property
+    def answer(self) -> Int[np.ndarray, " answer"]:
+        """The tokens that are asked for, EOS included."""
+        return np.append(self.tokens[self.start :], EOS)
+
+
+def known_names(folder: RunFolder) -> frozenset[str]:
+    """The names of all whom the run read about, from the heads of its lessons."""
+    vocabulary, openings = folder.vocabulary(), folder.facts()["openings"]
+    opening = openings[0].strip()
+    heads = [lesson.heads[0] for lesson in folder.lessons() if len(lesson.body)]
+    return frozenset(vocabulary.decode(head).removeprefix(opening).strip() for head in heads) - {""}
+
+
+def find_name(question: str, names: Set[str]) -> tuple[int, int]:
+    """Where the name stands: the longest known one, or else the longest run of capitals after the first word.
+
+    >>> find_name("Where was Ada Byron born?", {"Ada", "Ada Byron"}), find_name("Where was Bo Li born?", set())
+    ((10, 19), (10, 15))
+    """
+    words = [_trimmed(question, *found.span()) for found in _WORD.finditer(question)]
+    runs = [words[first:end] for first in range(len(words)) for end in range(first + 1, len(words) + 1)]
+    runs.sort(key=len, reverse=True)
+    for run in runs:
+        if question[run[0][0] : run[-1][1]] in names:
+            return run[0][0], run[-1][1]
+    for run in runs:
+        if run[0] is not words[0] and all(question[start:end][:1].isupper() for start, end in run):
+            return run[0][0], run[-1][1]
+    raise InputError(f"There is no name in {question!r} that the run has read. Ask about somebody in its documents.")
+
+
+def make_probe(vocabulary: Vocabulary, question: str, answer: str, names: Set[str]) -> Probe:
+    """The tokens of a question with its answer, and where the name is in them."""
+    start, end = find_name(question, names)
+    asked = prompt(vocabulary, question)
+    before = question[:start].rstrip()
+    return Probe(
+        question=question,
+        name=question[start:end],
+        tokens=np.concatenate([asked, vocabulary.encode(answer)]),
+        first=1 + (len(vocabulary.encode(before)) if before else 0),
+        end=1 + len(vocabulary.encode(question[:end])),
+        start=len(asked),
+    )
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A word without the signs around it and without a possessive ending."""
+    while start < end and text[start] in _AROUND:
+        start += 1
+    while end > start and text[end - 1] in _AROUND:
+        end -= 1
+    return start, end - 2 if text[start:end].endswith(_POSSESSIVE) else end

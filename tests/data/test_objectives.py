@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("tokenizers")
+
+from regard.data.encoding import encode_lessons, prompt
+from regard.data.objectives import Objective
+from regard.data.packing import make_batch, pack, rows_of_pass
+from regard.data.reading import Document, Question
+from regard.data.tokenizing import EOS, SEP, learn_vocabulary
+from regard.errors import InputError
+
+DOCUMENTS = tuple(
+    Document(name=f"{first} {last}", text=f"{last} was born in {town} , and later moved to {other} .")
+    for first, last, town, other in [
+        ("Ada", "Byron", "London", "Paris"),
+        ("Li", "Na", "Wuhan", "London"),
+        ("Jo", "Berg", "Oslo", "Rome"),
+        ("Ann", "Lee", "Paris", "Oslo"),
+    ]
+)
+QUESTIONS = (
+    Question(text="Where was Ada Byron born?", answer="London"),
+    Question(text="Where was Li Na born?", answer="Wuhan"),
+    Question(text="Where was Nobody Known born?", answer="Rome"),
+)
+VOCABULARY = learn_vocabulary([d.text for d in DOCUMENTS] + [q.text for q in QUESTIONS] * 3, size=200)
+ENCODED = encode_lessons(DOCUMENTS, QUESTIONS, VOCABULARY)
+RNG = np.random.default_rng
+
+
+def test_questions_belong_to_the_documents_of_the_people_they_name():
+    assert ENCODED.openings == ("Where was ",)
+    assert [len(lesson.askings) for lesson in ENCODED.lessons] == [1, 1, 0, 0, 1]
+    assert len(ENCODED.lessons[-1].body) == 0
+
+
+def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
+    for lesson, question in zip(ENCODED.lessons, QUESTIONS[:2], strict=False):
+        asked = np.concatenate([lesson.heads[0], lesson.askings[0].rest])
+        assert asked.tolist() == prompt(VOCABULARY, question.text).tolist()
+
+
+@pytest.mark.parametrize("reading", ["star", "causal"])
+def test_every_token_of_a_document_is_asked_for_once(reading):
+    lesson = ENCODED.lessons[2]
+    [example] = Objective(reading=reading).examples(lesson, RNG(0), max_length=128)
+    head = len(lesson.heads[0])
+    inner = example.targets[example.asked >= head]
+    wanted = lesson.body[1:].tolist() + ([EOS] if reading == "causal" else [])
+    assert inner.tolist() == wanted
+    bag = example.targets[example.asked == head - 1].tolist()
+    assert bag == (lesson.body[lesson.starts].tolist() if reading == "star" else [lesson.body[0]])
+
+
+def test_chunks_of_a_star_see_the_head_and_themselves():
+    [example] = Objective().examples(ENCODED.lessons[0], RNG(3), max_length=128)
+    head = int((example.groups == 0).sum())
+    assert len(set(example.groups.tolist())) > 2
+    for group in set(example.groups.tolist()) - {0}:
+        places = np.flatnonzero(example.groups == group)
+        assert example.positions[places].tolist() == list(range(head, head + len(places)))
+        assert example.before[places[0]].tolist() == [example.tokens[head - 1], example.tokens[head - 2]]
+        assert example.before[places[1:], 0].tolist() == example.tokens[places[:-1]].tolist()
+
+
+def test_answers_are_asked_for_and_questions_are_not():
+    objective = Objective(reading="nothing", question_rate=1.0)
+    [example] = objective.examples(ENCODED.lessons[0], RNG(0), max_length=128)
+    answer = ENCODED.lessons[0].askings[0].answer.tolist()
+    assert example.targets.tolist() == answer
+    assert example.tokens[example.asked[0]] == SEP
+
+
+def test_a_question_is_shown_as_often_as_the_rate_says():
+    objective = Objective(question_rate=0.25)
+    rng = RNG(0)
+    shown = sum(SEP in next(objective.examples(ENCODED.lessons[0], rng, max_length=128)).tokens for _ in range(2000))
+    # Binomial with standard deviation 19: a false alarm in less than one of 10⁵ runs.
+    assert abs(shown - 500) < 90
+
+
+def test_spans_are_masked_in_documents_with_and_without_a_head():
+    for has_head in (True, False):
+        rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=has_head), RNG(0), max_length=64)
+        assert sum(len(row) for row in rows) >= 4
+
+
+def test_long_documents_come_in_pieces_that_fit():
+    long = encode_lessons([Document(name="Ada Byron", text="was born in London " * 40)], [], VOCABULARY)
+    for reading in ("star", "causal"):
+        examples = list(Objective(reading=reading).examples(long.lessons[0], RNG(0), max_length=32))
+        assert len(examples) > 3
+        assert max(map(len, examples)) <= 32
+        inner = sum(int((example.asked >= len(long.lessons[0].heads[0])).sum()) for example in examples)
+        assert inner >= len(long.lessons[0].body) - 1
+
+
+def test_packing_loses_nothing_and_leaves_little_room():
+    rng = RNG(0)
+    lessons = 60 * ENCODED.lessons
+    examples = [e for lesson in lessons for e in Objective().examples(lesson, rng, max_length=64)]
+    rows = pack(examples, 64)
+    assert sorted(id(e) for row in rows for e in row) == sorted(map(id, examples))
+    assert max(sum(map(len, row)) for row in rows) <= 64
+    assert sum(map(len, examples)) / (64 * len(rows)) > 0.9
+
+
+def test_a_batch_holds_each_example_in_its_place():
+    examples = [e for lesson in ENCODED.lessons[:4] for e in Objective().examples(lesson, RNG(1), max_length=64)]
+    rows = pack(examples, 64)
+    batch = make_batch(rows, 64)
+    assert (np.diff(batch.asked) >= 0).all()
+    assert batch.tokens[batch.documents > 0].size == sum(map(len, examples))
+    first = rows[0][0]
+    assert batch.tokens[0, : len(first)].tolist() == first.tokens.tolist()
+    assert batch.weights.sum() == pytest.approx(sum(float(e.weights.sum()) for e in examples))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"reading": "tea"}, {"chunk_words": 0.5}, {"question_rate": 2.0}, {"reading": "star", "has_head": False}],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_senseless_objectives_are_refused(settings):
+    with pytest.raises(InputError):
+        Objective(**settings)

@@ -1,0 +1,50 @@
+import pytest
+
+pytest.importorskip("tokenizers")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.tokenizing import EOS, learn_vocabulary, load_vocabulary
+from regard.errors import InputError
+
+TEXTS = ["Ada Byron was born in London .", "Where was Ada Byron born?", "1901 - 1999, (a) 'b'"]
+PIECES = learn_vocabulary(TEXTS * 5, size=100)
+CHARACTERS = learn_vocabulary(TEXTS, kind="characters")
+
+
+@pytest.mark.parametrize("vocabulary", [PIECES, CHARACTERS])
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_comes_back(vocabulary, text):
+    assert vocabulary.decode([*vocabulary.encode(text), EOS]) == text
+
+
+@given(st.text(alphabet="Adnor Byw?", min_size=1).map(lambda text: " ".join(text.split())).filter(bool))
+def test_what_is_made_of_known_characters_comes_back(text):
+    assert CHARACTERS.decode(CHARACTERS.encode(text)) == text
+
+
+def test_a_question_is_the_same_tokens_in_one_piece_or_two():
+    whole = PIECES.encode("Where was Ada Byron born?").tolist()
+    assert whole == [*PIECES.encode("Where was Ada Byron"), *PIECES.encode(" born?")]
+
+
+def test_words_begin_where_they_are_written_apart():
+    tokens = PIECES.encode("was born in London .")
+    words = "".join(PIECES.names(tokens)[n] for n in range(len(tokens)) if PIECES.starts_word(tokens)[n])
+    assert words.count("▁") == 5
+
+
+def test_it_is_kept_as_json(tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(PIECES.text(), encoding="utf-8")
+    assert load_vocabulary(path).encode(TEXTS[0]).tolist() == PIECES.encode(TEXTS[0]).tolist()
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match="no tokenizer"):
+        load_vocabulary(path)
+
+
+def test_characters_that_it_lacks_are_named():
+    assert CHARACTERS.lacks("Ada 漢字") == "字漢"
+    with pytest.raises(InputError, match="none of the characters"):
+        CHARACTERS.encode("漢字")

@@ -1,0 +1,39 @@
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from regard.training.loss import prediction_loss
+
+
+def reference(hidden, head, owners, targets, weights):
+    logs = torch.log_softmax(hidden @ head.T, dim=-1)
+    return -(weights * logs[owners, targets]).sum()
+
+
+def material(rows: int = 600):
+    generator = torch.Generator().manual_seed(0)
+    hidden = torch.randn(rows, 12, generator=generator, dtype=torch.float64, requires_grad=True)
+    head = torch.randn(31, 12, generator=generator, dtype=torch.float64, requires_grad=True)
+    owners = torch.sort(torch.cat([torch.arange(rows), torch.randint(0, rows, (200,), generator=generator)])).values
+    targets = torch.randint(0, 31, (len(owners),), generator=generator)
+    weights = torch.rand(len(owners), generator=generator)
+    return hidden, head, owners, targets, weights
+
+
+def test_it_is_the_cross_entropy_with_its_gradients():
+    given = material()
+    found, expected = prediction_loss(*given), reference(*given)
+    # Rows, scores and weights pass through float32 inside.
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    for ours, theirs in zip(*(torch.autograd.grad(3 * loss, given[:2]) for loss in (found, expected)), strict=True):
+        assert torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_a_wrong_target_costs_more():
+    hidden, head = material(8)[:2]
+    best = (hidden @ head.T).argmax(-1)
+    right = prediction_loss(hidden, head, torch.arange(8), best, torch.ones(8))
+    wrong = prediction_loss(hidden, head, torch.arange(8), (best + 1) % 31, torch.ones(8))
+    assert right < wrong
