@@ -20,7 +20,7 @@ class Bug:
     """What was changed where. `seen` is the weakest grade at which its author expects it to be caught.
 
     `or_family` holds other families that would name the bug as well. An edit that changes no output has its reason in
-    `is_equivalent`.
+    `is_equivalent`; one that changes the last digits alone, as public layers do on purpose, in `is_lawful`.
     """
 
     id: str
@@ -32,6 +32,7 @@ class Bug:
     seen: Literal["black-box", "spec"] = "black-box"
     or_family: tuple[str, ...] = ()
     is_equivalent: str = ""
+    is_lawful: str = ""
 
     def text(self) -> str:
         """The layer's text after the edit."""

@@ -1,16 +1,29 @@
 """What a layer does wherever one can look: the arrays by which a bug differs from the correct layer."""
 
+import functools
 from collections.abc import Callable, Iterator
 
 import ml_dtypes
 import numpy as np
 import torch
 
+from bugs.bug import Bug
+from bugs.building import build
 from bugs.subjects import LayerSubject
 
-__all__ = ["first_difference", "observed"]
+__all__ = ["difference_of", "first_difference", "observed"]
 
 LENGTH = 14
+
+
+def difference_of(bug: Bug) -> str | None:
+    """Where a bug first shows, None if nowhere."""
+    return first_difference(_correct(bug.layer), bug.build())
+
+
+@functools.cache
+def _correct(layer: str) -> dict[str, np.ndarray | str]:
+    return observed(build(layer))
 
 
 def first_difference(correct: dict[str, np.ndarray | str], layer: LayerSubject) -> str | None:

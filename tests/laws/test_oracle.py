@@ -25,7 +25,7 @@ HONEST = (
     {"causal": True, "positions": "none", "num_heads": 1, "width": 16},
 )
 DTYPES = ("float32", "float64", "bfloat16", "float16")
-SEEDS = range(20)
+SEEDS = range(8)
 
 
 def oracle_of(layer: HonestLayer) -> Oracle:
@@ -112,10 +112,10 @@ def test_what_is_not_declared_is_said(spec, why):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("spec", HONEST)
 def test_honest_layers_are_as_declared(spec, dtype):
-    """No false alarm in twenty seeds of each layer; they spread over the seeds, as all law tests do."""
+    """No false alarm in eight seeds of each layer and dtype; they spread over the seeds, as all law tests do."""
     for seed in SEEDS:
         layer = HonestLayer(Spec(**spec, dtype=dtype), seed=seed)
-        for law in (SPEC, ROWSUM) if seed > 1 else (SPEC, ROWSUM, PREC):
+        for law in (SPEC, ROWSUM) if seed > 0 else (SPEC, ROWSUM, PREC):
             verdict = judge(law, layer, seed=seed)
             assert verdict.outcome == "holds", (law.id, seed, verdict.reason, verdict.error, verdict.tolerance)
 

@@ -104,8 +104,9 @@ def test_missing_pieces_broken_syntax_and_failing_imports_have_their_verdicts(tm
     assert "(dataset.py:2)" in (found[DATA][LOADS].reason or "")
     (tmp_path / "src" / "dataset.py").unlink()
     (tmp_path / "src" / "attention.py").write_text(ATTENTION.replace("def apply_", "def turn_"), encoding="utf-8")
-    assert by_layer(tmp_path)[ROPE][LOADS].reason == "needs apply_rotary_emb, not found"
-    missing = by_layer(tmp_path)[DATA]
+    found = by_layer(tmp_path)
+    assert found[ROPE][LOADS].reason == "needs apply_rotary_emb, not found"
+    missing = found[DATA]
     assert {verdict.outcome for verdict in missing.values()} == {"skipped"}
     assert (missing[LOADS].reason or "").startswith("not found")
 
@@ -143,7 +144,7 @@ def test_a_hostile_import_ends_in_a_reason(worker, tmp_path, line, words):
 
 
 def test_an_import_that_hangs_is_waited_for_once_and_the_rest_goes_on(tmp_path):
-    write_homework(tmp_path, attention=f"while True: pass\n{ATTENTION}")
+    write_homework(tmp_path, attention=f"import time; time.sleep(600)\n{ATTENTION}")
     found = by_layer(tmp_path, time_limit=10.0)
     for layer in (TABLE, TURN, PLAIN, ROPE):
         assert found[layer][LOADS].outcome == "timed out"
@@ -152,7 +153,8 @@ def test_an_import_that_hangs_is_waited_for_once_and_the_rest_goes_on(tmp_path):
 
 
 def test_code_that_ends_the_process_or_hangs_in_a_law_costs_that_law_and_those_after_it(tmp_path):
-    hangs = changed(DATASET, "limit = int(", "while len(self.data[idx]) == 200: pass\n        limit = int(")
+    pause = "import time; time.sleep(600 * (len(self.data[idx]) == 200))"
+    hangs = changed(DATASET, "limit = int(", f"{pause}\n        limit = int(")
     exits = changed(ATTENTION, "rows = rope_cache", "import os; os._exit(9)\n    rows = rope_cache")
     write_homework(tmp_path, attention=exits, dataset=hangs)
     found = by_layer(tmp_path, time_limit=10.0)

@@ -32,7 +32,7 @@ def failures(verdicts: dict[str, dict]) -> dict[str, dict]:
     return {law: row for law, row in verdicts.items() if row["outcome"] in ("refuted", "crashed", "timed out")}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_right_homework_raises_no_alarm(worker, tmp_path, seed):
     write_homework(tmp_path)
     assert failures(outcomes(worker, tmp_path, TABLE, seed=seed)) == {}

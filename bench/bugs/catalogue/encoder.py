@@ -228,6 +228,7 @@ BUGS = (
         "precision",
         "the output is rounded to float32",
         (LAST, LAST.replace("(context)", "(context).float().to(x.dtype)")),
+        is_lawful="in float32 nothing changes; that float64 layers work in float32 inside is common and allowed for",
     ),
     bug(
         "flat-view",

@@ -80,6 +80,7 @@ BUGS = (
         "precision",
         "softmax works in float32 whatever the layer's precision",
         (SOFTMAX, "weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)"),
+        is_lawful="most public layers form their softmax in float32 on purpose, and float64 ones lose digits by it",
     ),
     bug("only-queries-turned", "rotary", "keys are not turned", (TURN, "queries = apply_rotary(queries, cos, sin)")),
     bug(

@@ -1,6 +1,7 @@
 """Frameworks: how the arrays of each are made, read back and differentiated."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 __all__ = ["Arrays", "JaxArrays", "NumpyArrays", "TorchArrays", "numpy_dtype"]
 
 Function = Callable[..., Any]
-_HURRY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+# Fused kernels take three times as long to compile as they are, and each is run a few times only.
+_UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+_HURRY: tuple[Mapping[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -127,7 +130,7 @@ class JaxArrays(Arrays):
         import jax
 
         if function not in self._compiled:
-            self._compiled[function] = jax.jit(function, compiler_options=_HURRY)
+            self._compiled[function] = jax.jit(function, compiler_options=_hurry())
         return self._compiled[function](x, **options)
 
     def array(self, x: np.ndarray) -> Any:
@@ -157,7 +160,7 @@ class JaxArrays(Arrays):
             return (function(leaf, **given) * weights).sum()
 
         with self._precision():
-            slope = self._compiled.setdefault(("slope", function), jax.jit(jax.grad(total), compiler_options=_HURRY))
+            slope = self._compiled.setdefault(("slope", function), jax.jit(jax.grad(total), compiler_options=_hurry()))
             return np.array(slope(self.array(x), self.array(direction), options))
 
     @contextmanager
@@ -166,6 +169,20 @@ class JaxArrays(Arrays):
 
         with jax.enable_x64(self.dtype == "float64"), jax.default_matmul_precision("highest"):
             yield
+
+
+@functools.cache
+def _hurry() -> Mapping[str, Any]:
+    """The first of the options to compile quickly that this version of JAX knows."""
+    import jax
+
+    for options in _HURRY:
+        try:
+            jax.jit(lambda x: x, compiler_options=options)(0.0)
+        except jax.errors.JaxRuntimeError:
+            continue
+        return options
+    return {}
 
 
 @contextmanager

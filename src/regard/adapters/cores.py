@@ -51,7 +51,9 @@ class CoreLayer(Layer):
             raise InputError(f"{self.name} has no causal flag. Give it a mask instead.")
         with self.arrays.quietly():
             seen = None if mask is None else self.native(mask[:, None])
-            return self.numpy(self.attend(self.native(q), self.native(k), self.native(v), **self._asked(seen, causal)))
+            heads = tuple(map(self.native, (q, k, v)))
+            attended = self._attended_causally if causal else self._attended
+            return self.numpy(self.arrays.run(attended, heads, self._asked(seen, False)))
 
     def projections(self) -> Projections:
         """The matrices around it."""
@@ -63,6 +65,12 @@ class CoreLayer(Layer):
         if self.spec.causal and self.takes >= {"mask", "causal"}:
             more["a mask instead of the causal flag"] = self._by_mask
         return more
+
+    def _attended(self, heads: tuple[Any, Any, Any], **options: Any) -> Any:
+        return self.attend(*heads, **options)
+
+    def _attended_causally(self, heads: tuple[Any, Any, Any], **options: Any) -> Any:
+        return self.attend(*heads, causal=True, **options)
 
     def _seeing(self, x: Any, seen: Any) -> Any:
         return self._projected(x, lambda q, k, v: self.attend(q, k, v, **self._asked(seen, False)))

@@ -62,6 +62,8 @@ def attention_spec(model: Any, module: Any) -> Spec:
     whole = model_spec(model)
     config = model.config.get_text_config(decoder=True)
     positions = whole.positions if whole.positions in ("rotary", "alibi", "relative") else "none"
+    # Rates that scaling bends are known by no base; that only distances count stays true.
+    positions = "relative" if positions == "rotary" and not _is_plain(config) else positions
     usual = whole.head_width**-0.5
     scale = getattr(module, "scaling", None)
     softcap = getattr(config, "attn_logit_softcapping", None)
@@ -80,10 +82,14 @@ def is_known_to_the_oracle(model: Any) -> bool:
     config = model.config.get_text_config(decoder=True)
     if _positions(config) != "rotary":
         return True
+    return _is_plain(config) and config.model_type in (*_HALF_SPLIT, *_INTERLEAVED)
+
+
+def _is_plain(config: Any) -> bool:
+    """True if no scaling bends the angles."""
     rope = getattr(config, "rope_parameters", None) or {}
     kinds = [rope] if "rope_type" in rope else list(rope.values())
-    is_plain = all(not isinstance(kind, dict) or kind.get("rope_type", "default") == "default" for kind in kinds)
-    return is_plain and config.model_type in (*_HALF_SPLIT, *_INTERLEAVED)
+    return all(not isinstance(kind, dict) or kind.get("rope_type", "default") == "default" for kind in kinds)
 
 
 def is_routed(model: Any) -> bool:

@@ -23,6 +23,8 @@ BLIND_SPOTS = (
     "another rotary base, exponent or width",
     "other ALiBi slopes",
 )
+# Laws that see one of these from outside, where they can be tried.
+_SEEN_BY = {"RATES": "another rotary base, exponent or width", "SLOPES": "other ALiBi slopes"}
 
 
 def check_subject(
@@ -62,11 +64,12 @@ def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport
     """The report with its grade."""
     ran = {verdict.id for verdict in verdicts if verdict.outcome not in ("skipped", "inconclusive")}
     is_spec = "SPEC" in ran
+    seen = {_SEEN_BY[law] for law in ran if law in _SEEN_BY}
     return CheckReport(
         layer=subject.name,
         spec=asdict(subject.spec),
         grade="spec" if is_spec else "black-box",
-        blind_to=() if is_spec else BLIND_SPOTS,
+        blind_to=() if is_spec else tuple(spot for spot in BLIND_SPOTS if spot not in seen),
         verdicts=verdicts,
     )
 

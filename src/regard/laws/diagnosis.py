@@ -4,6 +4,7 @@ Every line begins with the family of the bug, one of FAMILIES.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ _Result = TypeVar("_Result")
 _MOST_MATCHES = 3
 _MOST_LINES = 6
 _SAME_BASE = 2e-3
+_SAME_SINK = 1e-2
 
 # Words of suspects that tell their family where a law's own would be too coarse, the first that is found counts.
 _FAMILY_OF_WORD = {
@@ -36,6 +38,17 @@ _FAMILY_OF_WORD = {
     "sink": "sink/softcap", "mask": "mask", "diagonal": "mask", "batch": "batch", "contiguous": "shape",
     "squeezed": "shape", "length": "shape", "path": "path",
 }
+# Laws whose failure is the diagnosis: what probing finds in such a layer means nothing.
+_SAYS_ENOUGH = ("BATCH", "DET", "LAYOUT", "PURE")
+# Laws that tell more by how they fail than probing does.
+_ABOUT_MASKS = ("CAUSAL", "SUPPORT", "JUNK", "PAD", "ONES", "MASKFORCE")
+_ABOUT_ONE_THING = {
+    "SMOOTH": "precision: something inside is rounded to half precision",
+    "SHIFT": "rotary: queries and keys are not turned alike",
+    "RATES": "rotary: the rates of turning are not the declared ones",
+    "SLOPES": "alibi: shares do not fall with distance as declared",
+}
+_UNEXPLAINED = ("projection: the weights are read, split or combined in another way",)
 _OF_ONE_FAMILY = ("ALIGN", "BATCH", "DET", "LAYOUT", "PACK", "PURE")
 _OF_SCENARIO = {
     "plain": None,
@@ -49,16 +62,33 @@ _OF_SCENARIO = {
 
 def diagnose(law: Law, trial: Trial, finding: Finding) -> tuple[str, ...]:
     """Probable bugs, the likeliest first, each with its family before a colon."""
+    usual = [f"{family_of(law.id, suspect)}: {_bare(suspect)}" for suspect in law.suspects]
+    if law.id in _SAYS_ENOUGH:
+        return tuple(usual[:_MOST_LINES])
     compared: Compared | None = _quietly(lambda: _compared(trial), None)
+    is_off = compared is not None and compared.gap > 0 and compared.scenario == "plain"
     lines: list[str] = [] if compared is None else _of_matches(compared)
-    if compared is not None and not lines and compared.gap > 0 and compared.scenario == "plain":
-        lines += _quietly(lambda: _by_probing(trial), [])
-    if has_signs(law):
-        lines += _quietly(lambda: list(signs_of(law, trial, _at_full_size(law, trial, finding))), [])
+    probed = _quietly(lambda: _by_probing(trial), []) if is_off and not lines else []
+    signs = _quietly(lambda: _signs(law, trial, finding), [])
+    lines += [*signs, *probed] if law.id in _ABOUT_MASKS else [*probed, *signs]
+    if law.id == "PATH" and not is_off:
+        lines = [*usual, *lines]
+    if law.id == "SPEC" and not lines:
+        lines += _by_other_laws(trial) if is_off else []
+        usual = [*_UNEXPLAINED, *usual] if is_off else usual
     if compared is not None and not compared.matches:
         lines += _of_gap(law, compared)
-    lines += [f"{family_of(law.id, suspect)}: {_bare(suspect)}" for suspect in law.suspects]
-    return tuple(dict.fromkeys(lines))[:_MOST_LINES]
+    return tuple(dict.fromkeys([*lines, *usual]))[:_MOST_LINES]
+
+
+def _by_other_laws(trial: Trial) -> list[str]:
+    """What laws about one thing say where no oracle with a bug is the layer's."""
+    from regard.laws import all_laws
+    from regard.laws.judging import judge
+
+    laws = all_laws()
+    told = {name: _quietly(lambda name=name: judge(laws[name], trial.subject).outcome, "") for name in _ABOUT_ONE_THING}
+    return [_ABOUT_ONE_THING[name] for name, outcome in told.items() if outcome == "refuted"]
 
 
 def family_of(law: str, words: str) -> str:
@@ -87,7 +117,8 @@ def _bare(words: str) -> str:
 def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
     """The result of a probe; a layer that raises in one has just not been diagnosed by it."""
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
             return work()
     except Exception:  # noqa: BLE001 - a broken layer may raise anything, and a diagnosis is never worth a crash
         return otherwise
@@ -119,6 +150,10 @@ def _of_gap(law: Law, compared: Compared) -> list[str]:
     return []
 
 
+def _signs(law: Law, trial: Trial, finding: Finding) -> list[str]:
+    return list(signs_of(law, trial, _at_full_size(law, trial, finding))) if has_signs(law) else []
+
+
 def _at_full_size(law: Law, trial: Trial, finding: Finding) -> list[Finding]:
     """All findings before the counterexample was made small, or that one alone if they cannot be had."""
     full = replace(trial, size=law.size_for(trial.spec))
@@ -137,8 +172,22 @@ def _by_probing(trial: Trial) -> list[str]:
     if "scale" in found and found.get("softcap") != spec.softcap and not _is_near(found.get("softcap"), spec.softcap):
         lines.append(f"sink/softcap: a softcap of {found.get('softcap')} is found, and {spec.softcap} is declared")
     if found.get("sink") and not spec.sink:
-        lines.append("sink/softcap: the weights sum to less than one")
-    return lines + _of_positions(spec, found) + _of_heads(spec, found)
+        lines.append("softmax: the weights sum to less than one")
+    return lines + _of_sinks(trial, found) + _of_positions(spec, found) + _of_heads(spec, found)
+
+
+def _of_sinks(trial: Trial, found: Mapping[str, Any]) -> list[str]:
+    """Sinks that are read off the weights, where they are not those that the layer has."""
+    parts = trial.subject.projections() if trial.spec.sink and trial.subject.has("weights") else None
+    declared = None if parts is None else (parts.extra or {}).get("sinks")
+    if declared is None or "scale" not in found:
+        return []
+    read = found.get("sinks")
+    if read is None:
+        return ["sink/softcap: the weights sum to one, and a sink is declared"]
+    is_same = np.allclose(read, np.asarray(declared, dtype=np.float64), atol=_SAME_SINK)
+    told = ", ".join(f"{value:.3g}" for value in read)
+    return [] if is_same else [f"sink/softcap: the sinks have the logits {told}, which are not the layer's"]
 
 
 def _is_near(found: float | None, declared: float | None) -> bool:
@@ -166,6 +215,6 @@ def _of_positions(spec: Spec, found: Mapping[str, Any]) -> list[str]:
 def _of_heads(spec: Spec, found: Mapping[str, Any]) -> list[str]:
     group = spec.num_heads // (spec.num_kv_heads or 1)
     usual = tuple(head // group for head in range(spec.num_heads))
-    if "key_heads" in found and found["key_heads"] != usual:
+    if "scale" in found and "key_heads" in found and found["key_heads"] != usual:
         return [f"kv-heads: heads use the key heads {list(found['key_heads'])}"]
     return []

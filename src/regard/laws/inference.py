@@ -1,5 +1,6 @@
 """What a layer is, found out by calling it: causality, window, scale, softcap, positions, key heads, sinks."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -38,7 +39,7 @@ class Inferred:
     """What probing found: changes to the spec, a line of evidence for each, and a line for what it could not find.
 
     A value that the spec declares already is never among the changes; if it is contradicted, a line says so. `found`
-    has all that was found, `slopes` and `key_heads` too, which no spec has.
+    has all that was found, `slopes`, `sinks` and `key_heads` too, which no spec has.
     """
 
     found: Mapping[str, Any]
@@ -52,7 +53,13 @@ class Inferred:
 
 
 def infer(subject: Subject) -> Inferred:
-    """Everything that calls can tell about this layer."""
+    """Everything that calls can tell about this layer; what its numbers do is told in words, not in warnings."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return _inferred(subject)
+
+
+def _inferred(subject: Subject) -> Inferred:
     notes = found_by_calls(subject)
     wide = _wide(subject)
     reader = reader_of(wide)
@@ -92,6 +99,7 @@ def _read_off(notes: Notes, subject: Subject, reader: Reader) -> None:
     sinks = sink_logits(still, logits, heads_of)
     if sinks is not None:
         notes.find("sink", True, f"weights sum to less than one: sink logits {_numbers(sinks)}")
+        notes.found["sinks"] = tuple(sinks.tolist())
     _tell_positions(notes, subject, reader, logits, heads_of)
 
 

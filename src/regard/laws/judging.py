@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.laws.law import Finding, Law, NotTried, Size, Trial
+from regard.laws.law import Finding, Law, NotTried, Size, Trial, distance
 from regard.subject import Subject
 from regard.verdict import LawVerdict, Outcome, Status
 
@@ -23,7 +23,7 @@ _STATUS: dict[Outcome, Status] = {
     "timed out": "undecided",
 }
 _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
-_LAST_LINES = 3
+_NOISE = "dropout: the layer changes from call to call"
 
 Diagnose = Callable[[Law, Trial, Finding], tuple[str, ...]]
 
@@ -93,13 +93,30 @@ def verdict_on(
 
 
 def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) -> LawVerdict:
-    trial, found = _smallest(law, trial, found)
-    names = diagnose(law, trial, found) if diagnose is not None else law.suspects
+    if _repeats(trial):
+        trial, found = _smallest(law, trial, found)
+        names = diagnose(law, trial, found) if diagnose is not None else law.suspects
+    else:
+        names = (_NOISE, *law.suspects)
     verdict = verdict_on(law, trial.subject, "refuted", reason=found.what, finding=found)
     size = f"batch {trial.size.batch}, length {trial.size.length}"
     place = "".join(f", {name} {value}" for name, value in found.place.items())
     told = f"{size}{place}: {found.what} by {found.error:.3g}, allowed {found.tolerance:.3g}"
     return replace(verdict, counterexample=told, diagnosis=names)
+
+
+def _repeats(trial: Trial) -> bool:
+    """True unless two equal calls differ: a layer that is never the same has no smallest case, and one cause."""
+    x, subject = trial.inputs(), trial.subject
+    calls: list[Callable[[], np.ndarray]] = [lambda: subject.call(x)]
+    if subject.has("mask"):
+        calls.append(lambda: subject.call(x, mask=np.ones(x.shape[:2], dtype=bool)))
+    if subject.has("cache"):
+        calls.append(lambda: subject.step(x, subject.empty_cache(x.shape[0]))[0])
+    try:
+        return all(distance(call(), call()) == 0 for call in calls)
+    except Exception:  # noqa: BLE001 - what a layer raises at this size is no noise
+        return True
 
 
 def _smallest(law: Law, trial: Trial, found: Finding) -> tuple[Trial, Finding]:

@@ -27,6 +27,8 @@ LIVELY = 1e3
 _HALF_LIVELY = 8.0
 # The longest input that is made to look past a window.
 WIDEST = 256
+# Shorter inputs are not made for layers that have positions for fewer tokens.
+_SHORTEST = 12
 
 
 class NotTried(RegardError):
@@ -190,10 +192,10 @@ class Law:
 
     def size_for(self, spec: Spec) -> Size:
         """The size of the first trial: past the declared window by three, within reason and within `max_positions`."""
-        if not self.looks_past_window or spec.window is None:
-            return self.size
-        wanted = max(self.size.length, min(reach(spec) + 3, WIDEST))
-        return Size(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, self.size.length)))
+        wanted = self.size.length
+        if self.looks_past_window and spec.window is not None:
+            wanted = max(wanted, min(reach(spec) + 3, WIDEST))
+        return Size(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST)))
 
 
 def reach(spec: Spec) -> int:

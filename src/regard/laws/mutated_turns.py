@@ -102,6 +102,12 @@ def _before_split(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part
     return turn(whole, long, positions, part).reshape(batch, length, count, width).swapaxes(1, 2)
 
 
+def _rest_lost(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
+    turned = turn(oracle, heads, positions, part)
+    is_kept = part == "value" or np.arange(heads.shape[-1]) < _width(oracle.spec)
+    return np.where(is_kept, turned, 0.0)
+
+
 _LAYOUTS = (
     declared_as("rotary", "the layout swapped", lambda spec: {
         "rotary_layout": "interleaved" if spec.rotary_layout == "half-split" else "half-split"}
@@ -156,6 +162,8 @@ _WIDTHS = (
            turn=_by_hand(lambda spec: spec.rotary_base ** (-np.arange(0, _width(spec), 2) / spec.head_width))),
     staged("rotary", "the last numbers turned instead of the first",
            applies=lambda spec: _is_rotary(spec) and _width(spec) < spec.head_width, turn=_last_numbers),
+    staged("rotary", "numbers that do not turn are lost",
+           applies=lambda spec: _is_rotary(spec) and _width(spec) < spec.head_width, turn=_rest_lost),
     staged("rotary", "turned before the heads are split", applies=_is_rotary, turn=_before_split),
 )
 

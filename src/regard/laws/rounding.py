@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.laws.law import Trial, epsilon_of
+from regard.laws.law import NotTried, Trial, epsilon_of
 
-__all__ = ["HALVES", "is_half", "widest_subject", "work_tolerance"]
+__all__ = ["HALVES", "in_float64", "inner_rounding", "is_half", "widest_subject", "work_tolerance"]
 
 HALVES = ("bfloat16", "float16")
 
@@ -15,6 +15,8 @@ HALVES = ("bfloat16", "float16")
 _ULPS = 64
 # Units of the last place that a logit may be off by: two projections, two turns and one product.
 _LOGIT_ULPS = 8
+# A step whose square is nothing in float64, and which moves every number that is rounded to float32.
+_STEP = 1e-6
 
 
 def is_half(dtype: str) -> bool:
@@ -41,3 +43,24 @@ def widest_subject(trial: Trial) -> Trial:
         return trial
     wider = trial.subject.in_dtype("float32")
     return replace(trial, subject=wider.declared(dtype="float32"))
+
+
+def in_float64(trial: Trial) -> Trial:
+    """The trial in float64 where the layer can be had in it, in float32 if that is what it is in."""
+    if trial.spec.dtype == "float64":
+        return trial
+    if trial.subject.has("float64"):
+        return replace(trial, subject=trial.subject.in_dtype("float64").declared(dtype="float64"))
+    if trial.spec.dtype != "float32":
+        raise NotTried(f"differences in {trial.spec.dtype} say nothing, and the layer cannot be had in float64")
+    return trial
+
+
+def inner_rounding(trial: Trial, x: np.ndarray) -> float:
+    """How far a float64 layer's outputs are from smooth, which is what it rounds to float32 inside.
+
+        max |f(x + h) − 2 f(x) + f(x − h)|
+    """
+    step = _STEP * trial.rng("rounding").standard_normal(x.shape)
+    up, middle, down = (trial.subject.call(x + sign * step).astype(np.float64) for sign in (1, 0, -1))
+    return float(np.abs(up - 2 * middle + down).max())

@@ -13,7 +13,8 @@ FAMILY_OF_LAW = {
     "CONST": "softmax", "DET": "dropout", "DTYPE": "shape", "EMPTY": "padding", "GAP": "positions", "GRAD": "gradient",
     "JUNK": "padding", "LAYOUT": "shape", "MASKFORCE": "mask", "ONES": "mask", "OVERFLOW": "softmax", "PACK": "mask",
     "PAD": "padding", "PATH": "path", "PERM": "heads", "POSLIVE": "positions", "PREC": "precision", "PREFIX": "mask",
-    "PURE": "in-place", "ROWSUM": "softmax", "SHIFT": "rotary", "SPEC": "projection", "SUPPORT": "mask",
+    "PURE": "in-place", "RATES": "rotary", "ROWSUM": "softmax", "SHIFT": "rotary", "SLOPES": "alibi",
+    "SMOOTH": "precision", "SPEC": "projection", "SUPPORT": "mask",
 }
 
 
@@ -26,6 +27,16 @@ def signs_of(law: Law, trial: Trial, findings: Sequence[Finding]) -> tuple[str, 
     """What the failures of this law at its full size point at, the likeliest first."""
     broken = [finding for finding in findings if finding.is_broken]
     return tuple(_SIGNS[law.id](trial, broken)) if broken else ()
+
+
+def _of_align(trial: Trial, broken: list[Finding]) -> list[str]:
+    del trial
+    if all("ignored" in finding.signature for finding in broken):
+        is_of_padding = broken[0].signature["ignored"] == "mask"
+        return ["padding: a mask is ignored where attention is causal" if is_of_padding else
+                "mask: attention is not causal where there is a mask"]
+    found = next((finding.signature.get("matches") for finding in broken if finding.signature.get("matches")), None)
+    return [f"mask: queries are aligned to the {found.replace('-', ' ')}"] if found else []
 
 
 def _of_causal(trial: Trial, broken: list[Finding]) -> list[str]:
@@ -146,8 +157,9 @@ def _of_gap(trial: Trial, broken: list[Finding]) -> list[str]:
 
 
 def _of_poslive(trial: Trial, broken: list[Finding]) -> list[str]:
-    del broken
     kind = {"rotary": "rotary", "alibi": "alibi"}.get(trial.spec.positions or "", "positions")
+    if all(finding.signature.get("is_partly") for finding in broken):
+        return [f"{kind}: some positions are the same"]
     return [f"{kind}: the position code is never applied", "positions: all positions are the same"]
 
 
@@ -210,6 +222,7 @@ def _of_dtype(trial: Trial, broken: list[Finding]) -> list[str]:
 
 
 _SIGNS: dict[str, Callable[[Trial, list[Finding]], list[str]]] = {
+    "ALIGN": _of_align,
     "CACHE": _of_cache, "CACHEPAD": _of_cachepad, "CACHEPURE": _of_cachepure, "CAUSAL": _of_causal, "CONST": _of_const,
     "DTYPE": _of_dtype, "GAP": _of_gap, "MASKFORCE": _of_maskforce, "ONES": _of_ones, "PAD": _of_pad, "PERM": _of_perm,
     "POSLIVE": _of_poslive, "PREC": _of_prec, "PREFIX": _of_prefix, "ROWSUM": _of_rowsum, "SHIFT": _of_shift,

@@ -8,7 +8,11 @@ from regard.laws.honest import HonestLayer
 from regard.laws.law import Finding, Law, Size, Trial, distance, dtype_of
 from regard.subject import Spec, Subject
 
+_Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 _QUERIES = 3
+_SEEN = 0.7
+_WITH_MASK = "with a mask besides, causal attention is another"
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
@@ -19,7 +23,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     q = _heads(trial, "queries", trial.spec.num_heads, num_queries)
     k, v = (_heads(trial, name, trial.spec.num_kv_heads or 1, num_keys) for name in ("keys", "values"))
     found = trial.subject.core(q, k, v, causal=True)
-    meant = {align: _one_by_one(trial, q, k, v, align) for align in ("top-left", "bottom-right")}
+    meant = {align: _one_by_one(trial, (q, k, v), align) for align in ("top-left", "bottom-right")}
     declared = trial.spec.align or ""
     (other,) = set(meant) - {declared}
     errors = {align: distance(found, y) for align, y in meant.items()}
@@ -34,6 +38,32 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         signature={"errors": errors, "matches": other if is_other else None,
                    "gaps": np.abs(found.astype(np.float64) - meant[declared]).max(axis=(0, 1, 3)).tolist()},
     )
+    yield from _with_mask(trial, (q, k, v))
+
+
+def _with_mask(trial: Trial, heads: _Heads) -> Iterator[Finding]:
+    """The same with some keys hidden besides; a function that refuses both at once breaks no law."""
+    q, k, v = heads
+    mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _SEEN
+    mask[:, :, 0] = True
+    mask = np.repeat(mask, q.shape[2], axis=1)
+    try:
+        found = trial.subject.core(q, k, v, mask=mask, causal=True)
+    except Exception:  # noqa: BLE001 - every framework has an error of its own for this
+        return
+    wanted = _one_by_one(trial, heads, trial.spec.align or "", mask)
+    tolerance = trial.tolerance(wanted)
+    errors = {"mask": distance(found, trial.subject.core(q, k, v, causal=True)),
+              "causal": distance(found, trial.subject.core(q, k, v, mask=mask, causal=False))}
+    ignored = next((name for name, error in errors.items() if error <= tolerance), None)
+    yield Finding(
+        what=_WITH_MASK + (f": the {ignored} part is ignored" if ignored else ""),
+        error=distance(found, wanted),
+        tolerance=tolerance,
+        control=min(errors.values()) if ignored is None else None,
+        place={"queries": q.shape[2], "keys": k.shape[2]},
+        signature={"ignored": ignored},
+    )
 
 
 def _heads(trial: Trial, name: str, num_heads: int, length: int) -> np.ndarray:
@@ -41,13 +71,16 @@ def _heads(trial: Trial, name: str, num_heads: int, length: int) -> np.ndarray:
     return trial.rng(name).standard_normal(shape).astype(dtype_of(trial.spec.dtype))
 
 
-def _one_by_one(trial: Trial, q: np.ndarray, k: np.ndarray, v: np.ndarray, align: str) -> np.ndarray:
+def _one_by_one(trial: Trial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:
     """Query i sees i + 1 keys if the first query stands at the first key, else as many more as there are more keys."""
+    q, k, v = heads
     more = 0 if align == "top-left" else k.shape[2] - q.shape[2]
     outputs = []
     for query in range(q.shape[2]):
         seen = query + 1 + more
-        outputs.append(trial.subject.core(q[:, :, query : query + 1], k[:, :, :seen], v[:, :, :seen]))
+        given = {} if mask is None else {"mask": mask[:, query : query + 1, :seen]}
+        one = q[:, :, query : query + 1]
+        outputs.append(trial.subject.core(one, k[:, :, :seen], v[:, :, :seen], causal=False, **given))
     return np.concatenate(outputs, axis=2)
 
 

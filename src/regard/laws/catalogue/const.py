@@ -5,9 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from regard.laws.honest import HonestLayer
-from regard.laws.law import Finding, Law, Trial, distance
+from regard.laws.law import Finding, Law, Trial, distance, dtype_of
 from regard.laws.probes import liveness
+from regard.laws.rounding import in_float64, inner_rounding
 from regard.subject import Spec, Subject
+
+# Several numbers are rounded to float32 inside, and a step shows the rounding of those that it moves.
+_ROUNDINGS = 30.0
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
@@ -19,6 +23,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     y = trial.subject.call(x)
     gaps = [distance(y[:, place], y[:, 0]) for place in range(x.shape[1])]
     worst = int(np.argmax(gaps))
+    yield from _alone(trial, x)
     yield Finding(
         what="outputs of one token repeated differ",
         error=max(gaps),
@@ -26,6 +31,26 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         control=liveness(trial, x, y),
         place={"output": worst},
         signature={"gaps": gaps, "sizes": np.abs(y.astype(np.float64)).max(axis=(0, 2)).tolist()},
+    )
+
+
+def _alone(trial: Trial, x: np.ndarray) -> Iterator[Finding]:
+    """The token repeated beside the token alone, in float64 if the layer can be had in it.
+
+    Shares that sum to a little less than one show only there; what the layer rounds to float32 inside is allowed for.
+    """
+    if trial.subject.has("float64") and trial.spec.dtype != "float64":
+        trial = in_float64(trial)
+    x = x.astype(dtype_of(trial.spec.dtype))
+    many, alone = trial.subject.call(x), trial.subject.call(x[:, :1])
+    inside = _ROUNDINGS * inner_rounding(trial, x) if trial.spec.dtype == "float64" else 0.0
+    yield Finding(
+        what="outputs of one token repeated are not that token's alone",
+        error=distance(many[:, -1:], alone),
+        tolerance=trial.tolerance(many) + inside,
+        control=None,
+        place={"output": x.shape[1] - 1, "dtype": trial.spec.dtype},
+        signature={"is_alone": True},
     )
 
 
@@ -51,7 +76,7 @@ def _outlaw() -> Subject:
 
 LAW = Law(
     id="CONST",
-    statement="if all x_j are equal, all y_i are",
+    statement="if all x_j are equal, all y_i are, and equal to that of the token alone",
     applies=_applies,
     findings=_findings,
     outlaw=_outlaw,

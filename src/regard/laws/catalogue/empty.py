@@ -14,7 +14,8 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     """A row is masked as a whole; in causal layers, also the first tokens of a row, which then see nothing either.
 
     Finite is asked of every layer that does not declare NaN. Zero and uniform are told apart where the layer has
-    weights; a whole model may do anything finite with them. No other row may change.
+    weights; without them, one layer's zero is known by not changing with the input. A whole model may do anything
+    finite. No other row may change.
     """
     x = trial.inputs()
     mask = np.ones(x.shape[:2], dtype=bool)
@@ -22,6 +23,8 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     bare = trial.subject.call(x)
     y = trial.subject.call(x, mask=mask)
     yield _finding(trial, "a row that is masked as a whole", y[-1:], x[-1:], bare[-1:])
+    if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
+        yield _constant(trial, mask, y[-1:], bare[-1:])
     if x.shape[0] > 1:
         yield Finding(
             what="another row changes where one is masked as a whole",
@@ -32,6 +35,21 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
     if trial.spec.causal and x.shape[1] > 2:
         yield from _before_the_first(trial, x, bare)
+
+
+def _constant(trial: Trial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Finding:
+    """Nothing comes of a row that sees nothing, so nothing of another such row can differ, but what passes by."""
+    x, changed = trial.inputs()[-1:].astype(np.float64), trial.inputs("another row")
+    other = trial.subject.call(changed, mask=mask)[-1:]
+    passing = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
+    return Finding(
+        what="a row that is masked as a whole is declared to give zero, and changes with its content",
+        error=min(distance(other, y), distance(other - passing, y)),
+        tolerance=trial.tolerance(bare),
+        control=distance(y, bare),
+        place={"row": trial.size.batch - 1},
+        signature={"wanted": "zero", "found": None, "declared": "zero", "others": False},
+    )
 
 
 def _before_the_first(trial: Trial, x: np.ndarray, bare: np.ndarray) -> Iterator[Finding]:

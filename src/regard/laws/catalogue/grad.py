@@ -1,13 +1,13 @@
 """The layer's gradient is that of the layer."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from regard.laws.honest import HonestLayer
-from regard.laws.law import Finding, Law, NotTried, Size, Trial
+from regard.laws.law import Finding, Law, Size, Trial
+from regard.laws.rounding import in_float64
 from regard.subject import Spec, Subject
 
 # A step that is right for one layer is too long for one with kinks and too short for one that rounds to float32:
@@ -19,7 +19,7 @@ _DIRECTIONS = 2
 
 def _findings(trial: Trial) -> Iterator[Finding]:
     """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
-    trial = _in_float64(trial)
+    trial = in_float64(trial)
     x = trial.inputs()
     direction = trial.rng("direction").standard_normal(trial.subject.call(x).shape).astype(x.dtype)
     yield from _slopes(trial, x, direction)
@@ -35,17 +35,6 @@ def _findings(trial: Trial) -> Iterator[Finding]:
             place={"token": int(np.flatnonzero(tokens.any(axis=0))[0])},
             signature={"hidden": words},
         )
-
-
-def _in_float64(trial: Trial) -> Trial:
-    """The trial in float64 where the layer can be had in it."""
-    if trial.spec.dtype == "float64":
-        return trial
-    if trial.subject.has("float64"):
-        return replace(trial, subject=trial.subject.in_dtype("float64").declared(dtype="float64"))
-    if trial.spec.dtype != "float32":
-        raise NotTried(f"differences in {trial.spec.dtype} say nothing, and the layer cannot be had in float64")
-    return trial
 
 
 def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Finding]:

@@ -15,6 +15,9 @@ from regard.subject import Spec, Subject
 # Logits grow with the square. In float16 they must stay below 65504.
 _FACTOR = 100.0
 _FACTOR_FLOAT16 = 30.0
+# Visible logits below −10⁴ are needed to see that a constant of that size takes a share.
+_LOUDER = 300.0
+_PART = 0.1
 
 
 class _Amplified(Subject):
@@ -43,6 +46,34 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     if trial.subject.has("mask"):
         for finding in hidden_content(trial, factor=factor):
             yield _amplified(finding, factor, "padding")
+    yield from _hidden_numbers(trial, _LOUDER if factor == _FACTOR else factor)
+
+
+def _hidden_numbers(trial: Trial, factor: float) -> Iterator[Finding]:
+    """Tokens that nobody sees may as well not be there: a share that goes to them is missing elsewhere.
+
+    The tolerance is a visible part of the output: logits this large are rounded by as much as small ones differ.
+    """
+    x = (trial.inputs() * factor).astype(trial.inputs().dtype)
+    kept = 1
+    if x.shape[1] == kept:
+        return
+    alone = trial.subject.call(x[:, :kept]).astype(np.float64)
+    masks: dict[str, np.ndarray | None] = {"causal": None} if trial.spec.causal else {}
+    if trial.subject.has("mask"):
+        masks["padding"] = np.broadcast_to(np.arange(x.shape[1]) < kept, x.shape[:2]).copy()
+    for kind, mask in masks.items():
+        among = trial.subject.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
+        largest = float(np.abs(alone).max())
+        gaps = np.abs(among - alone).max(axis=(0, 2))
+        yield Finding(
+            what=f"with inputs {factor:g} times as large, outputs change with the number of tokens that are hidden",
+            error=float(gaps.max()),
+            tolerance=_PART * largest,
+            control=None if largest > 0 else 0.0,
+            place={"output": int(np.argmax(gaps)), "kept": kept},
+            signature={"factor": factor, "mask": kind},
+        )
 
 
 def _amplified(finding: Finding, factor: float, kind: str) -> Finding:

@@ -13,30 +13,34 @@ _CODES = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
 def _findings(trial: Trial) -> Iterator[Finding]:
-    """Pairs of tokens before the last change places: the last output must move, as it does if they are others."""
+    """Pairs of tokens before the last change places: the last output must move, as it does if they are others.
+
+    One pair is enough for codes that may put far tokens into one bucket; the others tell any two neighbours.
+    """
     x = trial.inputs()
     last = x.shape[1] - 1
     if last < 2:
         return
     y = trial.subject.call(x)[:, last]
     moved = {pair: distance(trial.subject.call(_swapped(x, pair))[:, last], y) for pair in _pairs(trial, last)}
-    control = max(distance(trial.subject.call(bumped(trial, x, [*pair], by=2.0))[:, last], y) for pair in moved)
-    tolerance = trial.tolerance(y)
-    is_dead = max(moved.values()) <= tolerance and control > trial.lively * tolerance
+    others = {pair: distance(trial.subject.call(bumped(trial, x, [*pair], by=2.0))[:, last], y) for pair in moved}
+    control, tolerance = max(others.values()), trial.tolerance(y)
+    dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
+    is_dead = len(dead) == len(moved) if trial.spec.positions == "relative" else bool(dead)
     yield Finding(
         what="the last output does not tell the order of inputs" if is_dead else "inputs in another order",
         error=control if is_dead else 0.0,
         tolerance=tolerance,
         control=control,
-        place={"swapped": [*next(iter(moved))], "output": last},
-        signature={"moved": moved, "positions": trial.spec.positions},
+        place={"swapped": [*(dead or [*moved])[0]], "output": last},
+        signature={"moved": moved, "positions": trial.spec.positions, "is_partly": 0 < len(dead) < len(moved)},
     )
 
 
 def _pairs(trial: Trial, last: int) -> list[tuple[int, int]]:
-    """Neighbours, and tokens as far apart as the last one can see."""
+    """All neighbours that the last token can see, and the two that are farthest apart."""
     farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
-    return sorted({(last - 2, last - 1), (farthest, last - 1), (farthest, farthest + 1)})
+    return sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
 
 
 def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from regard.laws.honest import HonestLayer
-from regard.laws.law import WIDEST, Finding, Law, Trial, distance, reach
+from regard.laws.law import WIDEST, Finding, Law, Size, Trial, distance, reach
 from regard.laws.probes import bumped
 from regard.subject import Spec, Subject
 
@@ -110,4 +110,5 @@ LAW = Law(
     suspects=("the window is one too wide or too narrow", "the diagonal is excluded", "the window is ignored",
               "some keys are dead"),
     looks_past_window=True,
+    size=Size(batch=2, length=40),
 )
