@@ -95,9 +95,9 @@ def test_the_command_that_reproduces_does(run):
 
 
 def test_settings_go_only_to_the_claims_that_know_them(run):
-    code, out, _ = run("claims", "--set", "beta=4", "--json", "-")
+    code, out, _ = run("claims", "average*", "--set", "beta=4", "--json", "-")
     commands = [row["reproduce"] for row in json.loads(out)["verdicts"]]
-    assert code in (0, 1)
+    assert code == 0
     assert any("--set beta=4" in command for command in commands)
     assert any("--set" not in command for command in commands)
 
@@ -109,17 +109,12 @@ def test_an_explanation_lays_the_claim_open(run):
         assert part in out
 
 
-@pytest.mark.parametrize("arguments", [["--jobs", "1"], ["--jobs", "2"]])
-def test_the_json_of_the_real_command_meets_the_schema(python, arguments):
-    done = python("-m", "regard", "claims", "*average*", "--json", "-", *arguments)
+def test_the_json_of_the_real_command_meets_the_schema(python):
+    done = python("-m", "regard", "claims", "*average*", "--json", "-", "--jobs", "2")
     found = json.loads(done.stdout)
     jsonschema.Draft202012Validator(schema()).validate(found)
     assert found["command"] == "claims"
     assert sum(found["counts"].values()) == len(found["verdicts"]) >= 3
-
-
-def test_jobs_change_nothing_but_the_time():
-    assert regard.decide_claims("copy*", jobs=2) == regard.decide_claims("copy*")
 
 
 def test_progress_is_told():
@@ -147,12 +142,13 @@ def test_one_claim_laid_open_is_shown_and_written(run, tmp_path):
     assert "<details open>" in page.read_text(encoding="utf-8")
 
 
-def test_the_page_is_the_same_however_many_jobs_there_are(run, tmp_path):
-    pages = []
+def test_jobs_change_nothing_but_the_time(run, tmp_path):
+    written = []
     for jobs in ("1", "2"):
-        assert run("claims", "copy*", "--jobs", jobs, "--html", str(tmp_path / jobs))[0] == 0
-        pages.append((tmp_path / jobs).read_text(encoding="utf-8"))
-    assert pages[0] == pages[1]
+        page, verdicts = tmp_path / f"{jobs}.html", tmp_path / f"{jobs}.json"
+        assert run("claims", "copy*", "--jobs", jobs, "--html", str(page), "--json", str(verdicts))[0] == 0
+        written.append((page.read_text(encoding="utf-8"), verdicts.read_text(encoding="utf-8")))
+    assert written[0] == written[1]
 
 
 def test_json_goes_to_a_file_and_the_table_to_the_terminal(run, tmp_path):

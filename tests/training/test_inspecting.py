@@ -25,8 +25,10 @@ PROBES = [probe(number % 4, more=number % 3) for number in range(12)]
 
 @pytest.fixture(scope="module")
 def model():
-    """Two layers of two heads. In the first layer both heads look from SEP at the name, and only the first writes down
-    whose name it is, in the dimensions 16 and on, from which the output reads the answer. The second layer is idle.
+    """Two layers of two heads, of which one reads the name.
+
+    In the first layer both heads look from SEP at the name, and only the first writes down whose name it is, in the
+    dimensions from 16 on, where the output finds the answer. The second layer is idle.
     """
     config = ModelConfig(
         vocab_size=15, max_length=16, width=WIDTH, num_layers=2, num_heads=2, hidden=8, positions="none", qk_norm=False

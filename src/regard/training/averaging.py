@@ -1,7 +1,8 @@
 """The averaging task: heads learn by gradient descent to average two of n values, one key's length being random."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -66,16 +67,8 @@ def learn(task: AveragingTask, layout: Layout, reach: Reach) -> Float[Tensor, "s
     index = LAYOUTS.index(layout) * len(REACHES) + REACHES.index(reach)
     generator = torch.Generator().manual_seed(task.seed * 1000 + index)
     free = _start(task, layout, reach, generator).requires_grad_()
-    optimizer = torch.optim.Adam([free], lr=_RATES[reach])
-    for step in range(task.steps):
-        optimizer.param_groups[0]["lr"] = _RATES[reach] * (1 + math.cos(math.pi * step / task.steps)) / 2
-        lengths = _lengths(task, generator)
-        if task.keys(layout).is_normalised:
-            lengths = lengths.sign()
-        # Seeds share nothing, so the sum of their errors trains each on its own.
-        error = _squared_errors(_queries(free, task, layout, reach), lengths).mean(dim=-1).sum()
-        (free.grad,) = torch.autograd.grad(error, [free])
-        optimizer.step()
+    with _one_thread():
+        _descend(free, task, layout, reach, generator)
     return _queries(free, task, layout, reach).detach()
 
 
@@ -86,6 +79,31 @@ def to_designs(queries: Float[Tensor, "seed head key"]) -> list[QueryDesign]:
         QueryDesign(coefficients={name: tuple(seed[:, key].tolist()) for key, name in enumerate(names)})
         for seed in queries.double()
     ]
+
+
+def _descend(free: Tensor, task: AveragingTask, layout: Layout, reach: Reach, generator: torch.Generator) -> None:
+    """Every step of the training; `free` is changed."""
+    optimizer = torch.optim.Adam([free], lr=_RATES[reach])
+    for step in range(task.steps):
+        optimizer.param_groups[0]["lr"] = _RATES[reach] * (1 + math.cos(math.pi * step / task.steps)) / 2
+        lengths = _lengths(task, generator)
+        if task.keys(layout).is_normalised:
+            lengths = lengths.sign()
+        # Seeds share nothing, so the sum of their errors trains each on its own.
+        error = _squared_errors(_queries(free, task, layout, reach), lengths).mean(dim=-1).sum()
+        (free.grad,) = torch.autograd.grad(error, [free])
+        optimizer.step()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Arrays so small take longer to divide among threads than to work on."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _start(task: AveragingTask, layout: Layout, reach: Reach, generator: torch.Generator) -> Tensor:

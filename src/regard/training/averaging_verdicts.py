@@ -18,11 +18,11 @@ __all__ = ["judge", "judged_by_theory", "prescribe"]
 
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
 _VARIANCE = Variance(of=coefficient("a"))
-_SOFTEST, _SHARPEST, _TRIED, _FAR = 0.1, 1e6, 29, 1e9
+_SOFTEST, _SHARPEST, _TRIED, _FAR = 0.1, 1e6, 17, 1e9
 # Gradient descent stops near a best scale; of a limit at infinite scale a finite training is short by more.
 _NEAR, _NEAR_A_LIMIT = 0.01, 0.05
 # A better query must be better by more than the search for the best scale can be off.
-_MARGIN = 1e-4
+_MARGIN, _FINEST = 1e-4, 1e-4
 _WORDS = {"one head": "β(μ_a+μ_b)", "two heads": "βμ_a, βμ_b", "one head, normalised keys": "β(μ_a+μ_b)"}
 
 
@@ -162,7 +162,7 @@ def _golden_section(function: Callable[[float], float], low: float, high: float)
     ratio = (math.sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = function(left), function(right)
-    while high - low > 1e-6:
+    while high - low > _FINEST:
         if at_left < at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
@@ -191,7 +191,7 @@ def _design_command(task: AveragingTask, learned: Learned, best: int) -> str:
     """What evaluates the best seed's queries again."""
     design = QueryDesign(coefficients=learned.designs[best])
     heads = [
-        " + ".join(f"({row[head]:.4g})*mu_{name}" for name, row in design.coefficients.items() if row[head])
+        " + ".join(f"({row[head]:.4g})*mu_{{{name}}}" for name, row in design.coefficients.items() if row[head])
         for head in range(design.num_heads)
     ]
     flags = " --qk-norm" if learned.layout == LAYOUTS[2] else ""

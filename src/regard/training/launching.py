@@ -50,6 +50,7 @@ def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
             ]
         stack.callback(_end, workers)
         assert workers[0].stdout is not None
+        stack.callback(workers[0].stdout.close)
         watch = threading.Thread(target=_end_together, args=(workers,), daemon=True)
         watch.start()
         for line in workers[0].stdout:

@@ -17,7 +17,7 @@ class RowAdam(Optimizer):
     """
 
     def __init__(
-        self, params: Iterable[Any], *, lr: float, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-10
+        self, params: Iterable[Any], *, lr: float, betas: tuple[float, float] = (0.9, 0.95), eps: float = 1e-8
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
 

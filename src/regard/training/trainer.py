@@ -23,6 +23,8 @@ from regard.training.stream import BatchStream, Place
 __all__ = ["StepReport", "Trainer", "passage_of"]
 
 _BETAS = (0.9, 0.95)
+# Gradients below this are rounding, which differs with the number of processes and should not be blown up.
+_EPS = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,10 +153,10 @@ class Trainer:
             optimizers.append(Muon(pieces, lr=rates.matrix, share=self.crew.share))
         else:
             groups.append({"params": list(matrices.values()), "lr": rates.matrix, "full_rate": rates.matrix})
-        optimizers.append(AdamW(groups, betas=_BETAS, eps=1e-10, weight_decay=rates.weight_decay, fused=True))
+        optimizers.append(AdamW(groups, betas=_BETAS, eps=_EPS, weight_decay=rates.weight_decay, fused=True))
         if ngrams:
             groups = [{"params": ngrams, "full_rate": rates.ngram}]
-            optimizers.append(RowAdam(groups, lr=rates.ngram, betas=_BETAS))
+            optimizers.append(RowAdam(groups, lr=rates.ngram, betas=_BETAS, eps=_EPS))
         return optimizers
 
     def _muon_group(self, name: str, parameter: Tensor, rate: float) -> dict:

@@ -1,0 +1,81 @@
+"""What the recipes know about the birthplaces: `python bench/train_accuracy.py DATA --minutes 4 --seeds 3`.
+
+DATA is a folder with wiki.txt, train.tsv and dev.tsv. The number of steps is measured once on this machine (or given
+with --steps), then every run makes just those steps; nothing is chosen on dev.tsv.
+"""
+
+import argparse
+import json
+import statistics
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from regard.training.launching import Layout
+from regard.verbs.train import Request, estimate, evaluate, train
+
+RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "fast": ("fast", ()),
+    "fast, no n-gram table": ("fast", ("model.ngram_rows=0",)),
+    "causal, same head": ("fast", ("stages.reading=causal",)),
+    "span, same head": ("fast", ("stages.reading=span",)),
+    "scratch": ("scratch", ()),
+    "classic": ("classic", ()),
+    "classic, rotary": ("classic", ("model.positions=rotary",)),
+}
+
+
+def main() -> None:
+    """Prints a row for each recipe: exact match on dev.tsv, seed by seed, with minutes and operations."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--minutes", type=float, default=4.0)
+    parser.add_argument("--steps", type=int, help="instead of measuring how many steps fit into the minutes")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--recipes", default="fast", help=f"some of: {'; '.join(RECIPES)}")
+    parser.add_argument("--processes", type=int, help="how many work together; the result does not depend on it")
+    parser.add_argument("--write", type=Path, help="append a line of JSON for each run")
+    options = parser.parse_args()
+    for name in options.recipes.split(";"):
+        measure(name.strip(), options)
+
+
+def measure(name: str, options: argparse.Namespace) -> None:
+    """The runs of one recipe."""
+    recipe, changes = RECIPES[name]
+    request = Request(
+        recipe=recipe,
+        changes=changes,
+        corpus=options.data / "wiki.txt",
+        questions=options.data / "train.tsv",
+        minutes=None if options.steps else options.minutes,
+        steps=options.steps,
+        held_out=0,
+        layout=Layout(processes=options.processes, threads=1) if options.processes else None,
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        if not options.steps:
+            request = replace(request, minutes=None, steps=estimate(request, Path(scratch) / "speed", silent).steps)
+        found = []
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            out = Path(scratch) / str(seed)
+            report = train(replace(request, seed=seed), out, silent)
+            score = evaluate(out, options.data / "dev.tsv")
+            found.append(score.exact_match.value)
+            row = {"recipe": name, "seed": seed, "steps": report.steps, "seconds": report.seconds}
+            row |= {"exact_match": found[-1], "interval": [score.exact_match.lower, score.exact_match.upper]}
+            print(json.dumps(row), flush=True)
+            if options.write:
+                with options.write.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({**row, "settings": dict(report.settings)}) + "\n")
+    print(f"{name}: mean {statistics.mean(found):.1%} of {len(found)} seeds", flush=True)
+
+
+def silent(message: dict) -> None:
+    """Hears nothing."""
+    del message
+
+
+if __name__ == "__main__":
+    main()
