@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from regard.designs import Demand, Sampling, Scenario
     from regard.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.estimate import Estimate
+    from regard.explorer import ExplorerPage
     from regard.report.checked import CheckReport, LawsBroken
     from regard.report.designed import DesignReport
     from regard.subject import Spec, Subject
     from regard.verbs.check import check
     from regard.verbs.claims import decide_claims
+    from regard.verbs.explore import explore
     from regard.verbs.parametrize import parametrize_with_laws
     from regard.verbs.verify import verify
     from regard.verdict import ClaimVerdict, Evidence, LawVerdict, Place, StepVerdict, Verdict
@@ -36,6 +38,7 @@ __all__ = [
     "DomainError",
     "Estimate",
     "Evidence",
+    "ExplorerPage",
     "InputError",
     "LawVerdict",
     "LawsBroken",
@@ -56,6 +59,7 @@ __all__ = [
     "all_claims",
     "check",
     "decide_claims",
+    "explore",
     "hf",
     "parametrize_with_laws",
     "verify",
@@ -71,12 +75,14 @@ _HOMES = {
     "regard.derivations.sheet": ("QuestionRow",),
     "regard.designs": ("Demand", "Sampling", "Scenario"),
     "regard.estimate": ("Estimate",),
+    "regard.explorer": ("ExplorerPage",),
     "regard.report.checked": ("CheckReport", "LawsBroken"),
     "regard.report.designed": ("DesignReport",),
     "regard.subject": ("Spec", "Subject"),
     "regard.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.verbs.check": ("check",),
     "regard.verbs.claims": ("decide_claims",),
+    "regard.verbs.explore": ("explore",),
     "regard.verbs.parametrize": ("parametrize_with_laws",),
     "regard.verbs.verify": ("verify",),
     "regard.verdict": ("ClaimVerdict", "Evidence", "LawVerdict", "Place", "StepVerdict", "Verdict"),

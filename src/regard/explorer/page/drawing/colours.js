@@ -1,0 +1,43 @@
+// Colours of the theme as numbers, for canvases: a style sheet's variable has no colour until it is applied.
+
+let cache = new Map();
+
+// Forgets the colours of the last theme.
+export function forgetColours() {
+  cache = new Map();
+}
+
+// The colour of a variable, as [red, green, blue].
+export function colour(name) {
+  if (!cache.has(name)) {
+    const probe = document.createElement("span");
+    probe.className = "chart unseen";
+    probe.style.color = `var(--${name})`;
+    document.body.append(probe);
+    cache.set(name, getComputedStyle(probe).color.match(/[\d.]+/g).slice(0, 3).map(Number));
+    probe.remove();
+  }
+  return cache.get(name);
+}
+
+// The colour as a canvas takes it.
+export function ink(name, opacity = 1) {
+  return `rgb(${colour(name).join(" ")} / ${opacity})`;
+}
+
+const DIVERGING = ["minus", "minus-half", "zero", "plus-half", "plus"];
+const SEQUENTIAL = ["low", "middle", "high"];
+
+// 256 colours from one end of a scale to the other; 0 is in the middle of a diverging one.
+export function ramp(kind) {
+  const key = `ramp ${kind}`;
+  if (!cache.has(key)) {
+    const stops = (kind === "diverging" ? DIVERGING : SEQUENTIAL).map(colour);
+    cache.set(key, Array.from({ length: 256 }, (_, k) => {
+      const place = k / 255 * (stops.length - 1);
+      const low = Math.min(Math.floor(place), stops.length - 2);
+      return stops[low].map((x, part) => x + (place - low) * (stops[low + 1][part] - x));
+    }));
+  }
+  return cache.get(key);
+}

@@ -1,0 +1,202 @@
+"""Each part in a real browser: by mouse and by keyboard it does what it says, and loads and reports nothing."""
+
+import numpy as np
+import pytest
+
+from regard.theory.retrieval import average_scale, average_weight
+
+TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button, a, [tabindex="0"])`)]
+    .filter(control => control.type !== "hidden" && control.checkVisibility())
+    .filter(control => Math.min(control.getBoundingClientRect().width, control.getBoundingClientRect().height) < 8)
+    .map(control => control.outerHTML)"""
+PARTS = ["copy", "swing", "shuffle", "positions", "verdicts", "sheet"]
+
+
+def told(page, name: str) -> str:
+    return page.locator(f"section:visible [data-show='{name}']").first.inner_text()
+
+
+def slide(page, name: str, value: float) -> None:
+    """Moves a visible slider as a hand would, to a value of its own scale."""
+    page.locator(f"section:visible input[name={name}]").evaluate(
+        "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); }", value
+    )
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_parts_fit_and_every_control_can_be_hit(opened, page_path, show, width, scheme):
+    with opened(page_path, width=width, scheme=scheme) as page:
+        for part in PARTS:
+            show(page, part)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, part
+            assert page.locator(f"#{part} h1").is_visible()
+            assert page.evaluate(TOO_SMALL, part) == []
+
+
+def test_the_keyboard_reaches_every_control_of_a_part(opened, page_path):
+    with opened(page_path) as page:
+        wanted = set(page.evaluate("[...document.querySelectorAll('#copy [id]:is(input, button, svg[tabindex])')]"
+                                   ".map(node => node.id)"))
+        reached = set()
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.id"))
+        assert {"copy-plane", "copy-n", "copy-beta", "copy-use"} <= wanted <= reached
+        page.locator("#copy-beta").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#copy-beta").get_attribute("aria-valuetext") == "3.01"
+
+
+def test_sliders_show_what_python_computes(opened, page_path):
+    rng = np.random.default_rng(3)
+    with opened(page_path) as page:
+        for _ in range(12):
+            place, beta = rng.uniform(0, 1), round(rng.uniform(0, 12), 2)
+            slide(page, "n", place)
+            slide(page, "beta", beta)
+            n = round(3 * (1000 / 3) ** float(page.locator("#copy-n").input_value()))
+            assert page.locator("[data-value=n]").first.inner_text() == str(n)
+            assert float(told(page, "a")) == pytest.approx(average_weight(beta, n), rel=1e-4)
+            assert told(page, "needed") == f"β ≥ {average_scale(0.01, n):.4f}"
+
+
+def test_the_query_is_dragged_and_the_address_keeps_the_state(opened, page_path):
+    with opened(page_path) as page:
+        box = page.locator("#copy-plane").bounding_box()
+        middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        unit = box["width"] / 240 * 100 / 4
+        page.mouse.move(middle[0] + 3 * unit, middle[1] - 3 * unit)
+        page.mouse.down()
+        page.mouse.move(middle[0] + 2 * unit, middle[1] + 1 * unit)
+        page.mouse.up()
+        assert float(page.locator("#copy-beta").input_value()) == pytest.approx(2, abs=0.1)
+        assert float(page.locator("#copy-degrees").input_value()) == pytest.approx(-26.6, abs=2)
+        page.wait_for_function("() => location.hash.includes('degrees=-')")
+        before = told(page, "a")
+        page.reload()
+        assert told(page, "a") == before
+
+
+def test_the_scale_that_is_needed_can_be_used(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "copy?n=500&degrees=10&epsilon=0.02")
+        page.locator("#copy-use").click()
+        assert float(told(page, "a")) == pytest.approx(0.48, abs=1e-5)
+        page.locator("#copy label", has_text="a copy").click()
+        assert page.locator("#copy-degrees").input_value() == "0"
+
+
+def test_one_head_swings_and_measured_variances_come_to_the_exact_ones(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "swing")
+        assert told(page, "one-exact") == "0.222019"
+        assert told(page, "ratio-exact") == "10.8498"
+        page.wait_for_function("() => document.querySelector('[data-show=draws]').textContent.length > 3")
+        page.locator("#swing-draw").evaluate("button => { for (let k = 0; k < 30; k += 1) button.click(); }")
+        # The standard error of the first is below 0.001 in 30000 draws: one run in a billion is farther off.
+        assert float(told(page, "one-measured").split()[1]) == pytest.approx(0.222019, abs=0.006)
+        page.locator("#swing label", has_text="identical").click()
+        assert told(page, "ratio-exact") == "1.00000"
+        page.locator("#swing label", has_text="only").click()
+        assert told(page, "backwards") == "0 (given)"
+
+
+def test_nothing_moves_for_those_who_want_it_still(browser, page_path):
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(f"{page_path.as_uri()}#swing")
+    before = page.locator("#swing").inner_text()
+    assert page.locator("#swing-run").inner_text() == "Run"
+    page.wait_for_timeout(300)
+    assert page.locator("#swing").inner_text() == before
+    page.locator("#swing-run").click()
+    page.wait_for_function("before => document.querySelector('#swing').innerText !== before", arg=before)
+    page.close()
+
+
+def test_words_move_and_their_rows_with_them(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "shuffle")
+        assert page.locator(".token").all_inner_texts() == ["man", "bites", "dog"]
+        assert "Equivariant" in page.locator("#shuffle-verdict").inner_text()
+        page.locator(".token").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".token").all_inner_texts() == ["bites", "man", "dog"]
+        assert page.evaluate("document.activeElement.textContent") == "man"
+        last, first = (page.locator(".token").nth(place).bounding_box() for place in (2, 0))
+        page.mouse.move(last["x"] + 5, last["y"] + 5)
+        page.mouse.down()
+        page.mouse.move(first["x"] + 5, first["y"] + 5, steps=6)
+        page.mouse.up()
+        assert page.locator(".token").all_inner_texts() == ["dog", "bites", "man"]
+        assert "as typed" in page.locator("#shuffle-verdict").inner_text()
+
+
+@pytest.mark.parametrize("broken", ["isCausal=1", "codes=sinusoidal", "codes=rotary"])
+def test_a_mask_and_codes_tell_orders_apart(opened, page_path, show, broken):
+    with opened(page_path) as page:
+        show(page, f"shuffle?{broken}")
+        assert "Not equivariant" in page.locator("#shuffle-verdict").inner_text()
+        assert float(told(page, "gap")) > 0.01
+        page.locator("#shuffle-sentence").fill("one two three four")
+        assert page.locator(".token").all_inner_texts() == ["one", "two", "three", "four"]
+
+
+def test_position_codes_nearly_meet_and_meet_when_rounded(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "positions?width=2&count=1024")
+        assert told(page, "nearest") == "710 apart"
+        assert told(page, "lost") == "none of 1024"
+        page.locator("#positions label", has_text="bf16").click()
+        assert told(page, "lost") == "287 of 1024"
+        assert told(page, "first") == "711 has the code of 1"
+
+
+def test_rotary_scores_stay_while_both_slide_unless_layouts_are_mixed(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "positions?vectors=random&lag=30&keyAt=700")
+        assert told(page, "score") == told(page, "score-at-zero")
+        page.locator("#positions label", has_text="mixed").click()
+        assert float(told(page, "score-gap").replace("−", "-")) > 0.01
+        assert page.locator("#rotary-factor").is_disabled()
+        page.locator("#positions label", has_text="YaRN").click()
+        assert page.locator("#rotary-original").is_enabled()
+
+
+def test_claims_are_found_and_opened_and_lead_to_their_live_figure(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "verdicts")
+        page.wait_for_selector("#claim-title")
+        page.locator("#verdicts-search").fill("swing")
+        page.locator("#verdicts-list button", has_text="one-head-swings").click()
+        assert page.evaluate("document.activeElement.id") == "claim-title"
+        assert page.locator("#verdicts-card .chart svg").is_visible()
+        page.locator("#verdicts-card a", has_text="live").click()
+        assert page.locator("#swing").is_visible()
+        assert page.evaluate("document.activeElement.textContent") == "One head swings, two hold"
+        page.go_back()
+        page.wait_for_selector("#verdicts:visible")
+
+
+def test_the_derivation_is_gone_through_step_by_step(opened, page_path, show):
+    with opened(page_path, width=1280) as page:
+        show(page, "sheet")
+        assert told(page, "which").startswith("Step 1 of ")
+        page.locator("#sheet-slip").click()
+        assert "refuted" in page.locator("#sheet-card").inner_text()
+        assert "0.2023" in page.locator("#sheet-card").inner_text()
+        place = told(page, "which")
+        page.locator("#sheet-next").click()
+        assert told(page, "which") != place
+        page.locator("#sheet .step").first.focus()
+        page.keyboard.press("Enter")
+        assert told(page, "which").startswith("Step 1 of ")
+        page.locator("#sheet-live").click()
+        assert page.locator("#copy [data-value=beta]").inner_text() == "5.00"
+
+
+def test_the_theme_changes_what_is_painted_on_canvases(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "positions")
+        before = page.locator("#sinusoid-map").screenshot()
+        page.locator(".theme").click()
+        assert page.locator("#sinusoid-map").screenshot() != before
