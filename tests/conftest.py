@@ -9,10 +9,11 @@ from pathlib import Path
 import jaxtyping
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
+
+from executed_signatures import install
 
 # Must come before anything of the package is imported.
-install_import_hook("regard", "executed_signatures.checked")
+install()
 
 settings.register_profile("anywhere", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from regard.interrupts import interrupts_held_back
 
 

@@ -12,7 +12,7 @@ __all__ = ["Arrays", "JaxArrays", "NumpyArrays", "TorchArrays", "numpy_dtype"]
 Function = Callable[..., Any]
 # Fused kernels take three times as long to compile as they are, and each is run a few times only.
 _UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-_HURRY: tuple[Mapping[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
+_HURRY: tuple[dict[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -172,7 +172,7 @@ class JaxArrays(Arrays):
 
 
 @functools.cache
-def _hurry() -> Mapping[str, Any]:
+def _hurry() -> dict[str, Any]:
     """The first of the options to compile quickly that this version of JAX knows."""
     import jax
 
