@@ -65,7 +65,7 @@ $(VENV)/.dev: $(VENV)/.core
 $(VENV)/.torch: $(VENV)/.dev
 	@echo "Installing torch …"
 	@$(if $(TORCH_INDEX),$(PIP) install -c constraints.txt --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true)
-	@$(PIP) install -c constraints.txt -e '.[torch]' \
+	@$(PIP) install -c constraints.txt -e '.[train]' \
 	    || echo "torch could not be installed: its tests will be skipped. To try again: rm $@; make test" >&2
 	@echo "Installing the other frameworks that layers are checked in …"
 	@$(PIP) install -c constraints.txt -e '.[zoo]' \
@@ -89,7 +89,7 @@ constraints:
 	grep '^torch==' constraints.txt > "$$scratch/kept.txt"; \
 	install="$$scratch/bin/python -m pip -qq --disable-pip-version-check install -c $$scratch/kept.txt"; \
 	$(if $(TORCH_INDEX),$$install --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true;) \
-	$$install '.[dev,torch,zoo]'; \
+	$$install '.[dev,train,zoo]'; \
 	{ echo "# All that 'make' installs, pinned. Written by 'make constraints'; torch has no local build tag."; \
 	  "$$scratch/bin/python" -m pip freeze --exclude regard | sed -E 's/^(torch==[0-9.]+).*/\1/' | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; \
 	} > "$$scratch/constraints.txt"; \

@@ -1,7 +1,7 @@
 """Frameworks: how the arrays of each are made, read back and differentiated."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 

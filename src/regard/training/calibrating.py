@@ -9,7 +9,7 @@ from regard.training.folder import RunFolder
 from regard.training.launching import Layout, launch
 from regard.training.plan import Plan
 
-__all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision"]
+__all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision", "usable_cores"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -137,6 +137,7 @@ def evaluate(out: Path, questions: Path) -> Evaluation:
 def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
     """The answers of a finished run."""
     folder = RunFolder(out)
+    folder.plan()
     vocabulary = folder.vocabulary()
     for question in questions:
         if lacking := vocabulary.lacks(question):
