@@ -81,11 +81,12 @@ def theirs(path: Path) -> Callable[[bool], None]:
     )
     model = module.GPT(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    tokens = torch.randint(0, VOCABULARY, (ROWS, LENGTH + 1))
+    drawn = torch.randint(0, VOCABULARY, (ROWS, LENGTH + 1))
+    tokens, following = drawn[:, :-1].contiguous(), drawn[:, 1:].contiguous()
 
     def step(is_narrow: bool) -> None:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
-            _, loss = model(tokens[:, :-1], tokens[:, 1:])
+            _, loss = model(tokens, following)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

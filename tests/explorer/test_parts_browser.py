@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from regard.explorer.live import LIVE
 from regard.theory.retrieval import average_scale, average_weight
 
 TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button, a, [tabindex="0"])`)]
@@ -51,7 +52,7 @@ def test_sliders_show_what_python_computes(opened, page_path):
     rng = np.random.default_rng(3)
     with opened(page_path) as page:
         for _ in range(12):
-            place, beta = rng.uniform(0, 1), round(rng.uniform(0, 12), 2)
+            place, beta = rng.uniform(0, 1), round(rng.uniform(0, 17), 2)
             slide(page, "n", place)
             slide(page, "beta", beta)
             n = round(3 * (1000 / 3) ** float(page.locator("#copy-n").input_value()))
@@ -84,6 +85,9 @@ def test_the_scale_that_is_needed_can_be_used(opened, page_path, show):
         assert float(told(page, "a")) == pytest.approx(0.48, abs=1e-5)
         page.locator("#copy label", has_text="a copy").click()
         assert page.locator("#copy-degrees").input_value() == "0"
+        show(page, "copy?goal=copy&degrees=0&n=1000&epsilon=0.0001")
+        page.locator("#copy-use").click()
+        assert told(page, "a") == "0.99990"
 
 
 def test_one_head_swings_and_measured_variances_come_to_the_exact_ones(opened, page_path, show):
@@ -131,6 +135,44 @@ def test_words_move_and_their_rows_with_them(opened, page_path, show):
         assert "as typed" in page.locator("#shuffle-verdict").inner_text()
 
 
+def test_a_word_that_is_dragged_over_a_longer_one_moves_once(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "shuffle?sentence=a+extraordinarily+b&order=0,1,2")
+        short, long = (page.locator(".token").nth(place).bounding_box() for place in (0, 1))
+        page.mouse.move(short["x"] + 5, short["y"] + 8)
+        page.mouse.down()
+        orders = []
+        for step in range(0, int(long["width"]) - 2, 6):
+            page.mouse.move(long["x"] + 2 + step, long["y"] + 8)
+            orders.append(page.locator(".token").first.inner_text())
+        page.mouse.up()
+        assert orders == sorted(orders), "the words changed places more than once"
+        assert {orders[0], orders[-1]} == {"a", "extraordinarily"}
+        assert page.locator("#shuffle-moved .marked-row").count() == 1
+        page.locator("#shuffle-back").click()
+        assert page.locator("#shuffle-moved .marked-row").count() == 0
+
+
+def test_equal_words_that_change_places_leave_the_sentence_as_typed(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "shuffle?sentence=the+the+cat&order=1,0,2&isCausal=1")
+        assert "as typed" in page.locator("#shuffle-verdict").inner_text()
+        show(page, "shuffle?sentence=the+the+cat&order=2,1,0&isCausal=1")
+        assert "Not equivariant" in page.locator("#shuffle-verdict").inner_text()
+
+
+def test_an_address_that_makes_no_sense_leaves_the_state_at_the_start(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "copy?goal=copy&n=500")
+        show(page, "copy?goal=neither&n=many&beta=1e9")
+        page.wait_for_function("() => document.querySelector('#copy [data-value=beta]').textContent === '17.0'")
+        assert page.locator("#copy [name=goal][value=average]").is_checked()
+        assert page.locator("#copy [data-value=n]").inner_text() == "10"
+        show(page, "positions?format=decimal&width=7")
+        assert page.locator("#sinusoid-width").input_value() == page.locator("[data-value=width]").inner_text() == "8"
+        assert told(page, "format-name") == "float32"
+
+
 @pytest.mark.parametrize("broken", ["isCausal=1", "codes=sinusoidal", "codes=rotary"])
 def test_a_mask_and_codes_tell_orders_apart(opened, page_path, show, broken):
     with opened(page_path) as page:
@@ -149,6 +191,9 @@ def test_position_codes_nearly_meet_and_meet_when_rounded(opened, page_path, sho
         page.locator("#positions label", has_text="bf16").click()
         assert told(page, "lost") == "287 of 1024"
         assert told(page, "first") == "711 has the code of 1"
+        assert told(page, "repeats").startswith("287 repeat")
+        page.locator("#positions a", has_text="four numbers in fp8").click()
+        assert int(told(page, "lost").split()[0]) > 0
 
 
 def test_rotary_scores_stay_while_both_slide_unless_layouts_are_mixed(opened, page_path, show):
@@ -160,6 +205,22 @@ def test_rotary_scores_stay_while_both_slide_unless_layouts_are_mixed(opened, pa
         assert page.locator("#rotary-factor").is_disabled()
         page.locator("#positions label", has_text="YaRN").click()
         assert page.locator("#rotary-original").is_enabled()
+
+
+def test_the_live_figure_of_mixed_layouts_shows_the_difference(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, LIVE["rope-layouts-are-permuted"])
+        assert float(told(page, "score-gap")) > 0.1
+
+
+def test_the_page_stands_still_while_the_key_jitters(opened, page_path, show):
+    with opened(page_path) as page:
+        show(page, "swing")
+        heights = set()
+        for gamma in ("-0.64", "1.00", "2.31"):
+            page.locator("[data-show=gamma]").evaluate("(place, text) => { place.textContent = text; }", gamma)
+            heights.add(page.evaluate("document.querySelector('#swing .stage').getBoundingClientRect().height"))
+        assert len(heights) == 1
 
 
 def test_claims_are_found_and_opened_and_lead_to_their_live_figure(opened, page_path, show):

@@ -35,7 +35,7 @@ LIVE: Mapping[str, str] = {
     "ntk-keeps-the-fastest-pair": "positions?scaling=ntk&factor=8",
     "rope-decays": "positions?turnWidth=128",
     "rope-is-complex-multiplication": "positions?turnWidth=8",
-    "rope-layouts-are-permuted": "positions?layout=mixed",
+    "rope-layouts-are-permuted": "positions?layout=mixed&vectors=random&keyAt=100",
     "rope-relative": "positions?keyAt=100",
     "yarn-keeps-fast-pairs": "positions?scaling=yarn&factor=8&turnWidth=64",
 }

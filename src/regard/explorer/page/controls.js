@@ -21,6 +21,12 @@ function intoInput(input, value) {
   }
 }
 
+// The nearest number that a slider of whole numbers can stand at, such as an even width.
+function wholeOf({ min, step, dataset }, number) {
+  if (dataset.log) return Math.round(number);
+  return Number(min) + Math.round((number - min) / step) * step;
+}
+
 // The state of a part's controls. `set` moves controls too; `listen` is called whenever anything changes.
 export class Panel {
   constructor(section) {
@@ -58,12 +64,16 @@ export class Panel {
   }
 
   put(input, value) {
-    if (input.type === "radio") { input.checked = input.value === value; return; }
+    if (input.type === "radio") {
+      // A choice that is not there leaves what is chosen.
+      if (this.groups.get(input.name).some((choice) => choice.value === value)) input.checked = input.value === value;
+      return;
+    }
     if (input.type === "range") {
       const [lower, upper] = input.dataset.log?.split(" ").map(Number) ?? [Number(input.min), Number(input.max)];
       const number = Math.min(Math.max(Number(value), lower), upper);
       if (!Number.isFinite(number)) return;
-      this.exact.set(input.name, "whole" in input.dataset ? Math.round(number) : number);
+      this.exact.set(input.name, "whole" in input.dataset ? wholeOf(input, number) : number);
       intoInput(input, number);
     } else intoInput(input, value);
   }

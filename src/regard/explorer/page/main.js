@@ -46,7 +46,11 @@ function show(name, changes) {
   }
   current = null;
   forgetSizes();
-  if (changes) view.panel.set({ ...view.panel.initial, ...changes });
+  if (changes) {
+    // First the state at the start, so that a value that makes no sense leaves that and not what was shown before.
+    view.panel.set(view.panel.initial);
+    view.panel.set(changes);
+  }
   current = view;
   document.title = `${view.section.querySelector("h1").textContent} · ${TITLE}`;
   view.paint(view.panel.state);

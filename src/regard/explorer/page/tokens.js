@@ -7,6 +7,8 @@ export class TokenRow {
     this.reorder = reorder;
     this.order = [];
     this.held = null;
+    // The word that was moved last by hand.
+    this.moved = null;
     list.addEventListener("pointerdown", (event) => this.take(event));
     list.addEventListener("pointermove", (event) => this.drag(event));
     for (const name of ["pointerup", "pointercancel"]) list.addEventListener(name, () => this.drop());
@@ -46,7 +48,19 @@ export class TokenRow {
   drag(event) {
     if (this.held === null) return;
     const over = document.elementFromPoint(event.clientX, event.clientY)?.closest?.(".token");
-    if (over && this.list.contains(over)) this.move(this.order.indexOf(Number(over.dataset.word)));
+    if (!over || !this.list.contains(over)) return;
+    const to = this.order.indexOf(Number(over.dataset.word));
+    if (this.isPast(over, to, event.clientX)) this.move(to);
+  }
+
+  // Whether the pointer is past the middle of the word it is over, as seen from the held one. Two words of unequal
+  // width would change places back and forth otherwise.
+  isPast(over, to, x) {
+    const box = over.getBoundingClientRect();
+    const from = this.list.querySelector(`[data-word="${this.held}"]`).getBoundingClientRect();
+    if (from.top !== box.top) return true;
+    const middle = box.left + box.width / 2;
+    return to > this.order.indexOf(this.held) ? x > middle : x < middle;
   }
 
   drop() {
@@ -70,6 +84,7 @@ export class TokenRow {
     if (to === from || to < 0 || to >= this.order.length) return;
     const next = this.order.filter((place) => place !== this.held);
     next.splice(to, 0, this.held);
+    this.moved = this.held;
     this.reorder(next);
   }
 }

@@ -1,6 +1,6 @@
 // Canvases that are as sharp as the screen, and tables of numbers as colours on them.
 
-import { ramp } from "./colours.js";
+import { ink, ramp } from "./colours.js";
 import { sizeOf } from "./sizes.js";
 
 // The canvas's context in units of CSS pixels, cleared; width and height are those of its place in the page.
@@ -28,6 +28,15 @@ export function paintTable(canvas, values, columns, { lower, upper, kind }) {
     image.data.set([red, green, blue, 255], 4 * k);
   }
   context.putImageData(image, 0, 0);
+}
+
+// A strip from 0 to count with a mark at each of the places.
+export function paintMarks(canvas, places, count) {
+  const { context, width, height } = opened(canvas);
+  context.fillStyle = ink("line", 0.5);
+  context.fillRect(0, 0, width, height);
+  context.fillStyle = ink("series-1");
+  for (const place of places) context.fillRect(place / count * width, 0, Math.max(1, width / count), height);
 }
 
 // An arrow from one place to another.

@@ -5,8 +5,8 @@ import { replaceDrawing } from "./charts.js";
 const SIZE = 220;
 const LETTER = 6.6;
 
-// Draws the table; colours are the classes s0…s20 (from low to high) or d0…d20 (around zero) of the charts.
-export function paintMatrix(svg, table, words, { kind, lower, upper }) {
+// Draws the table, with a frame around the row `marked`; colours are the classes s0…s20 (from low to high) or d0…d20 (around zero) of the charts.
+export function paintMatrix(svg, table, words, { kind, lower, upper, marked = -1 }) {
   const named = words.map((word) => (word.length > 7 ? `${word.slice(0, 6)}…` : word));
   const margin = 10 + LETTER * Math.max(...named.map((word) => word.length));
   const side = (SIZE - margin) / table.length;
@@ -20,7 +20,8 @@ export function paintMatrix(svg, table, words, { kind, lower, upper }) {
     const [x, y] = [margin + (j + 0.5) * side + 4, margin - 6];
     return text(x, y, word, "start", `rotate(-90 ${x.toFixed(1)} ${y})`);
   });
-  replaceDrawing(svg, [...cells, ...rows, ...columns].join(""), `0 0 ${SIZE} ${SIZE}`);
+  const frame = marked < 0 ? "" : `<rect class="marked-row" x="${margin.toFixed(1)}" y="${(margin + marked * side).toFixed(1)}" width="${(SIZE - margin - 1).toFixed(1)}" height="${side.toFixed(1)}" rx="2"/>`;
+  replaceDrawing(svg, [...cells, frame, ...rows, ...columns].join(""), `0 0 ${SIZE} ${SIZE}`);
 }
 
 function text(x, y, words, anchor, transform = "") {

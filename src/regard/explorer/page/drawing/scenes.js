@@ -8,7 +8,7 @@ const OTHERS = [205, 232, 262, 295];
 // Key a lies along its mean, as long as γ says; b and the others are one long.
 export function paintKeys(canvas, { gamma, sigma }) {
   const { context, width, height } = opened(canvas);
-  const unit = Math.min(width * 0.24, height * 0.36);
+  const unit = Math.min(width * 0.22, height * 0.36);
   const [x, y] = [width * 0.3, height * 0.6];
   context.fillStyle = ink("series-0", 0.1);
   context.fillRect(x + unit * (1 - 2 * sigma), y - 7, unit * 4 * sigma, 14);
@@ -21,7 +21,7 @@ export function paintKeys(canvas, { gamma, sigma }) {
   arrow(context, [x, y], [x, y - unit], { colour: ink("series-1"), width: 3, head: 11 });
   arrow(context, [x, y], [x + gamma * unit, y], { colour: ink("series-0"), width: 3, head: 11 });
   named(context, "k", "b", [x + 9, y - unit - 3], "series-1");
-  named(context, "k", "a", [Math.min(x + gamma * unit + 6, width - 18), y + 22], "series-0");
+  named(context, "k", "a", gamma < 0 ? [Math.max(x + gamma * unit - 12, 2), y - 13] : [Math.min(x + gamma * unit + 6, width - 18), y + 22], "series-0");
 }
 
 // The triangle of v_a, v_b and the mean of the others, the wanted ½(v_a+v_b), and the way the output took.

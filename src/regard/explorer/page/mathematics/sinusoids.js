@@ -46,19 +46,19 @@ export function roundedCodes({ count, width, base, format }) {
   return codes;
 }
 
-// How many rows repeat an earlier one, and the first that does with the row it repeats.
+// The rows that repeat an earlier one, how many they are, and the first of them with the row it repeats.
 export function collisions(codes, width) {
   const count = codes.length / width;
   const table = new Int32Array(2 ** Math.ceil(Math.log2(2 * count + 1))).fill(-1);
-  let lost = 0;
+  const rows = [];
   let first = null;
   for (let row = 0; row < count; row += 1) {
     const found = seenBefore(codes, width, row, table);
     if (found < 0) continue;
-    lost += 1;
+    rows.push(row);
     first ??= [found, row];
   }
-  return { lost, first };
+  return { rows, lost: rows.length, first };
 }
 
 const NUMBER = new Float64Array(1);

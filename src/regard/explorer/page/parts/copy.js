@@ -6,7 +6,8 @@ import { averageScale, averageWeight, copyMargin, copyWeight, errorBound, output
 import { tell } from "../telling.js";
 import { makeDraggable } from "../dragging.js";
 
-const LARGEST = 12;
+// Enough for the smallest ε at the largest n, so that every scale that is needed can be used.
+const LARGEST = 17;
 const REACH = 100;
 // The plane shows at least this scale, so that a short query is still seen.
 const SMALLEST_VIEW = 4;

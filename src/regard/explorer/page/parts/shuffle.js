@@ -20,24 +20,30 @@ export function makeShuffle(section, panel) {
   const row = new TokenRow(section.querySelector("#shuffle-tokens"), reorder);
   const act = (name, change) => section.querySelector(`#shuffle-${name}`).addEventListener("click", () => {
     const { order } = read(panel.state);
+    row.moved = null;
     reorder(change(order));
   });
   act("again", (order) => shuffled(order));
   act("reverse", (order) => [...order].reverse());
   act("back", (order) => order.map((_, place) => place));
-  section.querySelector("#shuffle-sentence").addEventListener("input", () => panel.set({ order: "" }));
+  section.querySelector("#shuffle-sentence").addEventListener("input", () => {
+    row.moved = null;
+    panel.set({ order: "" });
+  });
   return {
     paint(state) {
       const { words, order } = read(state);
       row.show(words, order);
       const found = compared(words, order, state);
       const placed = order.map((place) => words[place]);
-      paintMatrix(section.querySelector("#shuffle-typed"), found.typed.attention, words, { kind: "s", lower: 0, upper: 1 });
-      paintMatrix(section.querySelector("#shuffle-moved"), found.shuffled.attention, placed, { kind: "s", lower: 0, upper: 1 });
+      const shades = { kind: "s", lower: 0, upper: 1 };
+      const moved = row.moved ?? -1;
+      paintMatrix(section.querySelector("#shuffle-typed"), found.typed.attention, words, { ...shades, marked: moved });
+      paintMatrix(section.querySelector("#shuffle-moved"), found.shuffled.attention, placed, { ...shades, marked: order.indexOf(moved) });
       paintMatrix(section.querySelector("#shuffle-difference"), found.difference, placed, { kind: "d", lower: -0.5, upper: 0.5 });
       paintOutputs(section.querySelector("#shuffle-outputs"), words, found.distances);
       tellNumbers(section, words, found);
-      sayVerdict(section.querySelector("#shuffle-verdict"), order, found.gap <= ROUNDING);
+      sayVerdict(section.querySelector("#shuffle-verdict"), placed.every((word, k) => word === words[k]), found.gap <= ROUNDING);
     },
   };
 }
@@ -88,7 +94,7 @@ function paintOutputs(svg, words, distances) {
   drawChart(svg, {
     height: 230,
     x: { label: "", lower: -0.2, upper: words.length },
-    y: { label: "how far each word's output moved", lower: 0, upper: most > ROUNDING ? 1.12 * most : 1 },
+    y: { label: `how far each word's output moved${most > ROUNDING ? "" : ": not at all"}`, lower: 0, upper: most > ROUNDING ? 1.12 * most : 1 },
     series: [{ style: "bars", colour: 0, xs: words.map((_, k) => [k, k + 0.8]), ys: distances }],
     words: words.map((word, k) => ({ at: k + 0.4, text: fitted(word, sizeOf(svg).width / words.length), colour: 5 })),
   });
@@ -110,8 +116,8 @@ function tellNumbers(section, words, { gap, distances, pooled }) {
   });
 }
 
-function sayVerdict(line, order, isSame) {
-  const isAsTyped = order.every((place, k) => place === k);
+// Two equal words that change places leave the sentence as typed.
+function sayVerdict(line, isAsTyped, isSame) {
   line.className = `verdict-line ${isAsTyped ? "given" : isSame ? "holds" : "telling-apart"}`;
   const said = isAsTyped ? "The words stand as typed. Move one."
     : isSame ? "Equivariant: every word has the same output as before. The layer cannot tell the two orders apart."

@@ -1,6 +1,6 @@
 // The first half of part 4: sinusoidal codes, how near they come to each other, and what rounding makes of them.
 
-import { paintTable } from "../drawing/canvases.js";
+import { paintMarks, paintTable } from "../drawing/canvases.js";
 import { drawChart } from "../drawing/charts.js";
 import { paintDials } from "../drawing/dials.js";
 import { shown } from "../drawing/scales.js";
@@ -28,12 +28,14 @@ function paintCodes(section, state) {
   const codes = roundedCodes({ count: Math.max(count, SHOWN_POSITIONS), width, base, format });
   paintTable(section.querySelector("#sinusoid-map"), transposed(codes, width), SHOWN_POSITIONS, { lower: -1, upper: 1, kind: "diverging" });
   const nearest = nearestCodes(count, width, base);
-  const { lost, first } = collisions(codes.subarray(0, count * width), width);
+  const { rows, lost, first } = collisions(codes.subarray(0, count * width), width);
+  paintMarks(section.querySelector("#sinusoid-repeats"), rows, count);
   paintDistances(section.querySelector("#sinusoid-distances"), state, nearest);
   tell(section, {
     "format-name": NAMES[format],
     nearest: `${nearest.lag} apart`, distance: shown(nearest.distance, 5),
     lost: lost ? `${lost} of ${count}` : `none of ${count}`,
+    last: String(count - 1), repeats: lost ? `${lost} repeat an earlier code (marked)` : "no two share a code",
     first: first ? `${first[1]} has the code of ${first[0]}` : "–",
   });
 }

@@ -151,7 +151,7 @@ class Run {
   tellMeasured(section) {
     const [one, other] = this.tallies;
     tell(section, {
-      gamma: shown(this.gamma, 3),
+      gamma: this.gamma.toFixed(2).replace("-", "−"),
       draws: one.count.toLocaleString("en"),
       "one-measured": `measured ${shown(one.variance, 4)}`, "other-measured": `measured ${shown(other.variance, 4)}`,
       "ratio-measured": other.variance > 0 ? `measured ${shown(one.variance / other.variance, 4)}` : "measured –",
