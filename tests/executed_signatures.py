@@ -16,7 +16,7 @@ from beartype import BeartypeConf, beartype
 from jaxtyping import AbstractArray, jaxtyped
 
 # As for every type checker, a whole number is a float too.
-_CONFIGURATION = BeartypeConf(is_pep484_tower=True)
+_CONFIGURATION = BeartypeConf(is_pep484_tower=True, violation_type=TypeError)
 _PACKAGE = "regard"
 
 

@@ -52,9 +52,10 @@ VIOLATIONS = """async (place) => {
 
 
 @pytest.fixture(scope="session")
-def axe(request) -> str:
-    """axe-core, kept in pytest's cache and fetched by npm if it is not there."""
-    folder = Path(request.config.cache.mkdir("axe-core"))
+def axe(request, tmp_path_factory) -> str:
+    """axe-core, kept in pytest's cache, if there is one, and fetched by npm if it is not there."""
+    cache = getattr(request.config, "cache", None)
+    folder = Path(cache.mkdir("axe-core")) if cache else tmp_path_factory.mktemp("axe-core")
     script = folder / "axe.min.js"
     if not script.exists():
         if shutil.which("npm") is None:

@@ -110,8 +110,8 @@ class Decoder(nn.Module):
 
     def frame(
         self,
-        queries: Int[Tensor, "batch query"],
-        keys: Int[Tensor, "batch key"],
+        queries: Int[Tensor, "#batch query"],
+        keys: Int[Tensor, "#batch key"],
         visible: Bool[Tensor, "batch query key"],
         dtype: torch.dtype,
     ) -> Frame:

@@ -170,6 +170,8 @@ def _applies(spec: Spec) -> str | None:
     if spec.positions != "rotary":
         said = "nothing is declared" if spec.positions is None else f"it is {spec.positions}"
         return f"only for positions = rotary, and {said}"
+    if spec.window == 1:
+        return "only for windows that hold another token, and it is 1"
     return None if spec.depth == 1 else f"rates mix in {spec.depth} layers"
 
 
