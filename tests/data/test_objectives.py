@@ -125,3 +125,27 @@ def test_a_batch_holds_each_example_in_its_place():
 def test_senseless_objectives_are_refused(settings):
     with pytest.raises(InputError):
         Objective(**settings)
+
+
+def test_names_that_end_in_s_are_found_and_nobody_elses():
+    people = [Document(name="John Adams", text="was born in Oslo ."), Document(name="John Adam", text="from Rome .")]
+    asked = (
+        Question(text="What is the birthplace of John Adams?", answer="Oslo"),
+        Question(text="What is John Adam's home?", answer="Rome"),
+    )
+    lessons = encode_lessons(people, asked, VOCABULARY).lessons
+    assert [VOCABULARY.decode(lesson.askings[0].answer) for lesson in lessons] == ["Oslo", "Rome"]
+    assert len(lessons) == 2
+
+
+@pytest.mark.parametrize("reading", ["star", "causal", "span"])
+def test_documents_without_a_name_can_be_read(reading):
+    lessons = encode_lessons([Document(name="", text="was born in London .")], [], VOCABULARY).lessons
+    rows = rows_of_pass(lessons, Objective(reading=reading), RNG(0), max_length=32)
+    assert sum(len(example.asked) for row in rows for example in row) > 0
+
+
+def test_what_asks_nothing_is_not_read():
+    rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=False), RNG(0), max_length=64)
+    assert all(len(example.asked) for row in rows for example in row)
+    assert not rows_of_pass(ENCODED.lessons, Objective(reading="nothing", question_rate=0.0), RNG(0), max_length=64)

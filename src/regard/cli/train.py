@@ -1,5 +1,6 @@
 """`regard train` and what follows a training."""
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -94,7 +95,14 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
       torchrun --nproc-per-node 2 -m regard train --steps 500 --out runs/b
     """
     if context.invoked_subcommand is not None:
+        if given := _given(context):
+            option = "--" + sorted(given)[0].replace("_", "-")
+            raise InputError(f"{option} stands before {context.invoked_subcommand}. Write options after the command.")
         return None
+    if html_file is not None:
+        from regard.report.files import ensure_writable
+
+        ensure_writable(html_file)
     from regard.report.terminal import open_console
     from regard.report.train_text import TrainingDisplay, show_run
     from regard.verbs import train as verb
@@ -107,6 +115,8 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
         else:
             name = f"{Path(request.recipe).stem}-{request.seed}"
             reports = [verb.train(request, out or _fresh(name), display.hear)]
+    if os.environ.get("RANK", "0") != "0":
+        return ALL_IS_WELL
     for report in reports:
         show_run(console, report)
     if len(reports) > 1:
@@ -213,12 +223,14 @@ def _request(options: dict[str, Any]) -> "Request":
 
 
 def _is_bare(context: click.Context) -> bool:
-    """Whether nothing was asked for but perhaps the length, the seed or the place."""
-    free = {"out", "html_file", "seed", "minutes", "people"}
-    given = {
-        name for name in context.params if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
-    }
-    return given <= free
+    """Whether nothing was asked for but perhaps the length, the seed or the number of people."""
+    return _given(context) <= {"html_file", "seed", "minutes", "people"}
+
+
+def _given(context: click.Context) -> set[str]:
+    """The options that were typed."""
+    default = click.core.ParameterSource.DEFAULT
+    return {name for name in context.params if context.get_parameter_source(name) is not default}
 
 
 def _fresh(name: str) -> Path:

@@ -18,11 +18,12 @@ def corrupt(
         prefix MASK suffix MASK masked
 
     The text is cut to a random length of 4 to ⌊7/8·block⌋ tokens; the span has a quarter of them on average and lies
-    anywhere inside. What is read first ends with the second MASK; together they are at most `block` long.
+    anywhere inside. What is read first ends with the second MASK; together they are at most `block` long, if that is
+    16 or more.
 
     >>> read, masked = corrupt(np.arange(10, 18), np.random.default_rng(1), block=16)
     >>> read, masked
-    (array([10,  4, 12, 13, 14,  4]), array([11]))
+    (array([10, 11, 12, 13,  4, 17,  4]), array([14, 15, 16]))
     """
     longest = block * 7 // 8
     length = min(len(tokens), int(rng.integers(4, max(longest, 4) + 1)))

@@ -14,6 +14,9 @@ __all__ = ["Asking", "Encoded", "Lesson", "encode_lessons", "prompt"]
 
 Tokens = Int[np.ndarray, " _"]
 
+# Every document has a head for each way in which questions begin, so rare ways are left to their own questions.
+_OPENINGS = 16
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Asking:
@@ -82,7 +85,7 @@ def _match(
         if document.name:
             places[document.name].append(number)
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
-    strangers, openings = [], Counter()
+    strangers, matched, openings = [], [], Counter()
     for question in questions:
         name = _longest_name(question.text, places)
         if name is None:
@@ -90,9 +93,15 @@ def _match(
             continue
         opening, _, rest = question.text.partition(name)
         openings[opening] += 1
+        matched.append((question, name, opening, rest))
+    known = [opening for opening, _ in openings.most_common(_OPENINGS)]
+    for question, name, opening, rest in matched:
+        if opening not in known:
+            strangers.append(question)
+            continue
         for number in places[name]:
             asked[number].append((opening, rest, question.answer))
-    return asked, strangers, [opening for opening, _ in openings.most_common()]
+    return asked, strangers, known
 
 
 def _longest_name(text: str, names: dict[str, list[int]]) -> str | None:
@@ -101,7 +110,8 @@ def _longest_name(text: str, names: dict[str, list[int]]) -> str | None:
     for length in range(len(words), 0, -1):
         for start in range(len(words) - length + 1):
             run = " ".join(words[start : start + length])
-            for candidate in (run, run.rstrip("?!.,'’s")):
+            bare = run.rstrip("?!.,")
+            for candidate in (run, bare, bare.removesuffix("'s").removesuffix("’s")):
                 if candidate in names:
                     return candidate
     return None

@@ -76,4 +76,4 @@ def _back(tokens: Tokens, positions: Tokens, head: int, steps: int) -> Tokens:
     """The token so many places back, as each token sees it; −1 before the first."""
     wanted = positions - steps
     places = np.where(wanted < head, wanted, np.arange(len(tokens)) - steps)
-    return np.where(wanted >= 0, tokens[places], -1)
+    return np.where(wanted >= 0, tokens[np.maximum(places, 0)], -1)

@@ -36,7 +36,8 @@ class Batch:
 
 def rows_of_pass(lessons: Sequence[Lesson], objective: Objective, rng: np.random.Generator, *, max_length: int) -> Rows:
     """The rows of one pass over all lessons, in random order."""
-    examples = [e for lesson in lessons for e in objective.examples(lesson, rng, max_length=max_length)]
+    shown = (e for lesson in lessons for e in objective.examples(lesson, rng, max_length=max_length))
+    examples = [example for example in shown if len(example.asked)]
     rows = pack([examples[number] for number in rng.permutation(len(examples))], max_length)
     return [rows[number] for number in rng.permutation(len(rows))]
 

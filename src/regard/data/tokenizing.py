@@ -51,7 +51,7 @@ class Vocabulary:
 
     def lacks(self, text: str) -> str:
         """The characters of a text that it cannot write, each once."""
-        known = set("".join(self._tokenizer.get_vocab())) | {" "}
+        known = set("".join(name for name in self._tokenizer.get_vocab() if name not in _SPECIAL)) | {" "}
         return "".join(sorted({c for c in text if c not in known and not c.isspace()}))
 
     def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:

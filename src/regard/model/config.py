@@ -48,7 +48,7 @@ class ModelConfig:
             raise InputError(
                 f"A width of {self.width} does not divide into {self.num_heads} heads. Change one of them."
             )
-        if self.num_heads % self.kv_heads:
+        if self.kv_heads < 1 or self.num_heads % self.kv_heads:
             raise InputError(
                 f"{self.num_heads} query heads cannot share {self.kv_heads} key heads evenly. Use a divisor of it."
             )

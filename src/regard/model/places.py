@@ -19,7 +19,10 @@ __all__ = ["Places", "places"]
 class Places(nn.Module):
     """A decoder's way to tell where tokens stand; this one tells nothing."""
 
-    turns: Turns | None = None
+    def __init__(self) -> None:
+        super().__init__()
+        # Not a default of the class, which would hide the module that a subclass sets.
+        self.turns: Turns | None = None
 
     def add(
         self,

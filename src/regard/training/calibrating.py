@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from regard.training.folder import RunFolder
+from regard.training.folder import MEASURED, RunFolder
 from regard.training.launching import Layout, launch
 from regard.training.plan import Plan
 
@@ -27,10 +27,10 @@ def calibrate(
     speeds = []
     for layout in layouts:
         hear(f"measuring steps with {layout.processes} × {layout.threads} (processes × threads)")
-        folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads))
+        folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads), MEASURED)
         messages = list(launch(folder.path, layout, str(seconds)))
         speeds.append(Speed(layout=layout, seconds=next(m["seconds"] for m in messages if m["kind"] == "speed")))
-    (folder.path / "plan.json").unlink()
+    (folder.path / MEASURED).unlink()
     return sorted(speeds, key=lambda speed: speed.seconds)
 
 

@@ -59,7 +59,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
     except SafetensorError as error:
-        raise InputError(f"{path} is damaged: {error}. Resume the run, or train again.") from None
+        raise InputError(f"{path} is damaged: {error}. Delete it and resume the run, or train again.") from None
 
 
 def _checkpoints(folder: Path) -> list[Path]:

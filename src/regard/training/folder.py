@@ -19,7 +19,9 @@ from regard.report.files import write_whole
 from regard.training.checkpoint import read_tensors
 from regard.training.plan import Plan, plan_from_text
 
-__all__ = ["RunFolder"]
+__all__ = ["FINAL", "MEASURED", "RunFolder"]
+
+FINAL, MEASURED = "plan.json", "measured.json"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class RunFolder:
 
     def create(self) -> None:
         """Makes an empty folder; one that holds a run already is refused."""
-        if (self.path / "plan.json").exists():
+        if (self.path / FINAL).exists():
             raise InputError(
                 f"{self.path} holds a run already. Go on with it (regard train resume {self.path}) or name another."
             )
@@ -59,13 +61,13 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"Cannot make {self.path}: {error.strerror or error}. Name another folder.") from None
 
-    def write_plan(self, plan: Plan) -> None:
-        """The plan, which makes the folder a run."""
-        write_whole(self.path / "plan.json", plan.as_text())
+    def write_plan(self, plan: Plan, name: str = FINAL) -> None:
+        """The plan, which makes the folder a run if it is the final one."""
+        write_whole(self.path / name, plan.as_text())
 
-    def plan(self) -> Plan:
-        """The plan of the run."""
-        path = self.path / "plan.json"
+    def plan(self, name: str = FINAL) -> Plan:
+        """The plan of the run, or one that is only measured."""
+        path = self.path / name
         if not path.exists():
             raise InputError(f"{self.path} holds no run: there is no plan.json in it. Name a folder that train made.")
         return plan_from_text(path.read_text(encoding="utf-8"), str(path))

@@ -1,6 +1,7 @@
 """Recipes: everything about a training but its data, as a TOML file that flags can override."""
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,11 @@ class Rates:
     warmup: float = 0.02
     decay: float = 0.6
 
+    def __post_init__(self) -> None:
+        for name in ("matrix", "table", "ngram", "weight_decay", "clip", "warmup", "decay"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
+
     def factor(self, step: int, steps: int) -> float:
         """The share of the full rate at a step (from 0) of a stage."""
         done = (step + 1) / steps
@@ -101,7 +107,7 @@ class Recipe:
     precision: Precision = "auto"
 
     def __post_init__(self) -> None:
-        if not self.stages or not sum(stage.share for stage in self.stages) > 0:
+        if not self.stages or not 0 < sum(stage.share for stage in self.stages) < math.inf:
             raise InputError(f"The recipe {self.name!r} has no stage with a share of the steps. Give it one.")
         if self.precision not in get_args(Precision):
             raise InputError(f"precision is {self.precision!r}. Use one of {', '.join(get_args(Precision))}.")

@@ -8,6 +8,7 @@ import numpy as np
 from regard.data.encoding import Lesson
 from regard.data.objectives import Objective
 from regard.data.packing import Rows, rows_of_pass
+from regard.errors import InputError
 from regard.training.recipe import Recipe
 
 __all__ = ["BatchStream", "Place"]
@@ -52,4 +53,10 @@ class BatchStream:
     def _pass(self, place: Place) -> Rows:
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
-        return rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)
+        rows = rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)
+        if not rows:
+            raise InputError(
+                f"A pass of the stage {self._recipe.stages[place.stage].name!r} shows nothing. Give it questions or "
+                "documents: a higher stages.question_rate, or another stages.reading."
+            )
+        return rows

@@ -12,7 +12,7 @@ import torch
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
 from regard.training.crew import Crew, join_crew
-from regard.training.folder import RunFolder
+from regard.training.folder import MEASURED, RunFolder
 from regard.training.trainer import Trainer
 
 __all__ = ["measure_steps", "work"]
@@ -45,7 +45,7 @@ def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
 
 def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
     """Seconds for a step, the first one aside."""
-    trainer = Trainer(folder.plan(), folder.lessons(), crew)
+    trainer = Trainer(folder.plan(MEASURED), folder.lessons(), crew)
     trainer.advance()
     taken: list[float] = []
     while True:

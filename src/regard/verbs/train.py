@@ -12,10 +12,10 @@ from regard.errors import InputError
 from regard.report.trained import Evaluation, Outlook, RunReport, Share
 from regard.training.answering import Answer, answer_questions
 from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision
-from regard.training.crew import join_crew
+from regard.training.crew import Crew, join_crew
 from regard.training.examining import evaluate as examine
 from regard.training.examining import share
-from regard.training.folder import RunFolder
+from regard.training.folder import MEASURED, RunFolder
 from regard.training.launching import Layout, launch
 from regard.training.memory import footprint
 from regard.training.plan import Plan
@@ -61,6 +61,8 @@ class Request:
             raise InputError("--minutes and --steps both say how long. Give one of them.")
         if self.minutes is not None and not 0 < self.minutes < 1e5:
             raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
+        if self.seed < 0:
+            raise InputError(f"The seed is {self.seed}. Give a whole number from 0 up.")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
 
@@ -74,7 +76,7 @@ class Request:
 def train(request: Request, out: Path, hear: Hear) -> RunReport:
     """A run in its folder, from the first step to the last; `hear` is told what happens."""
     begun = time.perf_counter()
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if _is_among_others():
         return _train_with_others(request, out, hear)
     folder = RunFolder(out)
     plan = _prepare(request, folder)
@@ -104,7 +106,9 @@ def resume(out: Path, hear: Hear) -> RunReport:
     """The rest of a run that was stopped, to the same weights as if it had not been."""
     folder = RunFolder(out)
     plan = folder.plan()
-    return report_on(out) if folder.is_finished else _run(folder, plan, hear)
+    if folder.is_finished:
+        return report_on(out)
+    return _work_with_others(folder, join_crew(), hear) if _is_among_others() else _run(folder, plan, hear)
 
 
 def estimate(request: Request, scratch: Path, hear: Hear) -> Outlook:
@@ -169,6 +173,10 @@ def _prepare(request: Request, folder: RunFolder) -> Plan:
     """Writes the data of a run; its plan has no steps yet."""
     recipe = load_recipe(request.recipe, request.changes)
     prepared = prepare(request.material(), recipe)
+    if request.layout is not None and request.layout.processes > recipe.batch.rows:
+        raise InputError(
+            f"{request.layout.processes} processes cannot share the {recipe.batch.rows} rows of a step. Use fewer."
+        )
     folder.create()
     material = prepared.material
     folder.write_data(prepared.encoded, prepared.vocabulary, material.held_out, material.commonest_answer)
@@ -216,17 +224,26 @@ def _train_with_others(request: Request, out: Path, hear: Hear) -> RunReport:
     """The same under torchrun: every process comes here, and the first one prepares the folder that all can see."""
     crew, folder = join_crew(), RunFolder(out)
     if crew.is_first:
-        folder.write_plan(replace(_prepare(request, folder), processes=crew.size))
+        folder.write_plan(replace(_prepare(request, folder), processes=crew.size), MEASURED)
     crew.wait()
-    plan = folder.plan()
+    plan = folder.plan(MEASURED)
     seconds = measure_steps(folder, crew, _CALIBRATION) if request.steps is None else 1.0
     if crew.is_first:
         speed = Speed(layout=Layout(processes=crew.size, threads=1), seconds=seconds)
         folder.write_plan(_fix(request, plan, [speed], 0.0))
     crew.wait()
+    return _work_with_others(folder, crew, hear)
+
+
+def _work_with_others(folder: RunFolder, crew: Crew, hear: Hear) -> RunReport:
     work(folder, crew, hear if crew.is_first else lambda _: None)
     crew.leave()
-    return report_on(out)
+    return report_on(folder.path)
+
+
+def _is_among_others() -> bool:
+    """Whether a launcher such as torchrun started this process as one of several."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def _majority(questions: Sequence[Question], commonest: str) -> Share | None:
