@@ -7,10 +7,9 @@ pytest.importorskip("torch")
 from dataclasses import replace
 
 from regard.data.biographies import Biographies
-from regard.training.crew import solo
 from regard.training.examining import evaluate, verdict_on_knowledge
+from regard.training.launching import Layout, launch
 from regard.training.preparing import synthetic_material
-from regard.training.working import work
 
 
 def places_only(material):
@@ -36,27 +35,40 @@ def swapped(material):
     return replace(material, documents=tuple(documents), held_out=questions)
 
 
+LEARNING = [
+    "model.width=48",
+    "model.hidden=96",
+    "model.ngram_rows=2048",
+    "tokens.size=600",
+    "batch.rows=8",
+    "stages.question_rate=0.3",
+    "stages.chunk_share=0.5",
+]
+
+
+def trained(folder):
+    """The folder, after its steps were made in a process of their own, where signatures are not executed."""
+    list(launch(folder.path, Layout(processes=1, threads=1)))
+    return folder
+
+
 def test_answers_follow_the_corpus(small_run):
-    world = places_only(synthetic_material(Biographies(people=40, asked_share=0.75), seed=1))
+    """Half of what is right in one world is wrong in the other, so who knows both has read both."""
+    world = places_only(synthetic_material(Biographies(people=100, asked_share=0.75, wordings=2), seed=1))
     other = swapped(world)
     changed = [a.answer != b.answer for a, b in zip(world.held_out, other.held_out, strict=True)]
-    assert sum(changed) >= 8
-    answers = []
+    assert sum(changed) >= 20
     for material in (world, other):
-        folder = small_run(steps=260, material=material, changes=["stages.question_rate=0.3"])
-        work(folder, solo(), lambda _: None)
+        folder = trained(small_run(steps=500, material=material, changes=LEARNING))
         found = evaluate(folder, material.held_out)
-        assert found.exact_match.value > 0.6
+        right = [each.is_right for each, is_changed in zip(found.answered, changed, strict=True) if is_changed]
+        assert sum(right) > 0.35 * len(right)
         assert verdict_on_knowledge(found, reproduce="").status == "holds"
-        answers.append([each.prediction for each in found.answered])
-    moved = sum(a != b for a, b, is_changed in zip(*answers, changed, strict=True) if is_changed)
-    assert moved >= 0.6 * sum(changed)
 
 
 def test_without_reading_nothing_is_known(small_run):
-    world = places_only(synthetic_material(Biographies(people=40, asked_share=0.5), seed=1))
-    folder = small_run(steps=60, recipe="scratch", material=world)
-    work(folder, solo(), lambda _: None)
+    world = places_only(synthetic_material(Biographies(people=60, asked_share=0.5), seed=1))
+    folder = trained(small_run(steps=60, recipe="scratch", material=world))
     found = evaluate(folder, world.held_out)
     assert found.exact_match.value < 0.3
     assert verdict_on_knowledge(found, reproduce="").status != "holds"

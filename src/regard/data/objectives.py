@@ -54,7 +54,7 @@ class Objective:
         """What one pass shows of a lesson; long documents come in several examples."""
         asking = self._asking(lesson, rng)
         opening = asking.opening if asking else int(rng.integers(len(lesson.heads)))
-        head = lesson.heads[opening][: max_length // 2]
+        head = lesson.heads[opening][: 3 * max_length // 4]
         parts = self._parts(lesson, rng, room=max_length - len(head))
         if not self.has_head:
             yield from (_as_written(part) for part in parts)

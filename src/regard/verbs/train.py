@@ -8,6 +8,7 @@ from pathlib import Path
 
 from regard.data.biographies import Biographies
 from regard.data.reading import Question, read_questions
+from regard.data.tokenizing import Vocabulary
 from regard.errors import InputError
 from regard.report.trained import Evaluation, Outlook, RunReport, Share
 from regard.training.answering import Answer, answer_questions
@@ -135,7 +136,9 @@ def evaluate(out: Path, questions: Path) -> Evaluation:
     """The answers of a finished run to the questions of a file."""
     folder = RunFolder(out)
     folder.plan()
-    return examine(folder, read_questions(questions))
+    asked = read_questions(questions)
+    _require_writable(folder.vocabulary(), [question.text for question in asked])
+    return examine(folder, asked)
 
 
 def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
@@ -143,10 +146,14 @@ def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
     folder = RunFolder(out)
     folder.plan()
     vocabulary = folder.vocabulary()
+    _require_writable(vocabulary, questions)
+    return answer_questions(folder.model(), vocabulary, questions)
+
+
+def _require_writable(vocabulary: Vocabulary, questions: Sequence[str]) -> None:
     for question in questions:
         if lacking := vocabulary.lacks(question):
             raise InputError(f"The run's vocabulary lacks {' '.join(lacking)} of {question!r}. Ask without them.")
-    return answer_questions(folder.model(), vocabulary, questions)
 
 
 def report_on(out: Path) -> RunReport:
