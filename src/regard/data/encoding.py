@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.axes import Bool, Int
+from regard.data.names import find_known_name
 from regard.data.reading import Document, Question
 from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
 
@@ -87,11 +88,11 @@ def _match(
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
     strangers, matched, openings = [], [], Counter()
     for question in questions:
-        name = _longest_name(question.text, places)
-        if name is None:
+        span = find_known_name(question.text, places)
+        if span is None:
             strangers.append(question)
             continue
-        opening, _, rest = question.text.partition(name)
+        opening, name, rest = question.text[: span[0]], question.text[slice(*span)], question.text[span[1] :]
         openings[opening] += 1
         matched.append((question, name, opening, rest))
     known = [opening for opening, _ in openings.most_common(_OPENINGS)]
@@ -102,19 +103,6 @@ def _match(
         for number in places[name]:
             asked[number].append((opening, rest, question.answer))
     return asked, strangers, known
-
-
-def _longest_name(text: str, names: dict[str, list[int]]) -> str | None:
-    """The longest run of whole words in a text that is a name."""
-    words = text.split(" ")
-    for length in range(len(words), 0, -1):
-        for start in range(len(words) - length + 1):
-            run = " ".join(words[start : start + length])
-            bare = run.rstrip("?!.,")
-            for candidate in (run, bare, bare.removesuffix("'s").removesuffix("’s")):
-                if candidate in names:
-                    return candidate
-    return None
 
 
 def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Document]) -> list[Tokens]:

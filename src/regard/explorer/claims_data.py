@@ -8,10 +8,10 @@ from regard.explorer.figures import figure_for
 from regard.explorer.live import live_state
 from regard.report.explanation import Explanation
 from regard.report.html.charts import draw
+from regard.report.html.claim_parts import claim_counterexample, claim_facts
 from regard.report.html.equations import equation
 from regard.report.html.scripts import scripted
 from regard.report.html.steps import icon
-from regard.report.terminal import quantity
 from regard.verdict import ClaimVerdict, Evidence
 
 __all__ = ["claim_entries"]
@@ -46,13 +46,13 @@ def _card(explanation: Explanation) -> str:
     parts = (
         _title(verdict),
         f'<p class="statement">{scripted(verdict.statement)}</p>',
-        _counterexample(verdict),
+        claim_counterexample(verdict),
         _figure(explanation),
         _live(verdict.id),
         equation(explanation.latex),
         f'<h3>Why</h3><p class="why">{_linked(scripted(explanation.derivation))}</p>',
         _evidence(verdict.evidence),
-        _facts(explanation),
+        claim_facts(explanation),
         f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code></p>',
     )
     return f'<article class="claim {verdict.status}">{"".join(parts)}</article>'
@@ -65,12 +65,6 @@ def _title(verdict: ClaimVerdict) -> str:
         f'<header><h2 id="claim-title" tabindex="-1">{html.escape(verdict.id)}</h2>{myth}{alarm}'
         f'<span class="badge {verdict.status}">{icon(verdict.status)}{verdict.status}</span></header>'
     )
-
-
-def _counterexample(verdict: ClaimVerdict) -> str:
-    if not verdict.counterexample:
-        return ""
-    return f'<p class="against"><b>Counterexample</b> {scripted(verdict.counterexample)}</p>'
 
 
 def _figure(explanation: Explanation) -> str:
@@ -97,16 +91,3 @@ def _evidence(evidence: Sequence[Evidence]) -> str:
         for item in evidence
     )
     return f"<details open><summary>Evidence by {len(evidence)} routes</summary><ul>{rows}</ul></details>"
-
-
-def _facts(explanation: Explanation) -> str:
-    verdict = explanation.verdict
-    facts = {
-        "Domain": verdict.domain,
-        "Decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "Value": quantity(verdict.value, verdict.bound, digits=12),
-        "Assumes": "; ".join(verdict.assumes or ()),
-        "Source": explanation.source,
-    }
-    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in facts.items() if fact)
-    return f'<dl class="facts">{rows}</dl>'

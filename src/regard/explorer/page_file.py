@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import hashlib
 import html
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from regard.explorer.sheet import sheet_parts
 from regard.explorer.templates import fill, page_file, with_formulas
 from regard.report.explanation import Explanation
 from regard.report.files import write_whole
-from regard.report.html.shell import asset
+from regard.report.html.shell import asset, content_policy
 from regard.report.judged import JudgedDocument
 
 __all__ = ["ExplorerPage", "build_page"]
@@ -54,7 +53,7 @@ def build_page(explanations: Sequence[Explanation], document: JudgedDocument) ->
         html=fill(
             page_file("index.html"),
             {
-                "policy": html.escape(_policy(style, script)),
+                "policy": html.escape(content_policy(style, script)),
                 "version": __version__,
                 "style": style,
                 "icons": asset("icons.svg"),
@@ -70,15 +69,3 @@ def _packed(entries: Sequence[Mapping[str, object]]) -> str:
     """The entries as JSON, compressed; the same entries always give the same text."""
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
-
-
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

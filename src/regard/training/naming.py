@@ -1,6 +1,5 @@
 """Where the name stands in a question."""
 
-import re
 from collections.abc import Set
 from dataclasses import dataclass
 
@@ -8,15 +7,12 @@ import numpy as np
 
 from regard.axes import Int
 from regard.data.encoding import prompt
+from regard.data.names import find_known_name, words_of
 from regard.data.tokenizing import EOS, Vocabulary
 from regard.errors import InputError
 from regard.training.folder import RunFolder
 
 __all__ = ["Probe", "find_name", "known_names", "make_probe"]
-
-_WORD = re.compile(r"\S+")
-_AROUND = "?!.,;:\"“”()"
-_POSSESSIVE = ("'s", "’s")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,14 +46,12 @@ def find_name(question: str, names: Set[str]) -> tuple[int, int]:
     >>> find_name("Where was Ada Byron born?", {"Ada", "Ada Byron"}), find_name("Where was Bo Li born?", set())
     ((10, 19), (10, 15))
     """
-    words = [_trimmed(question, *found.span()) for found in _WORD.finditer(question)]
-    runs = [words[first:end] for first in range(len(words)) for end in range(first + 1, len(words) + 1)]
-    runs.sort(key=len, reverse=True)
-    for run in runs:
-        if question[run[0][0] : run[-1][1]] in names:
-            return run[0][0], run[-1][1]
-    for run in runs:
-        if run[0] is not words[0] and all(question[start:end][:1].isupper() for start, end in run):
+    if (known := find_known_name(question, names)) is not None:
+        return known
+    words = words_of(question)
+    runs = [words[first:end] for first in range(1, len(words)) for end in range(first + 1, len(words) + 1)]
+    for run in sorted(runs, key=len, reverse=True):
+        if all(question[start:end][:1].isupper() for start, end in run):
             return run[0][0], run[-1][1]
     raise InputError(f"There is no name in {question!r} that the run has read. Ask about somebody in its documents.")
 
@@ -75,12 +69,3 @@ def make_probe(vocabulary: Vocabulary, question: str, answer: str, names: Set[st
         end=1 + len(vocabulary.encode(question[:end])),
         start=len(asked),
     )
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A word without the signs around it and without a possessive ending."""
-    while start < end and text[start] in _AROUND:
-        start += 1
-    while end > start and text[end - 1] in _AROUND:
-        end -= 1
-    return start, end - 2 if text[start:end].endswith(_POSSESSIVE) else end

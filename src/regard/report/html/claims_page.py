@@ -6,6 +6,7 @@ from itertools import groupby
 
 from regard.report.explanation import Explanation, RivalOutcome
 from regard.report.html.charts import draw
+from regard.report.html.claim_parts import claim_counterexample, claim_facts
 from regard.report.html.equations import equation
 from regard.report.html.scripts import scripted
 from regard.report.html.shell import Page, render_page
@@ -76,10 +77,10 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
         _title(verdict),
         f'<p class="statement">{scripted(verdict.statement)}</p>',
         equation(explanation.latex),
-        _counterexample(verdict),
+        claim_counterexample(verdict),
         "" if explanation.figure is None else draw(explanation.figure),
         f'<h4>Why</h4><p class="why">{scripted(explanation.derivation)}</p>',
-        _facts(explanation),
+        claim_facts(explanation),
         _folded(f"Evidence by {_counted(verdict.evidence, 'route')}", map(_finding, verdict.evidence), is_open=is_open),
         _folded(f"{_counted(explanation.rivals, 'rival')}, each tried in the claim's place",
                 map(_rival, explanation.rivals), is_open=is_open),
@@ -99,25 +100,6 @@ def _title(verdict: ClaimVerdict) -> str:
         f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{tags}'
         f'<span class="badge {status}">{icon(status)}{status}</span></header>'
     )
-
-
-def _counterexample(verdict: ClaimVerdict) -> str:
-    if not verdict.counterexample:
-        return ""
-    return f'<p class="against"><b>Counterexample</b> {scripted(verdict.counterexample)}</p>'
-
-
-def _facts(explanation: Explanation) -> str:
-    verdict = explanation.verdict
-    facts = {
-        "Domain": verdict.domain,
-        "Decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "Value": quantity(verdict.value, verdict.bound, digits=12),
-        "Assumes": "; ".join(verdict.assumes or ()),
-        "Source": explanation.source,
-    }
-    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in facts.items() if fact)
-    return f'<dl class="facts">{rows}</dl>'
 
 
 def _counted(things: Sequence[object], noun: str) -> str:

@@ -34,7 +34,7 @@ def render_comparison(report: ComparisonReport) -> str:
             main=main,
             margin=f'<p>{html.escape(outcome)}.</p><ul class="contents"><li><a href="#ways">Each way</a></li>'
             '<li><a href="#pairs">Each pair</a></li></ul>',
-            styles=("document.css", "charts.css", "compare.css"),
+            styles=("document.css", "charts.css", "intervals.css"),
         )
     )
 

@@ -26,7 +26,7 @@ def render_inspection(report: InspectionReport) -> str:
             title=f"{report.run}: {outcome}",
             main=main,
             margin=_margin(report),
-            styles=("document.css", "charts.css", "inspect.css"),
+            styles=("document.css", "charts.css", "intervals.css", "inspect.css"),
         )
     )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-__all__ = ["Page", "asset", "render_page"]
+__all__ = ["Page", "asset", "content_policy", "render_page"]
 
 _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -42,7 +42,7 @@ def render_page(page: Page) -> str:
     text = asset("shell.html")
     parts = {
         "language": html.escape(page.language),
-        "policy": html.escape(_policy(style, script)),
+        "policy": html.escape(content_policy(style, script)),
         "title": html.escape(page.title),
         "style": style,
         "icons": asset("icons.svg"),
@@ -54,7 +54,8 @@ def render_page(page: Page) -> str:
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", filled) + "\n"
 
 
-def _policy(style: str, script: str) -> str:
+def content_policy(style: str, script: str) -> str:
+    """The content security policy of a page that holds this one style and this one script, and loads nothing."""
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
