@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from regard.report.figures import Axis, Chart, HeatMap, Rule, Series
@@ -61,6 +61,7 @@ def points(path: ElementTree.Element) -> list[tuple[float, float]]:
 
 @settings(max_examples=60)
 @given(PLANS)
+@example(([("", [(0.0, 6.2e136), (0.0, 4.4e-128)], "line")], [], ("", "", False, True)))
 def test_any_chart_is_valid_has_no_nan_and_stays_inside_the_plot(plan):
     source = draw(planned(plan))
     root = ElementTree.fromstring(source)

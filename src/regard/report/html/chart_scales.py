@@ -13,6 +13,8 @@ __all__ = ["Scale", "Tick", "finite", "scale_of", "spoken", "ticks"]
 
 # Beyond the first, a number is drawn as a gap; beyond the second, an axis would overflow.
 _LARGEST, _FARTHEST = 1e290, 1e300
+# The ratio of two numbers must be finite where they are drawn by their logarithms.
+_LEAST_BY_LOG, _LARGEST_BY_LOG = 1e-140, 1e140
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS, _THIN_SPACE = "\N{MINUS SIGN}", "\N{THIN SPACE}"
 _ROOM = 0.05
@@ -51,8 +53,7 @@ class Tick:
 def finite(values: float | Sequence[float] | np.ndarray, *, is_log: bool) -> Float[np.ndarray, "..."]:
     """The numbers as floats, NaN for each that cannot be drawn."""
     numbers = np.asarray(values, dtype=float)
-    # The ratio of two numbers must be finite where they are drawn by their logarithms.
-    least, most = (1e-140, 1e140) if is_log else (-_LARGEST, _LARGEST)
+    least, most = (_LEAST_BY_LOG, _LARGEST_BY_LOG) if is_log else (-_LARGEST, _LARGEST)
     return np.where((numbers >= least) & (numbers <= most), numbers, np.nan)
 
 
@@ -98,7 +99,7 @@ def _apart_by_factor(lower: float, upper: float, *, is_padded: bool) -> tuple[fl
     if upper / lower < 1 + 1e-9:
         return lower / 3, upper * 3
     room = (upper / lower) ** (_ROOM if is_padded else 0.0)
-    return lower / room, upper * room
+    return max(lower / room, _LEAST_BY_LOG), min(upper * room, _LARGEST_BY_LOG)
 
 
 def ticks(scale: Scale, most: int = 6) -> list[Tick]:
