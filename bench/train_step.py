@@ -64,7 +64,7 @@ def ours() -> tuple[Trainer, dict[str, float]]:
     plan = Plan(recipe=recipe, steps=1000, seed=0, vocab_size=VOCABULARY)
     lessons = prepared.encoded.lessons
     rows = rows_of_pass(lessons, recipe.stages[0].objective, np.random.default_rng(0), max_length=LENGTH)
-    lengths = [len(example) for row in rows for example in row]
+    lengths = [len(example) for row in rows for example in row.examples]
     full = {"packed": sum(lengths) / (LENGTH * len(rows)), "padded": float(np.mean(lengths)) / LENGTH}
     return Trainer(plan, lessons, solo()), full
 

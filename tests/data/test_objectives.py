@@ -4,8 +4,9 @@ import pytest
 pytest.importorskip("tokenizers")
 
 from regard.data.encoding import encode_lessons, prompt
+from regard.data.examples import lay_out
 from regard.data.objectives import Objective
-from regard.data.packing import make_batch, pack, rows_of_pass
+from regard.data.packing import rows_of_pass
 from regard.data.reading import Document, Question
 from regard.data.tokenizing import EOS, SEP, learn_vocabulary
 from regard.errors import InputError
@@ -29,6 +30,11 @@ ENCODED = encode_lessons(DOCUMENTS, QUESTIONS, VOCABULARY)
 RNG = np.random.default_rng
 
 
+def shown(objective, lesson, seed=0, max_length=128):
+    """All that one pass shows of a lesson, as arrays."""
+    return lay_out(list(objective.examples(lesson, RNG(seed), max_length=max_length)))
+
+
 def test_questions_belong_to_the_documents_of_the_people_they_name():
     assert ENCODED.openings == ("Where was ",)
     assert [len(lesson.askings) for lesson in ENCODED.lessons] == [1, 1, 0, 0, 1]
@@ -44,7 +50,7 @@ def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
 @pytest.mark.parametrize("reading", ["star", "causal"])
 def test_every_token_of_a_document_is_asked_for_once(reading):
     lesson = ENCODED.lessons[2]
-    [example] = Objective(reading=reading).examples(lesson, RNG(0), max_length=128)
+    example = shown(Objective(reading=reading), lesson)
     head = len(lesson.heads[0])
     inner = example.targets[example.asked >= head]
     wanted = lesson.body[1:].tolist() + ([EOS] if reading == "causal" else [])
@@ -54,7 +60,7 @@ def test_every_token_of_a_document_is_asked_for_once(reading):
 
 
 def test_chunks_of_a_star_see_the_head_and_themselves():
-    [example] = Objective().examples(ENCODED.lessons[0], RNG(3), max_length=128)
+    example = shown(Objective(), ENCODED.lessons[0], seed=3)
     head = int((example.groups == 0).sum())
     assert len(set(example.groups.tolist())) > 2
     for group in set(example.groups.tolist()) - {0}:
@@ -66,7 +72,7 @@ def test_chunks_of_a_star_see_the_head_and_themselves():
 
 def test_answers_are_asked_for_and_questions_are_not():
     objective = Objective(reading="nothing", question_rate=1.0)
-    [example] = objective.examples(ENCODED.lessons[0], RNG(0), max_length=128)
+    example = shown(objective, ENCODED.lessons[0])
     answer = ENCODED.lessons[0].askings[0].answer.tolist()
     assert example.targets.tolist() == answer
     assert example.tokens[example.asked[0]] == SEP
@@ -74,16 +80,15 @@ def test_answers_are_asked_for_and_questions_are_not():
 
 def test_a_question_is_shown_as_often_as_the_rate_says():
     objective = Objective(question_rate=0.25)
-    rng = RNG(0)
-    shown = sum(SEP in next(objective.examples(ENCODED.lessons[0], rng, max_length=128)).tokens for _ in range(2000))
+    asked = sum(SEP in shown(objective, ENCODED.lessons[0], seed).tokens for seed in range(2000))
     # Binomial with standard deviation 19: a false alarm in less than one of 10⁵ runs.
-    assert abs(shown - 500) < 90
+    assert abs(asked - 500) < 90
 
 
 def test_spans_are_masked_in_documents_with_and_without_a_head():
     for has_head in (True, False):
         rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=has_head), RNG(0), max_length=64)
-        assert sum(len(row) for row in rows) >= 4
+        assert sum(len(row.examples) for row in rows) >= 4
 
 
 def test_long_documents_come_in_pieces_that_fit():
@@ -92,29 +97,9 @@ def test_long_documents_come_in_pieces_that_fit():
         examples = list(Objective(reading=reading).examples(long.lessons[0], RNG(0), max_length=32))
         assert len(examples) > 3
         assert max(map(len, examples)) <= 32
-        inner = sum(int((example.asked >= len(long.lessons[0].heads[0])).sum()) for example in examples)
+        layout = lay_out(examples)
+        inner = int((layout.groups[layout.asked] > 0).sum())
         assert inner >= len(long.lessons[0].body) - 1
-
-
-def test_packing_loses_nothing_and_leaves_little_room():
-    rng = RNG(0)
-    lessons = 60 * ENCODED.lessons
-    examples = [e for lesson in lessons for e in Objective().examples(lesson, rng, max_length=64)]
-    rows = pack(examples, 64)
-    assert sorted(id(e) for row in rows for e in row) == sorted(map(id, examples))
-    assert max(sum(map(len, row)) for row in rows) <= 64
-    assert sum(map(len, examples)) / (64 * len(rows)) > 0.9
-
-
-def test_a_batch_holds_each_example_in_its_place():
-    examples = [e for lesson in ENCODED.lessons[:4] for e in Objective().examples(lesson, RNG(1), max_length=64)]
-    rows = pack(examples, 64)
-    batch = make_batch(rows, 64)
-    assert (np.diff(batch.asked) >= 0).all()
-    assert batch.tokens[batch.documents > 0].size == sum(map(len, examples))
-    first = rows[0][0]
-    assert batch.tokens[0, : len(first)].tolist() == first.tokens.tolist()
-    assert batch.weights.sum() == pytest.approx(sum(float(e.weights.sum()) for e in examples))
 
 
 @pytest.mark.parametrize(
@@ -142,10 +127,10 @@ def test_names_that_end_in_s_are_found_and_nobody_elses():
 def test_documents_without_a_name_can_be_read(reading):
     lessons = encode_lessons([Document(name="", text="was born in London .")], [], VOCABULARY).lessons
     rows = rows_of_pass(lessons, Objective(reading=reading), RNG(0), max_length=32)
-    assert sum(len(example.asked) for row in rows for example in row) > 0
+    assert sum(example.weight for row in rows for example in row.examples) > 0
 
 
 def test_what_asks_nothing_is_not_read():
     rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=False), RNG(0), max_length=64)
-    assert all(len(example.asked) for row in rows for example in row)
+    assert all(example.weight for row in rows for example in row.examples)
     assert not rows_of_pass(ENCODED.lessons, Objective(reading="nothing", question_rate=0.0), RNG(0), max_length=64)

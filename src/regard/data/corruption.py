@@ -10,9 +10,7 @@ __all__ = ["corrupt"]
 Tokens = Int[np.ndarray, " _"]
 
 
-def corrupt(
-    tokens: Tokens, rng: np.random.Generator, *, block: int
-) -> tuple[Tokens, Tokens]:
+def corrupt(tokens: Tokens, rng: np.random.Generator, *, block: int) -> tuple[Tokens, Tokens]:
     """A text with one span taken out, and the span.
 
         prefix MASK suffix MASK masked

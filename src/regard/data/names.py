@@ -8,7 +8,7 @@ __all__ = ["find_known_name", "words_of"]
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\S+")
-_AROUND = "?!.,;:\"“”()"
+_AROUND = '?!.,;:"“”()'
 _POSSESSIVE = ("'s", "’s")
 
 

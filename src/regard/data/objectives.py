@@ -1,8 +1,7 @@
 """Objectives: how a lesson becomes something to predict."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from regard.axes import Int
 from regard.data.corruption import corrupt
 from regard.data.encoding import Asking, Lesson
-from regard.data.examples import Example, Part, assemble, plain
+from regard.data.examples import Example, Part, plain
 from regard.data.tokenizing import BOS, EOS
 from regard.errors import InputError
 
@@ -64,7 +63,8 @@ class Objective:
         bag = lesson.body[lesson.starts] if self.reading == "star" else _first(parts[:-1] if asking else parts)
         weight = self.bag_weight if self.reading == "star" else 1.0
         for number, some in enumerate(_fitting(parts, max_length - len(head))):
-            yield assemble(head, some, bag if number == 0 and self.has_head else bag[:0], weight)
+            first = bag if number == 0 and self.has_head else bag[:0]
+            yield Example(head=head, parts=some, bag=first, bag_weight=weight)
 
     def _asking(self, lesson: Lesson, rng: np.random.Generator) -> Asking | None:
         if not lesson.askings or rng.random() >= self.question_rate:
@@ -77,27 +77,24 @@ class Objective:
         if self.reading == "nothing" or not len(text):
             return []
         if self.reading == "star":
-            is_cut = lesson.starts & (rng.random(len(text)) < 1 / self.chunk_words)
-            is_cut[0] = False
-            chunks = _chunks(text, np.flatnonzero(is_cut), room)
-            return [chunk for chunk in chunks if rng.random() < self.chunk_share]
+            cut, kept = rng.random((2, len(text)))
+            is_cut = lesson.starts & (cut < 1 / self.chunk_words)
+            is_cut[0] = True
+            edges = np.append(np.flatnonzero(is_cut), len(text))
+            shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
+            return _chunks(text, zip(edges[shown], edges[shown + 1], strict=True), room)
         if self.reading == "causal":
-            return _chunks(np.append(text, EOS), np.arange(room, len(text), room), room)
+            return _chunks(np.append(text, EOS), [(0, len(text) + 1)], room)
         read, masked = corrupt(text, rng, block=room - 1)
         tokens = np.concatenate([read, masked, [EOS]])
         return [Part(tokens=tokens[:-1], targets=tokens[1:])]
 
 
-def _chunks(text: Tokens, cuts: Tokens, room: int) -> list[Part]:
-    """The text cut at some places, and wherever a chunk would not fit; each token should predict the next one."""
+def _chunks(text: Tokens, edges: Iterable[tuple[int, int]], room: int) -> list[Part]:
+    """Pieces of the text, cut again wherever one would not fit; each token should predict the next one."""
     following = np.append(text[1:], -1)
-    edges = [0, *cuts.tolist(), len(text)]
-    parts = []
-    for start, stop in pairwise(edges):
-        for first in range(start, stop, room):
-            last = min(first + room, stop)
-            parts.append(Part(tokens=text[first:last], targets=following[first:last]))
-    return parts
+    places = [slice(at, min(at + room, stop)) for start, stop in edges for at in range(start, stop, room)]
+    return [Part(tokens=text[place], targets=following[place]) for place in places]
 
 
 def _question_part(asking: Asking) -> Part:

@@ -17,14 +17,21 @@ _A, _B, _C = 3.4445, -4.7750, 2.0315
 def nearly_orthogonal(matrix: Float[Tensor, "row column"], steps: int = 5) -> Float[Tensor, "row column"]:
     """A matrix with the same singular vectors whose singular values are all near 1 (Newton–Schulz).
 
-    X ← aX + (bA + cA²)X,   A = XXᵀ
+        X ← P X,   P = a + bG + cG²,   G = XXᵀ
+
+    The P's are multiplied first, since all of them are functions of the first G, which is as small as the shorter side.
     """
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix
     x = x / (x.norm() + 1e-7)
-    for _ in range(steps):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=_B, alpha=_C), x, beta=_A)
+    gram, product = x @ x.T, None
+    for step in range(steps):
+        factor = torch.addmm(gram, gram, gram, beta=_B, alpha=_C)
+        factor.diagonal().add_(_A)
+        product = factor if product is None else factor @ product
+        if step < steps - 1:
+            gram = factor @ (factor @ gram)
+    x = x if product is None else product @ x
     return x.T if is_tall else x
 
 

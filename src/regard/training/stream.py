@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.data.encoding import Lesson
 from regard.data.objectives import Objective
-from regard.data.packing import Rows, rows_of_pass
+from regard.data.packing import Row, common_openings, rows_of_pass
 from regard.errors import InputError
 from regard.training.recipe import Recipe
 
@@ -31,10 +31,11 @@ class BatchStream:
 
     def __init__(self, lessons: Sequence[Lesson], recipe: Recipe, seed: int, place: Place | None = None) -> None:
         self._lessons, self._recipe, self._seed = lessons, recipe, seed
+        self._openings = common_openings(lessons)
         self.place = place or Place()
         self._rows = self._pass(self.place)
 
-    def next_rows(self, stage: int) -> Rows:
+    def next_rows(self, stage: int) -> list[Row]:
         """The rows of the next step, which belongs to a stage."""
         if stage != self.place.stage:
             self._move(Place(stage=stage))
@@ -50,10 +51,11 @@ class BatchStream:
     def _move(self, place: Place) -> None:
         self.place, self._rows = place, self._pass(place)
 
-    def _pass(self, place: Place) -> Rows:
+    def _pass(self, place: Place) -> list[Row]:
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
-        rows = rows_of_pass(self._lessons, objective, rng, max_length=self._recipe.batch.length)
+        length = self._recipe.batch.length
+        rows = rows_of_pass(self._lessons, objective, rng, max_length=length, openings=self._openings)
         if not rows:
             raise InputError(
                 f"A pass of the stage {self._recipe.stages[place.stage].name!r} shows nothing. Give it questions or "

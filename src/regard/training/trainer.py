@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from regard.data.encoding import Lesson
-from regard.data.packing import Batch, make_batch
+from regard.data.packing import SHARED, Batch, make_batch
 from regard.model import Decoder, Passage
 from regard.training.crew import Crew
 from regard.training.loss import prediction_loss
@@ -63,7 +63,7 @@ class Trainer:
         if number and self.step == self._ends[number - 1]:
             self._optimizers = self._make_optimizers(stage)
         rows = self._stream.next_rows(number)
-        total = sum(float(example.weights.sum()) for row in rows for example in row)
+        total = sum(example.weight for row in rows for example in row.examples)
         torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
         loss = self._gradient(make_batch(rows[self.crew.rank :: self.crew.size], self.plan.recipe.batch.length), total)
         self.crew.sum_gradients(self.model)
@@ -73,7 +73,7 @@ class Trainer:
             step=self.step,
             stage=stage.name,
             loss=self.crew.sum_number(loss),
-            tokens=sum(len(example) for row in rows for example in row),
+            tokens=sum(len(row) for row in rows),
             seconds=time.perf_counter() - begun,
         )
 
@@ -169,10 +169,10 @@ class Trainer:
 def passage_of(batch: Batch) -> Passage:
     """A batch as the model reads it.
 
-    A place sees those before it, of its own example, that are in the head or in its own part.
+    A place sees those before it, of its own example, that are in the head or in its own part, and its row's opening.
     """
     documents, groups = torch.from_numpy(batch.documents), torch.from_numpy(batch.groups)
-    same = documents[:, :, None] == documents[:, None, :]
+    same = (documents[:, :, None] == documents[:, None, :]) | (documents == SHARED)[:, None, :]
     near = (groups[:, None, :] == 0) | (groups[:, None, :] == groups[:, :, None])
     return Passage(
         tokens=torch.from_numpy(batch.tokens),
