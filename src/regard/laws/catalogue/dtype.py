@@ -17,8 +17,10 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     y = trial.subject.call(x)
     control = liveness(trial, x, y)
     batch, length = trial.size.batch, trial.size.length
-    for rows, tokens in sorted({(1, 1), (batch, 1), (1, 3), (batch, 2), (batch, 7), (1, length), (batch, length)}):
-        if tokens > length:
+    # Shapes that other laws use too, as far as possible: some layers are compiled anew for each.
+    tried = {(rows, tokens) for rows in (1, batch) for tokens in (1, length - 1, length)} | {(batch, 2)}
+    for rows, tokens in sorted(tried):
+        if not 0 < tokens <= length:
             continue
         fault = _fault(trial, trial.inputs(batch=rows, length=tokens), y)
         yield Finding(
