@@ -1,76 +1,102 @@
 """One training step at the course's configuration against nanoGPT's: `python bench/train_step.py --nanogpt model.py`.
 
-The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 32 rows of 128 characters with 4
-layers, 8 heads and width 256: forward, backward and AdamW, without dropout, in turns.
+The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
+layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
+measured as `regard train` would run it, with the layout of processes and threads that it finds faster.
 """
 
 import argparse
 import importlib.util
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from regard.data.biographies import Biographies, biographies
+from regard.data.biographies import Biographies
 from regard.data.packing import rows_of_pass
-from regard.training.crew import solo
+from regard.training.calibrating import calibrate, layouts_to_try, usable_cores
+from regard.training.folder import RunFolder
 from regard.training.plan import Plan
-from regard.training.preparing import Material, prepare
-from regard.training.recipe import load_recipe
-from regard.training.trainer import Trainer
+from regard.training.preparing import Prepared, material_from_files, prepare, synthetic_material
+from regard.training.recipe import Recipe, load_recipe
 
-ROWS, LENGTH, VOCABULARY = 32, 128, 256
+ROWS, LENGTH, VOCABULARY = 128, 128, 256
 
 
 def main() -> None:
     """Prints seconds for a step of each, tokens a second, and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nanogpt", type=Path, required=True, help="nanoGPT's model.py")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=6.0, help="of steps in each round")
+    parser.add_argument("--peer", choices=["float32", "bfloat16"], help=argparse.SUPPRESS)
     options = parser.parse_args()
-    trainer, useful = ours()
-    peer = theirs(options.nanogpt)
-    ways: dict[str, Callable[[], None]] = {
-        f"Regard, {trainer.plan.precision}": lambda: (trainer.advance(), None)[1],
-        "nanoGPT, float32": lambda: peer(False),
-        "nanoGPT, bfloat16": lambda: peer(True),
-    }
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(options.rounds + 1):
-        for name, way in ways.items():
-            begun = time.perf_counter()
-            way()
-            times[name].append(time.perf_counter() - begun)
-    medians = {name: statistics.median(taken[1:]) for name, taken in times.items()}
-    ours_at = next(iter(medians.values()))
-    print(f"{ROWS} × {LENGTH} tokens a step, {torch.get_num_threads()} thread(s), median of {options.rounds}")
+    if options.peer:
+        print(time_peer(options.nanogpt, options.seconds, is_narrow=options.peer == "bfloat16"))
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        compare(options, Path(scratch))
+
+
+def compare(options: argparse.Namespace, scratch: Path) -> None:
+    """Regard and the peer, one after the other, several times."""
+    recipe = load_recipe("classic", ["model.dropout=0.0", "precision=float32"])
+    prepared = prepare(material(options.data), recipe)
+    folder = RunFolder(scratch / "run")
+    folder.create()
+    folder.write_data(prepared.encoded, prepared.vocabulary, (), "")
+    plan = Plan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(prepared.vocabulary))
+    times: dict[str, list[float]] = {}
+    for _ in range(options.rounds):
+        for speed in calibrate(folder, plan, layouts_to_try(ROWS), seconds=options.seconds, hear=lambda _: None):
+            times.setdefault(f"Regard {speed.layout}, float32", []).append(speed.seconds)
+        for precision in ("float32", "bfloat16"):
+            times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    ours = min(seconds for name, seconds in medians.items() if name.startswith("Regard"))
+    print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
     for name, seconds in medians.items():
-        print(f"{name:20} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / ours_at:5.2f}× ours")
-    padded = float(np.mean([useful["padded"]]))
-    print(f"places that hold a token: {useful['packed']:.1%} packed, {padded:.1%} in the course's padded rows")
-    print(f"useful tokens by packing: {useful['packed'] / padded:.2f}×")
+        print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / ours:5.2f}× ours")
+    packed, padded = filled_shares(prepared, recipe)
+    gain = packed / padded * medians["nanoGPT, float32"] / ours
+    print(f"places that hold a token: {packed:.1%} packed, {padded:.1%} in rows of one document each")
+    print(f"useful tokens a second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
 
 
-def ours() -> tuple[Trainer, dict[str, float]]:
-    """A trainer of the classic recipe, and how full its rows are against rows of one document each."""
-    changes = [f"batch.rows={ROWS}", "model.dropout=0.0", "precision=float32"]
-    recipe = load_recipe("classic", changes)
-    world = biographies(Biographies(people=2000), seed=0)
-    material = Material(documents=world.documents, questions=world.questions, held_out=(), sources=("made up",))
-    prepared = prepare(material, recipe)
-    plan = Plan(recipe=recipe, steps=1000, seed=0, vocab_size=VOCABULARY)
-    lessons = prepared.encoded.lessons
-    rows = rows_of_pass(lessons, recipe.stages[0].objective, np.random.default_rng(0), max_length=LENGTH)
+def material(data: Path | None):
+    """The course's files, or made-up people."""
+    if data is not None:
+        return material_from_files(data / "wiki.txt", data / "train.tsv", held_out=0)
+    return synthetic_material(Biographies(people=2000), seed=0)
+
+
+def filled_shares(prepared: Prepared, recipe: Recipe) -> tuple[float, float]:
+    """How full the rows of the first stage are, and how full they would be with one document in each."""
+    objective, rng = recipe.stages[0].objective, np.random.default_rng(0)
+    rows = rows_of_pass(prepared.encoded.lessons, objective, rng, max_length=LENGTH)
     lengths = [len(example) for row in rows for example in row.examples]
-    full = {"packed": sum(lengths) / (LENGTH * len(rows)), "padded": float(np.mean(lengths)) / LENGTH}
-    return Trainer(plan, lessons, solo()), full
+    return sum(lengths) / (LENGTH * len(rows)), float(np.mean(lengths)) / LENGTH
 
 
-def theirs(path: Path) -> Callable[[bool], None]:
-    """A step of nanoGPT's model."""
+def run_peer(options: argparse.Namespace, precision: str) -> float:
+    """The peer in a process of its own, with a thread for each core."""
+    arguments = ["--nanogpt", str(options.nanogpt), "--peer", precision, "--seconds", str(options.seconds)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(usable_cores()), "OMP_WAIT_POLICY": "active"}
+    found = subprocess.run(
+        [sys.executable, __file__, *arguments], env=environment, check=True, capture_output=True, text=True
+    )
+    return float(found.stdout.splitlines()[-1])
+
+
+def time_peer(path: Path, seconds: float, *, is_narrow: bool) -> float:
+    """Seconds for a step of nanoGPT's model, the first one aside."""
     spec = importlib.util.spec_from_file_location("nanogpt_model", path)
     assert spec is not None
     assert spec.loader is not None
@@ -83,15 +109,17 @@ def theirs(path: Path) -> Callable[[bool], None]:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     drawn = torch.randint(0, VOCABULARY, (ROWS, LENGTH + 1))
     tokens, following = drawn[:, :-1].contiguous(), drawn[:, 1:].contiguous()
-
-    def step(is_narrow: bool) -> None:
+    taken: list[float] = []
+    while len(taken) < 2 or sum(taken[1:]) < seconds:
+        begun = time.perf_counter()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
             _, loss = model(tokens, following)
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-
-    return step
+        taken.append(time.perf_counter() - begun)
+    return statistics.mean(taken[1:])
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def test_every_position_code_works_and_tells_order_apart(positions, tokens):
 
 
 @pytest.mark.parametrize("positions", sorted(codes()))
-@pytest.mark.parametrize("settings", [{}, {"num_kv_heads": 2, "ngram_rows": 97}])
+@pytest.mark.parametrize("settings", [{}, {"num_kv_heads": 2, "ngram_rows": 97}, {"num_feed_forwards": 1}])
 def test_a_cache_gives_what_reading_at_once_gives(positions, settings, tokens):
     model = decoder(positions=positions, **settings)
     whole = read(model, tokens)
@@ -122,8 +122,9 @@ def test_all_parts_can_be_combined_and_learn(activation, norm, is_lean, tokens):
     assert loss().item() < 0.7 * before
 
 
-def test_the_parameters_are_counted():
-    config = ModelConfig(**SMALL, ngram_rows=13, is_lean=True)
+@pytest.mark.parametrize("feed_forwards", [None, 0, 1])
+def test_the_parameters_are_counted(feed_forwards):
+    config = ModelConfig(**SMALL, ngram_rows=13, is_lean=True, num_feed_forwards=feed_forwards)
     assert config.num_parameters == sum(p.numel() for p in Decoder(config).parameters())
 
 
@@ -136,6 +137,7 @@ def test_the_parameters_are_counted():
         ({"activation": "tanh"}, "swiglu"),
         ({"norm": "batch"}, "layer"),
         ({"num_layers": 0}, "at least one"),
+        ({"num_feed_forwards": 9}, "num_layers"),
         ({"dropout": 1.0}, "dropout"),
         ({"width": 12}, "pairs"),
     ],

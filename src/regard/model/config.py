@@ -16,7 +16,9 @@ Norm: TypeAlias = Literal["layer", "rms"]
 class ModelConfig:
     """The sizes and parts of a decoder.
 
-    `num_kv_heads` below `num_heads` shares keys and values among groups of query heads. `qk_scale` multiplies the
+    `num_feed_forwards` below `num_layers` leaves the last layers with attention only: what a position knows can then
+    be read by others without more work being done on it. `num_kv_heads` below `num_heads` shares keys and values among
+    groups of query heads. `qk_scale` multiplies the
     logits of normalised queries and keys; without `qk_norm` the scale is 1/√d. `ngram_rows` above zero adds a table
     of hashed bigrams and trigrams to the token embeddings. `is_lean` takes biases and norm gains away, normalises
     the embeddings and starts each block as the identity.
@@ -26,6 +28,7 @@ class ModelConfig:
     max_length: int = 128
     width: int = 256
     num_layers: int = 2
+    num_feed_forwards: int | None = None
     num_heads: int = 4
     num_kv_heads: int | None = None
     hidden: int = 1024
@@ -44,6 +47,10 @@ class ModelConfig:
         for name in ("vocab_size", "max_length", "width", "num_layers", "num_heads", "hidden"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}. A model needs at least one.")
+        if not 0 <= self.feed_forwards <= self.num_layers:
+            raise InputError(
+                f"num_feed_forwards is {self.num_feed_forwards}. Use 0 to {self.num_layers}, which is num_layers."
+            )
         if self.width % self.num_heads:
             raise InputError(
                 f"A width of {self.width} does not divide into {self.num_heads} heads. Change one of them."
@@ -66,6 +73,11 @@ class ModelConfig:
             raise InputError(f"ngram_rows is {self.ngram_rows}. Use 0 for no table.")
 
     @property
+    def feed_forwards(self) -> int:
+        """Number of layers with a feed-forward, from the first on."""
+        return self.num_layers if self.num_feed_forwards is None else self.num_feed_forwards
+
+    @property
     def kv_heads(self) -> int:
         """Number of key and value heads."""
         return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
@@ -80,7 +92,8 @@ class ModelConfig:
         """Weights that every token is multiplied with, the output head's included."""
         attention = 2 * self.width * (self.width + self.kv_heads * self.head_width)
         feed_forward = (3 if self.activation == "swiglu" else 2) * self.width * self.hidden
-        return self.num_layers * (attention + feed_forward) + self.width * self.vocab_size
+        blocks = self.num_layers * attention + self.feed_forwards * feed_forward
+        return blocks + self.width * self.vocab_size
 
     @property
     def num_parameters(self) -> int:

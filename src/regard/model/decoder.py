@@ -41,12 +41,13 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """x + attention(norm(x)), then x + feed-forward(norm(x))."""
+    """x + attention(norm(x)), then x + feed-forward(norm(x)) if it has one."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, *, has_feed_forward: bool = True) -> None:
         super().__init__()
-        self.before_attention, self.before_feed_forward = _norm(config), _norm(config)
-        self.attention, self.feed_forward = SelfAttention(config), FeedForward(config)
+        self.before_attention, self.attention = _norm(config), SelfAttention(config)
+        self.before_feed_forward = _norm(config) if has_feed_forward else None
+        self.feed_forward = FeedForward(config) if has_feed_forward else None
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -54,6 +55,8 @@ class Block(nn.Module):
     ) -> Float[Tensor, "batch position width"]:
         """The stream after this block."""
         x = x + self.dropout(self.attention(self.before_attention(x), frame, cache))
+        if self.feed_forward is None or self.before_feed_forward is None:
+            return x
         return x + self.dropout(self.feed_forward(self.before_feed_forward(x)))
 
 
@@ -71,7 +74,9 @@ class Decoder(nn.Module):
         nn.init.normal_(self.embedding.weight, std=1.0 if config.is_lean else 0.02)
         self.ngrams = NgramTable(config.ngram_rows, config.width) if config.ngram_rows else None
         self.places = places(config)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.num_layers))
+        self.blocks = nn.ModuleList(
+            Block(config, has_feed_forward=number < config.feed_forwards) for number in range(config.num_layers)
+        )
         self.last_norm = _norm(config)
         self.head = None if config.is_tied else Dense(config.width, config.vocab_size, is_zero=config.is_lean)
         self.dropout = nn.Dropout(config.dropout)
