@@ -1,8 +1,13 @@
-"""Rotary application in float32 against the libraries of the field, side by side: `python bench/rotary.py`."""
+"""Rotary application in float32 against the libraries of the field, side by side: `python bench/rotary.py`.
 
+Of torchtune only one file is used, so that `pip install --no-deps torchtune` is enough.
+"""
+
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -62,13 +67,17 @@ def peers() -> dict[str, Way]:
         found["rotary-embedding-torch"] = embedding.rotate_queries_or_keys, False
     except ImportError:
         pass
-    try:
-        from torchtune.modules import RotaryPositionalEmbeddings
-
-        tuned = RotaryPositionalEmbeddings(WIDTH, LENGTH)
-        found["torchtune"] = (lambda q: tuned(q.transpose(1, 2)).transpose(1, 2)), False
-    except ImportError:
-        pass
+    if (package := importlib.util.find_spec("torchtune")) is not None and package.submodule_search_locations:
+        file = Path(package.submodule_search_locations[0]) / "modules" / "position_embeddings.py"
+        spec = importlib.util.spec_from_file_location("position_embeddings", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        tuned = module.RotaryPositionalEmbeddings(WIDTH, LENGTH)
+        # It wants positions before heads, so it is given queries that lie in memory that way.
+        native = torch.randn(BATCH, LENGTH, HEADS, WIDTH)
+        found["torchtune"] = (lambda _: tuned(native)), False
     return found
 
 
