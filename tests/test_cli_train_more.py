@@ -43,9 +43,8 @@ def finished(tmp_path_factory):
     folder = RunFolder(tmp_path_factory.mktemp("runs") / "a")
     recipe = load_recipe("fast", TINY)
     prepared = prepare(synthetic_material(Biographies(people=16), seed=0), recipe)
-    material = prepared.material
     folder.create()
-    folder.write_data(prepared.encoded, prepared.vocabulary, material.held_out, material.commonest_answer)
+    folder.write_data(prepared)
     plan = Plan(recipe=recipe, steps=1, seed=0, vocab_size=len(prepared.vocabulary))
     folder.write_plan(plan)
     torch.manual_seed(0)

@@ -6,7 +6,7 @@ RegardError            anything Regard raises on purpose
 └── NotCertifiable     the certified engine does not apply; another engine may
 """
 
-__all__ = ["DomainError", "InputError", "NotCertifiable", "RegardError"]
+__all__ = ["DomainError", "InputError", "NotCertifiable", "RegardError", "refused_by_system"]
 
 
 class RegardError(Exception):
@@ -23,3 +23,9 @@ class DomainError(InputError):
 
 class NotCertifiable(RegardError):
     """The certified engine does not apply here; the message says why and which engine does."""
+
+
+def refused_by_system(error: OSError) -> InputError:
+    """What the system refused (a full disk, a missing right), in words."""
+    place = f" ({error.filename})" if error.filename else ""
+    return InputError(f"Cannot go on: {(error.strerror or str(error)).lower()}{place}.")

@@ -1,5 +1,6 @@
 """A run small enough for a test, with everything that a real one has."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,37 @@ def small_run(tmp_path_factory):
         prepared = prepare(material or synthetic_material(Biographies(people=24), seed=0), chosen)
         folder = RunFolder(Path(tmp_path_factory.mktemp("run")) / "run")
         folder.create()
-        facts = prepared.material
-        folder.write_data(prepared.encoded, prepared.vocabulary, facts.held_out, facts.commonest_answer)
+        folder.write_data(prepared)
         plan = Plan(recipe=chosen, steps=steps, seed=0, vocab_size=len(prepared.vocabulary), **more)
         folder.write_plan(plan)
         return folder
 
     return make
+
+
+def quiet(message: dict) -> None:
+    """Hears nothing."""
+    del message
+
+
+def copied(folder, place: Path):
+    """The same run elsewhere, to be damaged."""
+    shutil.copytree(folder.path, place)
+    return type(folder)(place)
+
+
+@pytest.fixture(scope="session")
+def prepared(small_run):
+    """A run of twelve steps that is not begun."""
+    return small_run(steps=12, checkpoint_every=3, evaluate_every=6)
+
+
+@pytest.fixture(scope="session")
+def finished(prepared, tmp_path_factory):
+    """The same run, finished."""
+    from regard.training.crew import solo
+    from regard.training.working import work
+
+    folder = copied(prepared, tmp_path_factory.mktemp("finished") / "run")
+    work(folder, solo(), quiet)
+    return folder

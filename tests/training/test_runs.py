@@ -1,8 +1,7 @@
-"""Runs: exact repetition, exact resumption, several processes, damage."""
+"""Runs: exact repetition, exact resumption, several processes."""
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,34 +12,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from regard.errors import InputError
-from regard.training.checkpoint import latest_checkpoint, read_tensors, write_checkpoint
+from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.crew import solo
-from regard.training.folder import RunFolder
-from regard.training.launching import Layout, TrainingFailed, launch
+from regard.training.launching import Layout, launch
 from regard.training.trainer import Trainer
 from regard.training.working import work
-
-
-def quiet(message: dict) -> None:
-    del message
-
-
-def copied(folder: RunFolder, place: Path) -> RunFolder:
-    shutil.copytree(folder.path, place)
-    return RunFolder(place)
-
-
-@pytest.fixture(scope="module")
-def prepared(small_run):
-    return small_run(steps=12, checkpoint_every=3, evaluate_every=6)
-
-
-@pytest.fixture(scope="module")
-def finished(prepared, tmp_path_factory):
-    folder = copied(prepared, tmp_path_factory.mktemp("finished") / "run")
-    work(folder, solo(), quiet)
-    return folder
+from training.conftest import copied, quiet
 
 
 def test_a_run_leaves_weights_metrics_and_two_checkpoints(finished):
@@ -93,48 +70,14 @@ def test_two_processes_match_one(small_run, tmp_path):
     assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-5
 
 
-def test_a_damaged_checkpoint_is_skipped_with_a_warning(finished, tmp_path):
-    folder = copied(finished, tmp_path / "damaged")
-    newest = max(folder.checkpoints.iterdir())
-    content = bytearray(newest.read_bytes())
-    content[-5] ^= 1
-    newest.write_bytes(bytes(content))
-    heard: list[str] = []
-    found = latest_checkpoint(folder.checkpoints, heard.append)
-    assert found is not None
-    assert found[1]["step"] == 6
-    assert "damaged" in heard[0]
-
-
-def test_a_process_that_dies_is_reported(prepared, tmp_path):
-    folder = copied(prepared, tmp_path / "broken")
-    (folder.path / "lessons.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(TrainingFailed, match="lessons"):
-        list(launch(folder.path, Layout(processes=1, threads=1)))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda text: text.replace("regard-run/1", "regard-run/0"), "regard-run/0"),
-        (lambda text: text[:50], "damaged"),
-        (lambda text: text.replace('"steps"', '"leaps"'), "damaged"),
-    ],
-)
-def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
-    folder = copied(finished, tmp_path / "other")
-    path = folder.path / "plan.json"
-    path.write_text(change(path.read_text()))
-    with pytest.raises(InputError, match=words):
-        folder.plan()
-
-
-def test_folders_that_hold_no_run_or_hold_one_are_refused(finished, tmp_path):
-    with pytest.raises(InputError, match="no run"):
-        RunFolder(tmp_path).plan()
-    with pytest.raises(InputError, match="already"):
-        finished.create()
-    unfinished = copied(finished, tmp_path / "unfinished")
-    unfinished.weights.unlink()
-    with pytest.raises(InputError, match="not finished"):
-        unfinished.model()
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_shortest_runs_move_the_weights(steps, small_run):
+    folder = small_run(steps=steps, recipe="classic")
+    plan = folder.plan()
+    trainer = Trainer(plan, folder.lessons(), solo())
+    for _ in range(steps):
+        before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+        trainer.advance()
+        assert any((p != before[name]).any() for name, p in trainer.model.named_parameters())
+    work(folder, solo(), quiet)
+    assert folder.is_done(pytest.fail)

@@ -13,7 +13,7 @@ import click
 
 from regard import __version__
 from regard.cli.endings import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
-from regard.errors import InputError, RegardError
+from regard.errors import RegardError, refused_by_system
 
 __all__ = ["cli", "main"]
 
@@ -59,8 +59,7 @@ class _Commands(click.Group):
             raise click.exceptions.Exit(PIPE_CLOSED) from None
         except OSError as error:
             _give_up_standard_output()
-            place = f" ({error.filename})" if error.filename else ""
-            raise InputError(f"Cannot go on: {(error.strerror or str(error)).lower()}{place}.") from error
+            raise refused_by_system(error) from error
         return code
 
 

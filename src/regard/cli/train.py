@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.cli.endings import ALL_IS_WELL, SOMETHING_IS_WRONG, is_unicode
+from regard.cli.train_options import MADE_UP, about_what, made_up
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,11 +30,7 @@ def _what(command: Any) -> Any:
             metavar="NAME|FILE",
             help="fast, classic, scratch, or a TOML file.",
         ),
-        click.option("--corpus", type=click.Path(path_type=Path), help="Documents, one a line: Name. text"),
-        click.option(
-            "--questions", type=click.Path(path_type=Path), help="Questions, one a line: question TAB answer."
-        ),
-        click.option("--people", type=int, help="How many people to make up, without files."),
+        about_what,
         click.option("--positions", metavar="CODE", help=f"Position code: {_POSITIONS}."),
         click.option(
             "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change the recipe: model.width=192."
@@ -43,7 +40,6 @@ def _what(command: Any) -> Any:
         ),
         click.option("--steps", type=int, help="How many steps instead."),
         click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw."),
-        click.option("--held-out", type=int, help="How many questions to keep back.  [default: a tenth, at most 200]"),
         click.option(
             "--processes", type=int, help="How many processes train together.  [default: what measures fastest]"
         ),
@@ -205,7 +201,6 @@ def estimate(**options: Any) -> int:
 
 
 def _request(options: dict[str, Any]) -> "Request":
-    from regard.data.biographies import Biographies
     from regard.training.launching import Layout
     from regard.verbs.train import Request
 
@@ -217,14 +212,12 @@ def _request(options: dict[str, Any]) -> "Request":
         if number is not None and not 1 <= number <= 1024:
             raise InputError(f"{name} {number} can't train. Give a number from 1 up.")
     layout = None if processes is None and threads is None else Layout(processes=processes or 1, threads=threads or 1)
-    people = options.pop("people")
-    made_up = Biographies() if people is None else Biographies(people=people)
-    return Request(changes=changes, layout=layout, biographies=made_up, **options)
+    return Request(changes=changes, layout=layout, biographies=made_up(options), **options)
 
 
 def _is_bare(context: click.Context) -> bool:
-    """Whether nothing was asked for but perhaps the length, the seed or the number of people."""
-    return _given(context) <= {"html_file", "seed", "minutes", "people"}
+    """Whether nothing was asked for but perhaps the length, the seed or which people."""
+    return _given(context) <= {"html_file", "seed", "minutes", *MADE_UP}
 
 
 def _given(context: click.Context) -> set[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from regard.cli.endings import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, is_unicode
+from regard.cli.endings import ALL_IS_WELL, INTERRUPTED, SOMETHING_IS_WRONG, UNDECIDED, complain, is_unicode
+from regard.cli.train_options import about_what, made_up
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,10 +24,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--recipes", default="fast", show_default=True, metavar="NAMES", help="Recipes, divided by commas.")
 @click.option("--positions", default="", metavar="CODES", help="Position codes.  [default: each recipe's own]")
 @click.option("--seeds", type=int, default=3, show_default=True, help="How many seeds each.")
-@click.option("--corpus", type=_PATH, help="Documents, one a line: Name. text")
-@click.option("--questions", type=_PATH, help="Questions, one a line: question TAB answer.")
-@click.option("--people", type=int, help="How many people to make up, without files.")
-@click.option("--held-out", type=int, help="How many questions to keep back.  [default: a tenth, at most 200]")
+@about_what
 @click.option("--test", type=_PATH, help="Decide by this file's questions instead of those kept back.")
 @click.option("--minutes", type=float, help="How long each run may take; measured, then frozen.  [default: 1]")
 @click.option("--steps", type=int, help="How many steps each run makes instead.")
@@ -56,10 +54,15 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
     from regard.report.html.compare_page import render_comparison
     from regard.report.train_compare_text import show_comparison
     from regard.verbs.train_compare import compare as verb
+    from regard.verbs.train_compare import kept
 
     request, command = _compare_request(options), _typed("compare", options)
-    with progress.progress(terminal.open_console(is_for_errors=True), "training, in steps") as report:
-        found = verb(request, report, reproduce=command)
+    try:
+        with progress.progress(terminal.open_console(is_for_errors=True), "training, in steps") as report:
+            found = verb(request, report, reproduce=command)
+    except KeyboardInterrupt:
+        complain(f"Stopped. {kept(request)}")
+        return INTERRUPTED
     _publish("train compare", found, json_file, show_comparison)
     _write_page(html_file, found, render_comparison)
     return UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ALL_IS_WELL
@@ -135,20 +138,15 @@ def average(json_file: str | None, **options: Any) -> int:
 
 
 def _compare_request(options: dict[str, Any]) -> "CompareRequest":
-    from regard.data.biographies import Biographies
     from regard.training.calibrating import usable_cores
-    from regard.training.contest import Contest, Length
-    from regard.training.preparing import material_from_files, synthetic_material
+    from regard.training.contest import Contest
+    from regard.training.planning import Length
+    from regard.training.preparing import Source
     from regard.verbs.train_compare import CompareRequest
 
     minutes, steps = options["minutes"], options["steps"]
-    if options["questions"] is not None:
-        material = material_from_files(options["corpus"], options["questions"], held_out=options["held_out"])
-    elif options["corpus"] is not None:
-        raise InputError("A corpus alone teaches no questions. Give --questions FILE too.")
-    else:
-        people = options["people"]
-        material = synthetic_material(Biographies() if people is None else Biographies(people=people), seed=0)
+    files = {name: options[name] for name in ("corpus", "questions", "held_out")}
+    material = Source(made_up=made_up(dict(options)), **files).material(seed=0)
     contest = Contest(
         recipes=_listed(options["recipes"]),
         positions=_listed(options["positions"]),
@@ -171,7 +169,10 @@ def _typed(command: str, options: dict[str, Any]) -> str:
     """The command line that these options came from; the folder and the jobs change no result."""
     words = ["regard", "train", command]
     for name, value in options.items():
-        if value is None or value in ("", ()) or name in ("out", "jobs"):
+        if value is None or value in ("", (), False) or name in ("out", "jobs"):
+            continue
+        if name == "is_fixed_order":
+            words.append("--fixed-order")
             continue
         flag = "--set" if name == "changes" else f"--{name.replace('_', '-')}"
         for each in value if isinstance(value, tuple) else (value,):

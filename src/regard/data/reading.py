@@ -39,9 +39,9 @@ def read_documents(path: Path) -> tuple[Document, ...]:
     return documents
 
 
-def read_questions(path: Path, *, has_answers: bool = True) -> tuple[Question, ...]:
+def read_questions(path: Path) -> tuple[Question, ...]:
     """Every line that is not blank, split at its tab."""
-    questions = tuple(_question(path, number, line, has_answers) for number, line in _lines(path))
+    questions = tuple(_question(path, number, line) for number, line in _lines(path))
     if not questions:
         raise InputError(
             f"{path} has no questions. Give a file with lines such as: Where was Ada Byron born?<TAB>London"
@@ -65,10 +65,8 @@ def split_name(line: str) -> Document:
     return Document(name="", text=line.strip())
 
 
-def _question(path: Path, number: int, line: str, has_answers: bool) -> Question:
+def _question(path: Path, number: int, line: str) -> Question:
     text, *answers = line.split("\t")
-    if not has_answers and not answers:
-        return Question(text=text.strip(), answer="")
     if len(answers) != 1:
         found = "no tab" if not answers else f"{len(answers)} tabs"
         raise InputError(f"{path}:{number} has {found} in {line[:60]!r}. Write the question, one tab, the answer.")

@@ -23,10 +23,11 @@ def ensure_writable(path: Path) -> None:
             raise InputError(f"Cannot write {path}: permission denied. Name a file that you may write.")
 
 
-def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
+def write_whole(path: Path, content: str | bytes | Iterable[str], *, is_durable: bool = False) -> None:
     """Writes the content beside its place and then moves it there; on failure nothing is left behind.
 
-    Text becomes UTF-8. A device or a pipe (/dev/null) is written to as it stands.
+    Text becomes UTF-8. A device or a pipe (/dev/null) is written to as it stands. What is durable is on the disk
+    before it gets its name, and its name before this returns, so that a loss of power leaves the old file or the new.
     """
     ensure_writable(path)
     with _failures_in_words(path):
@@ -35,7 +36,7 @@ def write_whole(path: Path, content: str | bytes | Iterable[str]) -> None:
             with target.open("wb") as file:
                 file.writelines(_pieces(content))
         else:
-            _write_and_move(target, content)
+            _write_and_move(target, content, is_durable)
 
 
 def write_new(path: Path, content: str | bytes | Iterable[str]) -> None:
@@ -50,16 +51,29 @@ def _pieces(content: str | bytes | Iterable[str]) -> Iterator[bytes]:
     return (piece if isinstance(piece, bytes) else piece.encode("utf-8") for piece in whole)
 
 
-def _write_and_move(target: Path, content: str | bytes | Iterable[str]) -> None:
+def _write_and_move(target: Path, content: str | bytes | Iterable[str], is_durable: bool) -> None:
     draft = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
     try:
         with draft.open("xb") as file:
             file.writelines(_pieces(content))
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
         if target.exists():
             draft.chmod(target.stat().st_mode & 0o777)
         draft.replace(target)
+        if is_durable and hasattr(os, "O_DIRECTORY"):
+            _sync_folder(target.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

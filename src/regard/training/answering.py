@@ -12,8 +12,9 @@ from regard.data.encoding import prompt
 from regard.data.tokenizing import EOS, PAD, Vocabulary
 from regard.errors import InputError
 from regard.model import Cache, Decoder, Passage
+from regard.training.passages import plain_passage
 
-__all__ = ["Answer", "answer_questions"]
+__all__ = ["Answer", "answer_questions", "require_askable"]
 
 _AT_ONCE = 64
 _ROUND = 8
@@ -25,6 +26,15 @@ class Answer:
 
     text: str
     probability: float
+
+
+def require_askable(vocabulary: Vocabulary, questions: Sequence[str]) -> None:
+    """Refuses questions that are empty or can't be written with the vocabulary."""
+    for question in questions:
+        if not question.strip():
+            raise InputError("A question is empty. Ask, for example: Where was Ada Byron born?")
+        if lacking := vocabulary.lacks(question):
+            raise InputError(f"The run's vocabulary lacks {' '.join(lacking)} of {question!r}. Ask without them.")
 
 
 @torch.no_grad()
@@ -83,13 +93,8 @@ class _Dialogue:
         return [_until_eos(row) for row in said.tolist()], self.logs.exp().tolist()
 
     def _read_prompts(self) -> Tensor:
-        positions = torch.arange(self.tokens.shape[1]).expand_as(self.tokens)
-        is_real = positions < self.lengths[:, None]
-        before = torch.full((*self.tokens.shape, 2), -1)
-        before[:, 1:, 0], before[:, 2:, 1] = self.tokens[:, :-1], self.tokens[:, :-2]
-        visible = torch.ones(*self.tokens.shape, self.tokens.shape[1], dtype=torch.bool).tril_()
-        self.cache.place(positions, is_real)
-        passage = Passage(tokens=self.tokens, positions=positions, visible=visible, before=before)
+        passage = plain_passage(self.tokens)
+        self.cache.place(passage.positions, passage.positions < self.lengths[:, None])
         hidden = self.model(passage, cache=self.cache)
         return hidden[torch.arange(len(hidden)), self.lengths - 1]
 

@@ -1,4 +1,4 @@
-"""Checkpoints: written whole or not at all, and known by their content."""
+"""Checkpoints and final weights: written whole or not at all, and known by their content."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], place: Mapping
     folder.mkdir(exist_ok=True)
     content = save(dict(tensors), {"place": json.dumps(dict(place))})
     path = folder / f"step-{place['step']:07}-{_digest(content)}.safetensors"
-    write_whole(path, content)
+    write_whole(path, content, is_durable=True)
     for old in _checkpoints(folder)[_KEPT:]:
         old.unlink(missing_ok=True)
     for draft in folder.glob(".*.part"):
@@ -37,34 +37,50 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
 
     A damaged one is skipped, and `warn` hears of it.
     """
-    for path in _checkpoints(folder):
-        content = path.read_bytes()
+    left = _checkpoints(folder)
+    while left:
+        path = left.pop(0)
+        content = _content(path)
         found = _NAME.fullmatch(path.name)
-        if found is None or _digest(content) != found[2]:
-            warn(f"{path.name} is damaged (its content is not what its name says), so the one before it is used.")
-            continue
-        return load(content), json.loads(_metadata(content)["place"])
+        if content is not None and found is not None and _digest(content) == found[2]:
+            return load(content), json.loads(_metadata(content)["place"])
+        instead = "the one before it is tried" if left else "with none before it the run begins again at step 1"
+        warn(f"{path.name} is damaged (its content is not what its name says), so {instead}.")
     return None
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Weights alone."""
-    write_whole(path, save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}))
+    """Weights alone, with the digest of what they are without it."""
+    plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Weights that `write_tensors` wrote."""
+    """Weights that `write_tensors` wrote; damaged ones are refused."""
     try:
-        return load(path.read_bytes())
+        content = path.read_bytes()
+        tensors = load(content)
+        is_whole = _metadata(content)["digest"] == _digest(save(tensors))
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged: {error}. Delete it and resume the run, or train again.") from None
+    except (SafetensorError, KeyError, ValueError):
+        is_whole, tensors = False, {}
+    if not is_whole:
+        raise InputError(f"{path} is damaged. Make it again from a checkpoint: regard train resume {path.parent}")
+    return tensors
 
 
 def _checkpoints(folder: Path) -> list[Path]:
     """The newest first."""
     return sorted((path for path in folder.glob("step-*.safetensors") if _NAME.fullmatch(path.name)), reverse=True)
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds; None where that can't be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _digest(content: bytes) -> str:

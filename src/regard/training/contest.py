@@ -19,36 +19,23 @@ from regard.report.files import write_whole
 from regard.training.calibrating import calibrate, pick_precision
 from regard.training.examining import evaluate
 from regard.training.folder import RunFolder
+from regard.training.holding import hold
 from regard.training.launching import Layout, launch
+from regard.training.memory import footprint, require_memory
 from regard.training.plan import Plan
+from regard.training.planning import Length
 from regard.training.preparing import Material, Prepared, prepare
 from regard.training.recipe import Recipe, load_recipe
 
-__all__ = ["Contest", "Entry", "Length", "run_contest"]
+__all__ = ["Contest", "Entry", "run_contest"]
 
 Progress = Callable[[int, int], None]
 
 SCHEMA = "regard-compare/1"
 _ALONE = Layout(processes=1, threads=1)
-_CALIBRATION, _START_UP = 3.0, 4.0
+_CALIBRATION = 3.0
 # Checkpoints a run, and steps between two of them at least.
 _MOST_KEPT, _LEAST_KEPT = 20, 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class Length:
-    """How long each run is: so many minutes as measured once for each recipe, or so many steps."""
-
-    minutes: float | None = None
-    steps: int | None = None
-
-    def __post_init__(self) -> None:
-        if (self.minutes is None) == (self.steps is None):
-            raise InputError("--minutes and --steps both say how long a run is. Give one of them.")
-        if self.minutes is not None and not 0 < self.minutes < 1e5:
-            raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
-        if self.steps is not None and self.steps < 1:
-            raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +78,12 @@ class Contest:
 
     def entries(self) -> list[Entry]:
         """Every run, all ways with the first seed first."""
-        ways = [
-            load_recipe(name, [*self.changes, *extra])
-            for name in self.recipes
-            for extra in ([[f"model.positions={code}"] for code in self.positions] or [[]])
-        ]
+        ways, owners = [], {}
+        for name in self.recipes:
+            for extra in [[f"model.positions={code}"] for code in self.positions] or [[]]:
+                ways.append(load_recipe(name, [*self.changes, *extra]))
+                if (owner := owners.setdefault(ways[-1].name, name)) != name:
+                    raise InputError(f"{owner} and {name} are both called {ways[-1].name!r}. Rename one of them.")
         return [Entry(recipe=recipe, seed=seed) for seed in range(self.num_seeds) for recipe in ways]
 
     def digest(self) -> str:
@@ -126,10 +114,12 @@ def run_contest(
 ) -> list[tuple[Entry, Bool[np.ndarray, " question"]]]:
     """For every run, which of the questions it answers right; runs that are finished already are not made again."""
     work, entries = _Work(contest=contest, out=out, progress=progress), contest.entries()
-    frozen = _freeze(work, entries)
-    missing = [entry for entry in entries if not _place(work, entry, frozen).is_finished]
-    work.total = sum(_plan(work, entry, frozen).steps for entry in missing)
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    for entry in entries:
+        _require_memory(work, entry, min(jobs, len(entries)))
+    with hold(out), ThreadPoolExecutor(max_workers=jobs) as pool:
+        frozen = _freeze(work, entries)
+        missing = [entry for entry in entries if not _place(work, entry, frozen).is_finished]
+        work.total = sum(_plan(work, entry, frozen).steps for entry in missing)
         futures = [pool.submit(_make, work, entry, asked) for entry in entries]
         try:
             for future in as_completed(futures):
@@ -144,15 +134,21 @@ def run_contest(
 def _make(work: _Work, entry: Entry, asked: Sequence[Question]) -> Bool[np.ndarray, " question"]:
     """Trains what is still to be trained of one run, and asks it."""
     folder = RunFolder(work.out / entry.folder_name)
-    if not folder.is_finished:
-        for message in launch(folder.path, _ALONE):
-            if work.is_stopped.is_set():
-                return np.zeros(0, dtype=bool)
-            if message["kind"] == "step":
-                with work.lock:
-                    work.done += 1
-                    work.progress(work.done, work.total)
+    if not folder.is_done(lambda _: None):
+        with folder.hold():
+            for message in launch(folder.path, _ALONE):
+                if work.is_stopped.is_set():
+                    return np.zeros(0, dtype=bool)
+                if message["kind"] == "step":
+                    with work.lock:
+                        work.done += 1
+                        work.progress(work.done, work.total)
     return np.array([each.is_right for each in evaluate(folder, asked).answered])
+
+
+def _require_memory(work: _Work, entry: Entry, jobs: int) -> None:
+    config = entry.recipe.model_config(vocab_size=len(_prepared(work, entry.recipe).vocabulary))
+    require_memory(footprint(config, entry.recipe.batch, runs=jobs))
 
 
 def _place(work: _Work, entry: Entry, frozen: dict[str, Any]) -> RunFolder:
@@ -163,7 +159,7 @@ def _place(work: _Work, entry: Entry, frozen: dict[str, Any]) -> RunFolder:
             raise InputError(f"{folder.path} holds another run than this comparison asks for. Name another --out.")
         return folder
     folder.create()
-    _write_data(folder, _prepared(work, entry.recipe))
+    folder.write_data(_prepared(work, entry.recipe))
     folder.write_plan(plan)
     return folder
 
@@ -205,8 +201,7 @@ def _freeze(work: _Work, entries: Sequence[Entry]) -> dict[str, Any]:
         if name not in frozen["steps"]:
             steps = contest.length.steps or _measured_steps(work, entry, frozen["precision"])
             frozen["steps"][name], frozen["checkpoint_every"][name] = steps, max(_LEAST_KEPT, steps // _MOST_KEPT)
-    work.out.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps(frozen, indent=1))
+    write_whole(path, json.dumps(frozen, indent=1), is_durable=True)
     return frozen
 
 
@@ -227,15 +222,9 @@ def _measured_steps(work: _Work, entry: Entry, precision: str) -> int:
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch:
         folder = RunFolder(Path(scratch) / "run")
         folder.create()
-        _write_data(folder, prepared)
+        folder.write_data(prepared)
         seconds = calibrate(folder, plan, [_ALONE], seconds=_CALIBRATION, hear=lambda _: None)[0].seconds
-    left = 60 * (work.contest.length.minutes or 0.0) - _START_UP
-    return max(len(entry.recipe.stages), int(left / seconds))
-
-
-def _write_data(folder: RunFolder, prepared: Prepared) -> None:
-    material = prepared.material
-    folder.write_data(prepared.encoded, prepared.vocabulary, material.held_out, material.commonest_answer)
+    return work.contest.length.steps_at(seconds, least=len(entry.recipe.stages))
 
 
 def _prepared(work: _Work, recipe: Recipe) -> Prepared:

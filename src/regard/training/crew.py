@@ -3,20 +3,25 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-__all__ = ["Crew", "join_crew", "solo"]
+__all__ = ["Crew", "is_among_others", "join_crew", "solo"]
+
+Result = TypeVar("Result")
+_REFUSED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crew:
-    """This process's number among those that train."""
+    """This process's number among those that train; `local_size` of them share its machine."""
 
     rank: int = 0
     size: int = 1
+    local_size: int = 1
 
     @property
     def is_first(self) -> bool:
@@ -69,6 +74,28 @@ class Crew:
         if self.size > 1:
             dist.barrier()
 
+    def from_first(self, task: Callable[[], Result]) -> Result:
+        """What the first process gets from a task that the others wait for.
+
+        If it fails there, the first process tells why, and the others end without a word.
+        """
+        if self.size == 1:
+            return task()
+        failure: Exception | None = None
+        found: list[Result | None] = [None]
+        if self.is_first:
+            try:
+                found = [task()]
+            except Exception as error:  # noqa: BLE001 - it is raised again below, once the others know
+                failure = error
+        told: list = [failure is None, found[0]]
+        dist.broadcast_object_list(told)
+        if failure is not None:
+            raise failure
+        if not told[0]:
+            raise SystemExit(_REFUSED)
+        return told[1]
+
     def leave(self) -> None:
         """Ends working together."""
         if self.size > 1:
@@ -96,10 +123,15 @@ def solo() -> Crew:
     return Crew()
 
 
+def is_among_others() -> bool:
+    """Whether a launcher such as torchrun started this process as one of several."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def join_crew() -> Crew:
     """The crew that the launcher's environment describes, as torchrun sets it; alone where it describes none."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    if not is_among_others():
         return solo()
     dist.init_process_group("gloo")
-    return Crew(rank=dist.get_rank(), size=size)
+    size = dist.get_world_size()
+    return Crew(rank=dist.get_rank(), size=size, local_size=int(os.environ.get("LOCAL_WORLD_SIZE", str(size))))

@@ -1,7 +1,8 @@
 """A run's folder: its plan, its tokenizer, its lessons as tokens, its metrics, its weights."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from regard.data.encoding import Asking, Encoded, Lesson
+from regard.data.encoding import Asking, Lesson
 from regard.data.reading import Question, read_questions
 from regard.data.tokenizing import Vocabulary, load_vocabulary
 from regard.errors import InputError
 from regard.model import Decoder
 from regard.report.files import write_whole
 from regard.training.checkpoint import read_tensors
+from regard.training.holding import hold
 from regard.training.plan import Plan, plan_from_text
+from regard.training.preparing import Prepared
 
 __all__ = ["FINAL", "MEASURED", "RunFolder"]
 
@@ -26,7 +29,7 @@ FINAL, MEASURED = "plan.json", "measured.json"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything about one run lies; what is written there is written whole."""
+    """Where everything about one run lies. Files are written whole or not at all; only metrics grow line by line."""
 
     path: Path
 
@@ -50,6 +53,21 @@ class RunFolder:
         """Whether the last step was made."""
         return self.weights.exists()
 
+    def is_done(self, warn: Callable[[str], None]) -> bool:
+        """Whether the last step was made and its weights can be used; `warn` hears why they can't."""
+        if not self.is_finished:
+            return False
+        try:
+            self.model()
+        except InputError as error:
+            warn(str(error))
+            return False
+        return True
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Keeps other trainings out of the folder."""
+        return hold(self.path)
+
     def create(self) -> None:
         """Makes an empty folder; one that holds a run already is refused."""
         if (self.path / FINAL).exists():
@@ -63,38 +81,51 @@ class RunFolder:
 
     def write_plan(self, plan: Plan, name: str = FINAL) -> None:
         """The plan, which makes the folder a run if it is the final one."""
-        write_whole(self.path / name, plan.as_text())
+        self._write(name, plan.as_text())
 
     def plan(self, name: str = FINAL) -> Plan:
         """The plan of the run, or one that is only measured."""
         path = self.path / name
         if not path.exists():
             raise InputError(f"{self.path} holds no run: there is no plan.json in it. Name a folder that train made.")
-        return plan_from_text(path.read_text(encoding="utf-8"), str(path))
+        return plan_from_text(_text(path), str(path))
 
-    def write_data(self, encoded: Encoded, vocabulary: Vocabulary, held_out: Sequence[Question], baseline: str) -> None:
+    def write_data(self, prepared: Prepared) -> None:
         """The tokenizer, the lessons, the questions that were kept back, and the commonest answer."""
-        write_whole(self.path / "tokenizer.json", vocabulary.text())
-        write_whole(self.path / "lessons.safetensors", save(_arrays(encoded.lessons)))
-        write_whole(self.path / "held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in held_out))
-        facts = {"openings": list(encoded.openings), "commonest_answer": baseline}
-        write_whole(self.path / "data.json", json.dumps(facts, ensure_ascii=False))
+        material, encoded = prepared.material, prepared.encoded
+        self._write("tokenizer.json", prepared.vocabulary.text())
+        self._write("lessons.safetensors", save(_arrays(encoded.lessons)))
+        self._write("held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in material.held_out))
+        facts = {"openings": list(encoded.openings), "commonest_answer": material.commonest_answer}
+        self._write("data.json", json.dumps(facts, ensure_ascii=False))
 
     def vocabulary(self) -> Vocabulary:
         """The tokenizer."""
-        return load_vocabulary(self.path / "tokenizer.json")
+        path = self.path / "tokenizer.json"
+        vocabulary, wanted = load_vocabulary(path), self.plan().vocab_size
+        if len(vocabulary) != wanted:
+            raise InputError(f"{path} has {len(vocabulary)} tokens, and the plan says {wanted}. Train again.")
+        return vocabulary
 
     def lessons(self) -> tuple[Lesson, ...]:
         """What the run learns from."""
         path = self.path / "lessons.safetensors"
         try:
             return tuple(_lessons(load_file(path)))
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, IndexError, SafetensorError) as error:
             raise InputError(f"{path} can't be read: {error}. Train again.") from None
 
     def facts(self) -> dict[str, Any]:
         """What is worth knowing about the data: how questions begin, and the commonest answer."""
-        return json.loads((self.path / "data.json").read_text(encoding="utf-8"))
+        path = self.path / "data.json"
+        try:
+            facts = json.loads(_text(path))
+        except json.JSONDecodeError:
+            facts = None
+        match facts:
+            case {"openings": [str(), *_], "commonest_answer": str()}:
+                return facts
+        raise InputError(f"{path} is damaged. Train again, or restore it from a copy.")
 
     def held_out(self) -> tuple[Question, ...]:
         """The questions that were kept back."""
@@ -107,9 +138,14 @@ class RunFolder:
             raise InputError(f"{self.path} is not finished. Go on with it: regard train resume {self.path}")
         model = Decoder(self.plan().model_config)
         tensors = read_tensors(self.weights)
-        missing = set(dict(model.named_parameters())) ^ set(tensors)
-        if missing:
-            raise InputError(f"{self.weights} does not fit its plan ({sorted(missing)[0]} differs). Train again.")
+        wanted, given = (
+            {name: tuple(t.shape) for name, t in some} for some in (model.named_parameters(), tensors.items())
+        )
+        if differing := sorted(name for name, _ in wanted.items() ^ given.items()):
+            raise InputError(
+                f"{self.weights} does not fit its plan ({differing[0]} differs). Make it again from a checkpoint: "
+                f"regard train resume {self.path}"
+            )
         model.load_state_dict(tensors, strict=False)
         return model.eval()
 
@@ -122,16 +158,28 @@ class RunFolder:
         """Every line that is whole."""
         if not self.metrics.exists():
             return
-        for line in self.metrics.read_text(encoding="utf-8").splitlines():
+        for line in self.metrics.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                yield json.loads(line)
+                found = json.loads(line)
             except json.JSONDecodeError:
                 continue
+            if isinstance(found, dict) and "kind" in found:
+                yield found
 
     def forget_metrics_after(self, step: int) -> None:
         """Leaves out what was measured after a step that will be made again."""
         kept = [line for line in self.read_metrics() if line.get("step", 0) <= step]
-        write_whole(self.metrics, "".join(json.dumps(line) + "\n" for line in kept))
+        self._write(self.metrics.name, "".join(json.dumps(line) + "\n" for line in kept))
+
+    def _write(self, name: str, content: str | bytes) -> None:
+        write_whole(self.path / name, content, is_durable=True)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}. Train again.") from None
 
 
 _RAGGED = ("body", "plain")

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from regard.axes import Bool, Float
 from regard.data.tokenizing import PAD
-from regard.model import Decoder, Passage
+from regard.model import Decoder
 from regard.model.attention import Frame
 from regard.training.naming import Probe
+from regard.training.passages import plain_passage
 
 __all__ = ["Cut", "answer_log_probabilities", "attention_weights", "name_shares"]
 
@@ -39,7 +40,7 @@ def answer_log_probabilities(
     found = []
     for batch in _batches(probes):
         with _cut(model, batch, cuts):
-            logs = torch.log_softmax(model.logits(_hidden(model, batch)).double(), dim=-1)
+            logs = torch.log_softmax(model.logits(model(plain_passage(batch.tokens))).double(), dim=-1)
         for row, probe in enumerate(batch.probes):
             answer = torch.from_numpy(probe.answer)
             asked = torch.arange(probe.start - 1, probe.start - 1 + len(answer))
@@ -80,18 +81,7 @@ def _batches(probes: Sequence[Probe]) -> Iterator[_Batch]:
             tokens[row, : len(probe.tokens)] = torch.from_numpy(probe.tokens)
         places = torch.arange(tokens.shape[1])
         firsts, ends = (torch.tensor([[getattr(probe, name)] for probe in some]) for name in ("first", "end"))
-        yield _Batch(
-            probes=some, tokens=tokens, is_name=(places >= firsts) & (places < ends), is_after=places >= ends
-        )
-
-
-def _hidden(model: Decoder, batch: _Batch) -> Tensor:
-    tokens = batch.tokens
-    before = torch.full((*tokens.shape, 2), -1)
-    before[:, 1:, 0], before[:, 2:, 1] = tokens[:, :-1], tokens[:, :-2]
-    visible = torch.ones(*tokens.shape, tokens.shape[1], dtype=torch.bool).tril_()
-    positions = torch.arange(tokens.shape[1]).expand_as(tokens)
-    return model(Passage(tokens=tokens, positions=positions, visible=visible, before=before))
+        yield _Batch(probes=some, tokens=tokens, is_name=(places >= firsts) & (places < ends), is_after=places >= ends)
 
 
 @torch.no_grad()
@@ -103,7 +93,7 @@ def _weights(model: Decoder, batch: _Batch) -> Float[Tensor, "layer probe head q
 
     handles = [block.attention.register_forward_pre_hook(note) for block in _blocks(model)]
     try:
-        _hidden(model, batch)
+        model(plain_passage(batch.tokens))
     finally:
         for handle in handles:
             handle.remove()

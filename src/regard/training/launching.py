@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,10 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from regard.errors import RegardError
+from regard.errors import InputError, RegardError
 from regard.interrupts import interrupts_held_back
 
-__all__ = ["Layout", "TrainingFailed", "launch"]
+__all__ = ["REFUSED", "UNTIL_STDIN_ENDS", "Layout", "TrainingFailed", "launch"]
+
+REFUSED = 2
+"""A process ends with this code after telling, in its last line on standard error, why it cannot do its work."""
+
+UNTIL_STDIN_ENDS = "--until-stdin-ends"
+"""Nobody writes there: it ends with the program that holds its other end, and then the process should end too."""
 
 
 class TrainingFailed(RegardError):
@@ -34,32 +41,38 @@ class Layout:
 
 
 def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
-    """What the first process tells, message by message; all end when it ends, or when nobody listens any more."""
+    """What the first process tells, message by message; all end when one fails, or when nobody listens any more."""
     with ExitStack() as stack:
         errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(layout.processes)]
+        port = _free_port()
         with interrupts_held_back():
             workers = [
                 subprocess.Popen(
-                    [sys.executable, "-m", "regard.training.working", str(folder), *more],
-                    env=_environment(layout, rank, port) if layout.processes > 1 else _environment(layout, 0, 0),
+                    [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, str(folder), *more],
+                    env=_environment(layout, rank, port),
+                    stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
                     stderr=errors[rank],
                 )
-                for port in [_free_port()]
                 for rank in range(layout.processes)
             ]
         stack.callback(_end, workers)
+        failed: list[int] = []
+        watches = [
+            threading.Thread(target=_watch, args=(rank, workers, failed), daemon=True)
+            for rank in range(layout.processes)
+        ]
+        for watch in watches:
+            watch.start()
         assert workers[0].stdout is not None
-        stack.callback(workers[0].stdout.close)
-        watch = threading.Thread(target=_end_together, args=(workers,), daemon=True)
-        watch.start()
         for line in workers[0].stdout:
-            yield json.loads(line)
-        for worker, error in zip(workers, errors, strict=True):
-            if worker.wait() != 0:
-                _end(workers)
-                error.seek(0)
-                raise TrainingFailed(_why(worker.returncode, error.read().decode(errors="replace")))
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+        for watch in watches:
+            watch.join()
+        if failed:
+            errors[failed[0]].seek(0)
+            raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
 
 
 def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
@@ -87,21 +100,33 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _end_together(workers: list[subprocess.Popen]) -> None:
-    """Ends the first process when another fails, since it would wait for that one for ever."""
-    for worker in workers[1:]:
-        if worker.wait() != 0:
-            _end(workers)
+def _watch(rank: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
+    """Notes that a process failed, and ends the others, which would wait for it for ever."""
+    if workers[rank].wait() != 0:
+        failed.append(rank)
+        for worker in workers:
+            worker.kill()
 
 
 def _end(workers: list[subprocess.Popen]) -> None:
     for worker in workers:
-        if worker.poll() is None:
-            worker.kill()
+        worker.kill()
         worker.wait()
+        for pipe in (worker.stdin, worker.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
-def _why(code: int, text: str) -> str:
-    last = next((line for line in reversed(text.strip().splitlines()) if line.strip()), "it said nothing")
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-    return f"A training process {how}: {last}"
+def _failure(code: int, text: str) -> RegardError:
+    """What a process that failed first has to say for itself."""
+    last = next((line for line in reversed(text.strip().splitlines()) if line.strip()), "")
+    if code == REFUSED and last:
+        return InputError(last)
+    if code == -signal.SIGKILL:
+        return TrainingFailed(
+            "The training was killed, which systems do when memory runs out. Resume it with more memory free, or make "
+            "the model or the batch smaller (--set batch.rows=…)."
+        )
+    if code < 0:
+        return TrainingFailed(f"The training was ended by signal {-code}. What it had kept can be resumed.")
+    return TrainingFailed(f"The training broke off: {last or f'a process ended with code {code} and said nothing'}")

@@ -7,15 +7,16 @@ from regard.errors import InputError
 from regard.model.config import ModelConfig
 from regard.training.recipe import BatchShape
 
-__all__ = ["Footprint", "footprint", "require_memory"]
+__all__ = ["Footprint", "fits_memory", "footprint", "require_memory"]
 
 _FLOAT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
-    """Bytes that a training process needs."""
+    """Bytes that a training needs, all its processes together."""
 
+    processes: int
     weights: int
     optimizer: int
     activations: int
@@ -26,25 +27,35 @@ class Footprint:
         return self.weights + self.optimizer + self.activations
 
 
-def footprint(config: ModelConfig, batch: BatchShape) -> Footprint:
-    """Weights with their gradients, two moments of each, and what is kept of a batch for its gradient."""
+def footprint(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> Footprint:
+    """Weights with their gradients, two moments of each, and what is kept of a batch for its gradient.
+
+    Every process has all weights and its part of the batch; every run has a batch.
+    """
     tokens = batch.rows * batch.length
     inner = config.hidden * (3 if config.activation == "swiglu" else 2)
     layer = tokens * (12 * config.width + inner) + batch.rows * config.num_heads * batch.length**2
     return Footprint(
-        weights=2 * _FLOAT * config.num_parameters,
-        optimizer=2 * _FLOAT * config.num_parameters,
-        activations=_FLOAT * (config.num_layers * layer + 4 * tokens * config.width),
+        processes=runs * processes,
+        weights=runs * processes * 2 * _FLOAT * config.num_parameters,
+        optimizer=runs * processes * 2 * _FLOAT * config.num_parameters,
+        activations=runs * _FLOAT * (config.num_layers * layer + 4 * tokens * config.width),
     )
 
 
-def require_memory(config: ModelConfig, batch: BatchShape) -> None:
+def fits_memory(needed: Footprint) -> bool:
+    """Whether this machine can hold it, as far as the system tells."""
+    free = _available()
+    return free is None or needed.total <= free
+
+
+def require_memory(needed: Footprint) -> None:
     """Refuses a training that this machine cannot hold."""
-    needed, free = footprint(config, batch).total, _available()
-    if free is not None and needed > free:
+    if not fits_memory(needed):
         raise InputError(
-            f"This training needs about {needed / 2**30:.1f} GiB in each process, and {free / 2**30:.1f} GiB are free. "
-            "Make the model smaller (--set model.width=…) or the batch (--set batch.rows=…)."
+            f"This training needs about {needed.total / 2**30:.1f} GiB (processes: {needed.processes}), and "
+            f"{(_available() or 0) / 2**30:.1f} GiB are free. "
+            "Make the model smaller (--set model.width=…) or the batch (--set batch.rows=…), or use fewer processes."
         )
 
 

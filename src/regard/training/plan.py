@@ -7,6 +7,7 @@ from typing import Any
 from regard.errors import InputError
 from regard.model.config import ModelConfig
 from regard.training.recipe import Recipe, recipe_from
+from regard.training.settings import build, table
 
 __all__ = ["SCHEMA", "Plan", "plan_from_text"]
 
@@ -31,10 +32,26 @@ class Plan:
     evaluate_every: int = 0
     sources: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("steps", "vocab_size", "processes", "threads", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}, and it should be at least 1.")
+        for name in ("seed", "evaluate_every"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} is {getattr(self, name)}, and it should be at least 0.")
+        if self.precision not in ("float32", "bfloat16"):
+            raise InputError(f"precision is {self.precision!r}, and it should be float32 or bfloat16.")
+
     @property
     def model_config(self) -> ModelConfig:
         """The model that is trained."""
         return self.recipe.model_config(vocab_size=self.vocab_size)
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of the whole training."""
+        batch = self.recipe.batch
+        return self.steps * batch.rows * batch.length * self.model_config.flops_per_token(batch.length)
 
     def as_text(self) -> str:
         """The plan as JSON."""
@@ -45,13 +62,23 @@ class Plan:
 def plan_from_text(text: str, where: str) -> Plan:
     """A plan that `as_text` wrote."""
     try:
-        given: dict[str, Any] = json.loads(text)
-        schema = given.pop("schema", None)
-    except (json.JSONDecodeError, AttributeError) as error:
-        raise InputError(f"{where} is damaged: {error}. Train again, or restore it from a copy.") from None
-    if schema != SCHEMA:
+        given = table(json.loads(text), "the plan")
+    except (json.JSONDecodeError, InputError) as error:
+        raise _damaged(where, error) from None
+    if (schema := given.pop("schema", None)) != SCHEMA:
         raise InputError(f"{where} was written as {schema!r}, and this version reads {SCHEMA!r}. Train again with it.")
     try:
-        return Plan(**{**given, "recipe": recipe_from(given["recipe"]), "sources": tuple(given["sources"])})
-    except (TypeError, KeyError) as error:
-        raise InputError(f"{where} is damaged: {error}. Train again, or restore it from a copy.") from None
+        recipe = recipe_from(table(given.get("recipe"), "recipe"))
+        return build(Plan, {**given, "recipe": recipe, "sources": _texts(given.get("sources"))}, "the plan")
+    except InputError as error:
+        raise _damaged(where, error) from None
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise InputError(f"sources is {given!r}, but it should be a list of texts.")
+    return tuple(given)
+
+
+def _damaged(where: str, error: Exception) -> InputError:
+    return InputError(f"{where} is damaged: {str(error).rstrip('.')}. Train again, or restore it from a copy.")

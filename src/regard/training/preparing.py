@@ -10,10 +10,10 @@ from regard.data.encoding import Encoded, encode_lessons
 from regard.data.reading import Document, Question, read_documents, read_questions
 from regard.data.tokenizing import Vocabulary, learn_vocabulary
 from regard.errors import InputError
-from regard.training.memory import require_memory
+from regard.training.memory import footprint, require_memory
 from regard.training.recipe import Recipe
 
-__all__ = ["Material", "Prepared", "material_from_files", "prepare", "synthetic_material"]
+__all__ = ["Material", "Prepared", "Source", "material_from_files", "prepare", "synthetic_material"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +38,31 @@ class Prepared:
     material: Material
     vocabulary: Vocabulary
     encoded: Encoded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the material comes from: files, or people that are made up where there are none."""
+
+    corpus: Path | None = None
+    questions: Path | None = None
+    held_out: int | None = None
+    made_up: Biographies | None = None
+
+    def __post_init__(self) -> None:
+        has_files = self.corpus is not None or self.questions is not None
+        if has_files and self.made_up is not None:
+            raise InputError("People are made up only where there are no files. Give --people or files, not both.")
+        if self.corpus is not None and self.questions is None:
+            raise InputError("A corpus alone teaches no questions. Give --questions FILE too.")
+        if self.held_out is not None and not has_files:
+            raise InputError("--held-out keeps a file's last questions back. Give --questions FILE, or --asked-share.")
+
+    def material(self, *, seed: int) -> Material:
+        """What there is to learn from."""
+        if self.questions is None:
+            return synthetic_material(self.made_up or Biographies(), seed=seed)
+        return material_from_files(self.corpus, self.questions, held_out=self.held_out)
 
 
 def material_from_files(corpus: Path | None, questions: Path, *, held_out: int | None = None) -> Material:
@@ -65,7 +90,7 @@ def synthetic_material(settings: Biographies, *, seed: int) -> Material:
     )
 
 
-def prepare(material: Material, recipe: Recipe) -> Prepared:
+def prepare(material: Material, recipe: Recipe, *, processes: int = 1) -> Prepared:
     """The material as the recipe's tokens; what would not fit into memory is refused here."""
     documents = material.documents if _reads(recipe) else ()
     if _reads(recipe) and not documents:
@@ -73,7 +98,8 @@ def prepare(material: Material, recipe: Recipe) -> Prepared:
     texts = [f"{document.name}. {document.text}" for document in documents]
     texts += [text for question in material.questions for text in (question.text, question.answer)]
     vocabulary = learn_vocabulary(texts, kind=recipe.tokens.kind, size=recipe.tokens.size)
-    require_memory(recipe.model_config(vocab_size=len(vocabulary)), recipe.batch)
+    config = recipe.model_config(vocab_size=len(vocabulary))
+    require_memory(footprint(config, recipe.batch, processes=processes))
     _require_room(vocabulary, (*material.questions, *material.held_out), recipe.batch.length)
     return Prepared(
         material=material, vocabulary=vocabulary, encoded=encode_lessons(documents, material.questions, vocabulary)

@@ -10,7 +10,7 @@ from regard.errors import InputError
 from regard.model import Decoder
 from regard.report.inspected import HeadFinding, InspectionReport, Shown
 from regard.report.intervals import Interval
-from regard.training.answering import answer_questions
+from regard.training.answering import answer_questions, require_askable
 from regard.training.folder import RunFolder
 from regard.training.inspecting import Cut, answer_log_probabilities, attention_weights, name_shares
 from regard.training.naming import Probe, known_names, make_probe
@@ -51,7 +51,7 @@ def inspect_run(
         all_heads=_drop_of_all(model, asked.probes),
         even_share=float(np.mean([(probe.end - probe.first) / probe.start for probe in asked.probes])),
         least=LEAST_DROP,
-        shown=_show(model, run, shown or asked.probes[0].question, names),
+        shown=_show(model, run, asked.probes[0].question if shown is None else shown, names),
     )
 
 
@@ -116,8 +116,7 @@ def _choose(model: Decoder, run: RunFolder, questions: Sequence[Question], names
 
 def _show(model: Decoder, run: RunFolder, question: str, names: frozenset[str]) -> Shown:
     vocabulary = run.vocabulary()
-    if lacking := vocabulary.lacks(question):
-        raise InputError(f"The run's vocabulary lacks {' '.join(lacking)} of {question!r}. Ask without them.")
+    require_askable(vocabulary, [question])
     answer = answer_questions(model, vocabulary, [question])[0]
     probe = make_probe(vocabulary, question, answer.text, names)
     return Shown(

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from regard.data.objectives import Objective
 from regard.data.tokenizing import Kind
 from regard.errors import InputError
 from regard.model.config import ModelConfig
+from regard.training.settings import build, table
 
 __all__ = [
     "BatchShape",
@@ -27,7 +28,6 @@ __all__ = [
 ]
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
-Section = TypeVar("Section")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +79,9 @@ class Rates:
                 raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
 
     def factor(self, step: int, steps: int) -> float:
-        """The share of the full rate at a step (from 0) of a stage."""
-        done = (step + 1) / steps
-        return max(min(1.0, done / max(self.warmup, 1e-9), (1 - done) / max(self.decay, 1e-9)), 0.0)
+        """The share of the full rate at a step (from 0) of a stage; it is positive at the last step too."""
+        risen, left = (step + 1) / steps, (steps - step) / steps
+        return min(1.0, risen / max(self.warmup, 1e-9), left / max(self.decay, 1e-9))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +115,10 @@ class Recipe:
 
     def model_config(self, *, vocab_size: int) -> ModelConfig:
         """The model for a vocabulary."""
-        return _build(ModelConfig, {**self.model, "vocab_size": vocab_size, "max_length": self.batch.length}, "model")
+        return build(ModelConfig, {**self.model, "vocab_size": vocab_size, "max_length": self.batch.length}, "model")
 
     def stage_steps(self, steps: int) -> tuple[int, ...]:
-        """How many of the steps each stage has; every stage has at least one."""
+        """How many of the steps each stage has: at least one, so fewer steps than stages end before the last ones."""
         total = sum(stage.share for stage in self.stages)
         counts: list[int] = []
         for number, stage in enumerate(self.stages[:-1], start=1):
@@ -161,12 +161,15 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
 def recipe_from(given: Mapping[str, Any]) -> Recipe:
     """A recipe from tables; unknown keys are refused."""
     stages = given.get("stages", [{}])
-    return _build(
+    if not isinstance(stages, list):
+        raise InputError(f"stages is {stages!r}, but it should be a list of tables.")
+    return build(
         Recipe,
         {
             **given,
-            "tokens": _build(Tokens, given.get("tokens", {}), "tokens"),
-            "batch": _build(BatchShape, given.get("batch", {}), "batch"),
+            "model": table(given.get("model", {}), "model"),
+            "tokens": build(Tokens, given.get("tokens", {}), "tokens"),
+            "batch": build(BatchShape, given.get("batch", {}), "batch"),
             "stages": tuple(_stage(stage) for stage in stages),
         },
         "recipe",
@@ -176,16 +179,17 @@ def recipe_from(given: Mapping[str, Any]) -> Recipe:
 _FOLDER = files("regard.training") / "recipes"
 
 
-def _stage(given: Mapping[str, Any]) -> Stage:
+def _stage(given: Any) -> Stage:
+    given = table(given, "each of stages")
     names = {part: {f.name for f in dataclasses.fields(part)} for part in (Objective, Rates)}
     rest = {key: value for key, value in given.items() if not any(key in known for known in names.values())}
     parts = {part: {key: value for key, value in given.items() if key in known} for part, known in names.items()}
-    return _build(
+    return build(
         Stage,
         {
             **rest,
-            "objective": _build(Objective, parts[Objective], "stages"),
-            "rates": _build(Rates, parts[Rates], "stages"),
+            "objective": build(Objective, parts[Objective], "stages"),
+            "rates": build(Rates, parts[Rates], "stages"),
         },
         "stages",
     )
@@ -196,38 +200,15 @@ def _flat_stage(stage: Stage) -> dict[str, Any]:
     return {**whole.pop("objective"), **whole.pop("rates"), **whole}
 
 
-def _build(kind: type[Section], given: Mapping[str, Any], where: str) -> Section:
-    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for key, value in given.items():
-        if key not in fields:
-            raise InputError(f"{where} has no setting {key!r}. There are: {', '.join(sorted(fields))}.")
-        _require_type(f"{where}.{key}", fields[key], value)
-    return kind(**given)
-
-
-def _require_type(name: str, known: dataclasses.Field, value: Any) -> None:
-    """A number where a number is wanted, and a flag where a flag is."""
-    default = known.default
-    if default is dataclasses.MISSING or default is None or isinstance(value, type(default)):
-        return
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return
-    raise InputError(f"{name} is {value!r}, but it should be like {default!r}.")
-
-
 def _apply(given: dict[str, Any], change: str) -> None:
     """Writes `section.key=value` into the tables; a key of `stages` goes into every stage."""
     key, equals, text = change.partition("=")
     if not equals or not key.strip():
         raise InputError(f"{change!r} changes nothing. Write it as model.width=192.")
     section, _, name = key.strip().rpartition(".")
-    targets = (
-        given.setdefault("stages", [{}])
-        if section == "stages"
-        else [given.setdefault(section, {}) if section else given]
-    )
-    for table in targets:
-        table[name] = _value(text.strip())
+    found = given.setdefault(section, [{}] if section == "stages" else {}) if section else given
+    for place in found if isinstance(found, list) else [found]:
+        table(place, section)[name] = _value(text.strip())
 
 
 def _value(text: str) -> Any:

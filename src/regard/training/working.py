@@ -1,18 +1,24 @@
 """The work of one training process: steps, checkpoints, measurements."""
 
 import json
+import os
 import sys
+import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 import torch
 
+from regard.errors import InputError, RegardError, refused_by_system
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
 from regard.training.crew import Crew, join_crew
 from regard.training.folder import MEASURED, RunFolder
+from regard.training.launching import REFUSED, UNTIL_STDIN_ENDS
 from regard.training.trainer import Trainer
 
 __all__ = ["measure_steps", "work"]
@@ -58,8 +64,14 @@ def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
 
 def _go_back(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
     found = latest_checkpoint(folder.checkpoints, lambda text: tell({"kind": "warning", "text": text}))
-    if found is not None:
+    if found is None:
+        return
+    try:
         trainer.restore(*found)
+    except (KeyError, RuntimeError):
+        raise InputError(
+            f"The checkpoints in {folder.path} do not fit its plan.json. Restore the plan, or train in another folder."
+        ) from None
 
 
 def _keep(trainer: Trainer, folder: RunFolder) -> None:
@@ -82,23 +94,57 @@ def _examine(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """`FOLDER [SECONDS]`: train the run in the folder, or only measure its steps for some seconds."""
-    import os
+    """`[--until-stdin-ends] FOLDER [SECONDS]`: train the run in the folder, or only measure its steps for some seconds.
 
+    Failures end the process at once, before others fail because it is gone.
+    """
+    if arguments[0] == UNTIL_STDIN_ENDS:
+        arguments = arguments[1:]
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+    try:
+        _serve(RunFolder(Path(arguments[0])), *map(float, arguments[1:]))
+    except RegardError as error:
+        _leave(str(error), REFUSED)
+    except OSError as error:
+        _leave(str(refused_by_system(error)), REFUSED)
+    except Exception as error:  # noqa: BLE001 - whatever it is, others must not fail first
+        is_out = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+        _leave(_NO_MEMORY if is_out else traceback.format_exc(), REFUSED if is_out else 1)
+
+
+_NO_MEMORY = (
+    "Memory ran out. Make the model smaller (--set model.width=…) or the batch (--set batch.rows=…), or use fewer "
+    "processes."
+)
+
+
+def _serve(folder: RunFolder, seconds: float | None = None) -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     crew = join_crew()
-    folder = RunFolder(Path(arguments[0]))
 
     def tell(message: dict) -> None:
         if crew.is_first:
             sys.stdout.write(json.dumps(message) + "\n")
             sys.stdout.flush()
 
-    if len(arguments) > 1:
-        tell({"kind": "speed", "seconds": measure_steps(folder, crew, float(arguments[1]))})
-    else:
+    if seconds is None:
         work(folder, crew, tell)
+    else:
+        tell({"kind": "speed", "seconds": measure_steps(folder, crew, seconds)})
     crew.leave()
+
+
+def _end_with_stdin() -> None:
+    """Waits until the launcher is gone, and goes too: a run that is resumed must not meet the one before."""
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
+
+
+def _leave(why: str, code: int) -> NoReturn:
+    sys.stderr.write(f"{why if code != REFUSED else ' '.join(why.split())}\n")
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from regard.training.contest import Contest, Entry, run_contest
 from regard.training.examining import share
 from regard.training.folder import RunFolder
 
-__all__ = ["CompareRequest", "compare"]
+__all__ = ["CompareRequest", "compare", "kept"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,15 @@ def compare(
         majority=share(sum(question.answer == commonest for question in asked), len(asked)),
         variants=summarise(outcomes),
         pairs=compare_outcomes(outcomes, against=request.against, reproduce=reproduce),
+    )
+
+
+def kept(request: CompareRequest) -> str:
+    """What there is of a comparison that was stopped, and how it goes on."""
+    entries = request.contest.entries()
+    done = sum(RunFolder(request.out / entry.folder_name).is_finished for entry in entries)
+    return (
+        f"{done} of {len(entries)} runs are finished and kept in {request.out}; the same command goes on with the rest."
     )
 
 

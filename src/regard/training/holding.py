@@ -1,0 +1,46 @@
+"""A folder that one program at a time works in."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regard.errors import InputError
+
+__all__ = ["hold"]
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keeps others out of a folder, which is made if it is missing; who comes second is refused.
+
+    The system lets go of it when the program ends, however it ends, so nothing is left to clean up.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise InputError(f"Cannot work in {folder}: {error.strerror or error}. Name another folder.") from None
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        os.close(descriptor)
+        raise InputError(
+            f"Another training works in {folder} just now. Wait until it ends, or name another folder."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

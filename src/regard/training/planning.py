@@ -1,0 +1,123 @@
+"""From what somebody asks for to a plan: data as tokens, steps measured, the length frozen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from regard.data.biographies import Biographies
+from regard.errors import InputError
+from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision
+from regard.training.folder import RunFolder
+from regard.training.launching import Layout
+from regard.training.memory import fits_memory, footprint
+from regard.training.plan import Plan
+from regard.training.preparing import Prepared, Source, prepare
+from regard.training.recipe import load_recipe
+
+__all__ = ["CALIBRATION", "Length", "Request", "freeze", "measure_layouts", "outline"]
+
+CALIBRATION = 4.0
+_START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length:
+    """How long a run is: so many minutes as measured before it, or so many steps."""
+
+    minutes: float | None = None
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.minutes is None) == (self.steps is None):
+            raise InputError("--minutes and --steps both say how long a run is. Give one of them.")
+        if self.minutes is not None and not 0 < self.minutes < 1e5:
+            raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
+        if self.steps is not None and self.steps < 1:
+            raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
+
+    def steps_at(self, seconds: float, *, least: int, spent: float = 0.0) -> int:
+        """How many steps of so many seconds it has, once some seconds are spent; at least so many."""
+        if self.minutes is None:
+            return self.steps or least
+        return max(least, int((60 * self.minutes - spent - _START_UP) / seconds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to train and for how long. Without files it is about made-up people."""
+
+    recipe: str = "fast"
+    changes: Sequence[str] = ()
+    corpus: Path | None = None
+    questions: Path | None = None
+    biographies: Biographies | None = None
+    minutes: float | None = None
+    steps: int | None = None
+    seed: int = 0
+    held_out: int | None = None
+    layout: Layout | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"The seed is {self.seed}. Give a whole number from 0 up.")
+        # Each refuses what makes no sense.
+        _ = self.length, self.source
+
+    @property
+    def length(self) -> Length:
+        """How long it takes: three minutes, if nothing is said."""
+        is_open = self.minutes is None and self.steps is None
+        return Length(minutes=3.0 if is_open else self.minutes, steps=self.steps)
+
+    @property
+    def source(self) -> Source:
+        """What it is trained on."""
+        return Source(corpus=self.corpus, questions=self.questions, held_out=self.held_out, made_up=self.biographies)
+
+
+def outline(request: Request, *, processes: int | None = None, here: int | None = None) -> tuple[Prepared, Plan]:
+    """The data of a run, and its plan as far as it is known before steps are measured.
+
+    `processes` says how many will train, `here` how many of them on this machine; otherwise the request does.
+    """
+    recipe = load_recipe(request.recipe, request.changes)
+    processes = processes or (request.layout.processes if request.layout else 1)
+    if processes > recipe.batch.rows:
+        raise InputError(f"{processes} processes cannot share the {recipe.batch.rows} rows of a step. Use fewer.")
+    prepared = prepare(request.source.material(seed=request.seed), recipe, processes=here or processes)
+    plan = Plan(
+        recipe=recipe,
+        steps=request.steps or 1_000_000,
+        seed=request.seed,
+        vocab_size=len(prepared.vocabulary),
+        processes=processes,
+        precision=pick_precision() if recipe.precision == "auto" else recipe.precision,
+        sources=prepared.material.sources,
+    )
+    return prepared, plan
+
+
+def measure_layouts(request: Request, folder: RunFolder, plan: Plan, hear: Callable[[str], None]) -> list[Speed]:
+    """The speed of the layout that is asked for, or of those that fit into memory, the fastest first."""
+    return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION, hear=hear)
+
+
+def freeze(request: Request, plan: Plan, speed: Speed, *, spent: float = 0.0) -> Plan:
+    """The plan with its steps and with those who make them."""
+    steps = request.length.steps_at(speed.seconds, least=len(plan.recipe.stages), spent=spent)
+    return replace(
+        plan,
+        steps=steps,
+        processes=speed.layout.processes,
+        threads=speed.layout.threads,
+        checkpoint_every=max(1, round(_BETWEEN_CHECKPOINTS / speed.seconds)),
+        evaluate_every=max(1, -(-steps // 4)),
+    )
+
+
+def _layouts(request: Request, plan: Plan) -> list[Layout]:
+    if request.layout:
+        return [request.layout]
+    tried, config, batch = layouts_to_try(plan.recipe.batch.rows), plan.model_config, plan.recipe.batch
+    fitting = [each for each in tried if fits_memory(footprint(config, batch, processes=each.processes))]
+    return fitting or tried[-1:]

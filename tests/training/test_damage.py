@@ -1,0 +1,142 @@
+"""What is damaged, missing or of another run is noticed, told in a line, and made again where that can be."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+from regard.data.tokenizing import learn_vocabulary
+from regard.errors import InputError
+from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
+from regard.training.crew import solo
+from regard.training.examining import evaluate
+from regard.training.folder import RunFolder
+from regard.training.recipe import load_recipe
+from regard.training.working import work
+from regard.verbs.train import resume
+from training.conftest import SETTINGS, copied, quiet
+
+
+def test_a_damaged_checkpoint_is_skipped_with_a_warning(finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    newest = max(folder.checkpoints.iterdir())
+    content = bytearray(newest.read_bytes())
+    content[-5] ^= 1
+    newest.write_bytes(bytes(content))
+    heard: list[str] = []
+    found = latest_checkpoint(folder.checkpoints, heard.append)
+    assert found is not None
+    assert found[1]["step"] == 6
+    assert "damaged" in heard[0]
+
+
+def test_when_no_checkpoint_is_whole_that_is_said_and_the_run_begins_again(finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    for path in folder.checkpoints.iterdir():
+        path.write_bytes(b"nonsense")
+    heard: list[str] = []
+    assert latest_checkpoint(folder.checkpoints, heard.append) is None
+    assert ["the one before it" in text for text in heard] == [True, False]
+    assert "none before it" in heard[1]
+    work(folder, solo(), quiet)
+    assert folder.weights.read_bytes() == finished.weights.read_bytes()
+
+
+@pytest.mark.parametrize("place", [9, 60, -5])
+def test_damaged_weights_are_refused_and_made_again(place, finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    content = bytearray(folder.weights.read_bytes())
+    content[place] ^= 1
+    folder.weights.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=r"is damaged\. Make it again from a checkpoint: regard train resume"):
+        folder.model()
+    heard: list[dict] = []
+    report = resume(folder.path, heard.append)
+    assert "damaged" in next(message["text"] for message in heard if message["kind"] == "warning")
+    assert [message["step"] for message in heard if message["kind"] == "step"] == [10, 11, 12]
+    assert report.steps == 12
+    assert folder.weights.read_bytes() == finished.weights.read_bytes()
+
+
+def test_weights_of_another_shape_are_refused(finished, tmp_path):
+    folder = copied(finished, tmp_path / "other")
+    tensors = read_tensors(folder.weights)
+    name = sorted(tensors)[0]
+    write_tensors(folder.weights, {**tensors, name: tensors[name][:1]})
+    with pytest.raises(InputError, match=f"does not fit its plan .{re.escape(name)} differs"):
+        folder.model()
+
+
+def test_checkpoints_of_another_plan_are_refused(finished, tmp_path):
+    folder = copied(finished, tmp_path / "other")
+    wide = load_recipe("fast", [*SETTINGS, "model.hidden=32"])
+    folder.write_plan(replace(folder.plan(), recipe=wide))
+    with pytest.raises(InputError, match="do not fit its plan"):
+        work(folder, solo(), quiet)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: text.replace("regard-run/1", "regard-run/0"), "regard-run/0"),
+        (lambda text: text[:50], "damaged"),
+        (lambda text: text.replace('"steps"', '"leaps"'), "damaged"),
+        (lambda _: "[]", r"damaged: the plan is \[\], but it should be a table"),
+        (lambda text: text.replace('"steps": 12', '"steps": "12"'), "steps is '12', but it should be a whole number"),
+        (lambda text: text.replace('"steps": 12', '"steps": 0'), "steps is 0"),
+        (lambda text: text.replace('"checkpoint_every": 3', '"checkpoint_every": 0'), "at least 1"),
+        (lambda text: text.replace(' "steps": 12,', ""), "lacks the setting 'steps'"),
+        (lambda text: text.replace('"recipe"', '"recipes"'), "recipe is None"),
+        (lambda text: re.sub(r'"tokens": {[^}]*}', '"tokens": 5', text), "tokens is 5"),
+        (lambda text: text.replace('"precision": "float32",\n "check', '"precision": "int4",\n "check'), "int4"),
+    ],
+)
+def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
+    folder = copied(finished, tmp_path / "other")
+    path = folder.path / "plan.json"
+    path.write_text(change(path.read_text()))
+    with pytest.raises(InputError, match=words):
+        folder.plan()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("data.json", None, "data.json can't be read: No such file"),
+        ("data.json", b"[]", "data.json is damaged"),
+        ("data.json", b'{"openings": [], "commonest_answer": ""}', "data.json is damaged"),
+        ("data.json", b"\xff", "data.json can't be read"),
+        ("tokenizer.json", None, "tokenizer.json can't be read: No such file"),
+        ("tokenizer.json", b"{}", "tokenizer.json is no tokenizer"),
+        ("plan.json", b"\xff", "plan.json can't be read"),
+    ],
+)
+def test_files_of_a_run_that_are_missing_or_damaged(name, content, words, finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    if content is None:
+        (folder.path / name).unlink()
+    else:
+        (folder.path / name).write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        evaluate(folder, finished.held_out())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_tokenizer_of_another_run_is_refused(finished, tmp_path):
+    folder = copied(finished, tmp_path / "other")
+    (folder.path / "tokenizer.json").write_text(learn_vocabulary(["Ada was born"], kind="characters").text())
+    with pytest.raises(InputError, match="and the plan says"):
+        folder.vocabulary()
+
+
+def test_folders_that_hold_no_run_or_hold_one_are_refused(finished, tmp_path):
+    with pytest.raises(InputError, match="no run"):
+        RunFolder(tmp_path).plan()
+    with pytest.raises(InputError, match="already"):
+        finished.create()
+    unfinished = copied(finished, tmp_path / "unfinished")
+    unfinished.weights.unlink()
+    with pytest.raises(InputError, match="not finished"):
+        unfinished.model()

@@ -1,0 +1,102 @@
+"""Processes of a training: what they refuse, who is blamed, when they end, and that there is one training a folder."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from regard.data.biographies import Biographies
+from regard.errors import InputError
+from regard.training.launching import Layout, TrainingFailed, launch
+from regard.verbs.train import Request, resume, train
+from training.conftest import SETTINGS, copied, quiet
+
+
+def test_what_a_process_refuses_is_told_as_it_is(prepared, tmp_path):
+    folder = copied(prepared, tmp_path / "broken")
+    (folder.path / "lessons.safetensors").write_bytes(b"nonsense")
+    with pytest.raises(InputError, match=r"^\S*/lessons.safetensors can't be read: .*Train again.$"):
+        list(launch(folder.path, Layout(processes=1, threads=1)))
+
+
+def test_what_the_system_refuses_a_process_is_told_in_a_line(prepared, tmp_path):
+    folder = copied(prepared, tmp_path / "refused")
+    folder.checkpoints.write_text("no folder")
+    with pytest.raises(InputError, match=r"^Cannot go on: file exists \(\S+/checkpoints\)\.$"):
+        list(launch(folder.path, Layout(processes=1, threads=1)))
+
+
+def test_the_process_that_failed_first_is_blamed(tmp_path, monkeypatch):
+    """The second of three processes refuses; the others wait, are ended, and would tell something else."""
+    stand_in = tmp_path / "regard" / "training"
+    stand_in.mkdir(parents=True)
+    for package in (stand_in, stand_in.parent):
+        (package / "__init__.py").touch()
+    (stand_in / "working.py").write_text(
+        "import os, sys, time\n"
+        "if os.environ['RANK'] == '1':\n    time.sleep(0.5)\n    sys.exit('The second is to blame.')\n"
+        "sys.stderr.write('Waiting.\\n')\nsys.stderr.flush()\ntime.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    begun = time.monotonic()
+    with pytest.raises(TrainingFailed, match="broke off: The second is to blame"):
+        list(launch(tmp_path, Layout(processes=3, threads=1)))
+    assert time.monotonic() - begun < 30
+
+
+def test_a_folder_is_for_one_training_at_a_time(finished, tmp_path):
+    folder = copied(finished, tmp_path / "held")
+    folder.weights.unlink()
+    holder = [sys.executable, "-c", "import sys, pathlib, time; from regard.training.holding import hold\n"]
+    holder[-1] += "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    process = subprocess.Popen([*holder, str(folder.path)], env=environment, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    with pytest.raises(InputError, match="Another training works in"):
+        resume(folder.path, quiet)
+    with pytest.raises(InputError, match="Another training works in"):
+        train(Request(steps=1, biographies=Biographies(people=24), changes=SETTINGS), folder.path, quiet)
+    process.kill()
+    process.communicate()
+    with folder.hold(), pytest.raises(InputError, match="Another training"), folder.hold():
+        pass
+    with folder.hold():
+        pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
+def test_processes_end_with_the_one_that_launched_them(small_run):
+    folder = small_run(steps=100_000, checkpoint_every=1000)
+    script = (
+        "import sys, pathlib; from regard.training.launching import Layout, launch\n"
+        "for message in launch(pathlib.Path(sys.argv[1]), Layout(processes=2, threads=1)): print(message, flush=True)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", script, str(folder.path)], env=environment, stdout=subprocess.PIPE
+    )
+    assert launcher.stdout is not None
+    launcher.stdout.readline()
+    tasks = Path(f"/proc/{launcher.pid}/task").iterdir()
+    workers = [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    workers = [pid for pid in workers if b"regard.training.working" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert len(workers) == 2
+    launcher.kill()
+    launcher.communicate()
+    deadline = time.monotonic() + 10
+    while any(_lives(pid) for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(_lives(pid) for pid in workers)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
