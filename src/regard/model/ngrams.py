@@ -19,10 +19,10 @@ def ngram_rows(
 ) -> Int[Tensor, "batch position 2"]:
     """The rows of the bigram and the trigram that end at each token.
 
-        (p·t₁ + t₀) mod R  and  (q·t₂ + p·t₁ + t₀ + 1) mod R
+        (p·(t₁ + 1) + t₀) mod R  and  (q·(t₂ + 1) + p·(t₁ + 1) + t₀ + 1) mod R
 
-    `first` and `second` are the tokens one and two places back, −1 where there is none. A token that has none
-    shares the row of its own unigram.
+    `first` and `second` are the tokens t₁ and t₂, one and two places back, −1 where there is none. So the first token
+    of an example has the rows t₀ and t₀ + 1 (mod R), and the second has its bigram's row and the one after it.
     """
     pair = _PAIR * (first.long() + 1) + tokens
     return torch.stack([pair % num_rows, (_TRIPLE * (second.long() + 1) + pair + 1) % num_rows], dim=-1)
