@@ -42,6 +42,18 @@ def test_a_failure_half_way_keeps_the_old_file_and_leaves_no_draft(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="folders can't be opened here")
+def test_what_is_durable_is_on_the_disk_before_it_has_its_name_and_its_name_after(tmp_path, monkeypatch):
+    happened = []
+    sync, replace = os.fsync, Path.replace
+    is_folder = lambda descriptor: stat.S_ISDIR(os.fstat(descriptor).st_mode)  # noqa: E731
+    monkeypatch.setattr(os, "fsync", lambda d: (happened.append("folder" if is_folder(d) else "file"), sync(d)))
+    monkeypatch.setattr(Path, "replace", lambda draft, target: (happened.append("named"), replace(draft, target)))
+    write_whole(tmp_path / "out", "text", is_durable=True)
+    assert happened == ["file", "named", "folder"]
+    assert (tmp_path / "out").read_text() == "text"
+
+
 @pytest.mark.parametrize(
     ("place", "why"),
     [("", "is a folder"), ("no/where", "no folder"), ("file/below", "no folder"), ("x" * 300, "too long")],
