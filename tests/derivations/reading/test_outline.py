@@ -182,3 +182,23 @@ def test_a_line_that_is_all_there_is_counts_as_text():
 )
 def test_latex_has_its_own_ways(text, expected):
     assert " ".join(paths(text, "latex")) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("i. Yes. ii. No.", ["2/b/i", "2/b/ii"]),
+        ("i) Yes. ii) No, they differ. iii) Who knows?", ["2/b/i", "2/b/ii", "2/b/iii"]),
+        ("(i) $x = 1$. (ii) $y = 2$.", ["2/b/i", "2/b/ii"]),
+        ("i. 能。 ii. 不会。", ["2/b/i", "2/b/ii"]),
+        ("i. Yes <br/> ii. No.", ["2/b/i", "2/b/ii"]),
+        ("i. Yes ii. No.", ["2/b/i", "2/b/ii"]),
+        ("i. Yes, as in part ii. below.", ["2/b/i"]),
+        ("i. Yes. iii. No.", ["2/b/i"]),
+        ("It helps. ii. No.", []),
+    ],
+)
+def test_parts_that_follow_each_other_on_one_line(line, parts):
+    assert paths(f"## 2.(b)\n\n{line}\n") == ["2/b", *parts]
+    if parts[1:]:
+        assert paths(f"**2.(b)** {line}\n") == ["2/b", *parts]

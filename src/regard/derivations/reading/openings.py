@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from regard.derivations.reading.document import Document, Heading
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, normalised, parse_enumerator
@@ -23,6 +24,8 @@ _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
 _STOP = re.compile(r"[.。!！?？:：;；)）*_}\]" + PLACEHOLDER + "]")
+_BREAK = re.compile(r"<br\s?/?>|\\\\", re.IGNORECASE)
+_SENTENCE_ENDS = (".", "。", "!", "！", "?", "？", ";", "；")
 _CHOICE = re.compile(r"(?:yes|no|true|false|能|不能|是|不是|否|可以|不可以|会|不会|对|错|有|没有)", re.IGNORECASE)
 
 
@@ -93,6 +96,8 @@ def _line_events(document: Document) -> Iterator[Opening | Marker]:
         is_read = before and not _is_hidden(document, hidden, starts, content)
         found = list(_line_event(document, line, content, is_free or found != [])) if is_read else []
         yield from found
+        if found and isinstance(found[0], Opening):
+            yield from _parts_on_line(document, found[0])
 
 
 def _is_hidden(document: Document, hidden: Sequence[Range], starts: Sequence[int], offset: int) -> bool:
@@ -119,6 +124,42 @@ def _line_event(document: Document, line: Line, content: int, is_free: bool) -> 
     elif is_free and (listed := listed_title(document.prose[content : line.end])):
         ordinal, title, length = listed
         yield replace(_opening(whole, content + length, content + length, title), ordinal=ordinal)
+
+
+def _parts_on_line(document: Document, first: Opening) -> list[Opening]:
+    """The parts that follow each other on one line: the ii of "i. Yes. ii. No."; an i on its own is none."""
+    place = first.words
+    start = 1 if first.is_roman and first.enumerator and (first.enumerator.symbol or "").lower() == ROMANS[0] else 0
+    found: list[Opening] = []
+    for numeral in ROMANS[start:]:
+        part = _part(numeral).search(document.prose, place, first.end)
+        if part is None or not _begins_a_part(document.prose[place : part.start()], is_first=numeral == ROMANS[0]):
+            break
+        place = part.end()
+        enumerator = Enumerator(end=place - part.start(), symbol=numeral, form="firm", is_firm=True)
+        found.append(
+            Opening(
+                start=part.start(),
+                end=first.end,
+                body=place,
+                words=place,
+                title="",
+                level=PLAIN,
+                enumerator=enumerator,
+            )
+        )
+    return found if start + len(found) > 1 else []
+
+
+@lru_cache(maxsize=len(ROMANS))
+def _part(numeral: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w(])(?:\({numeral}\)|{numeral}[.)])(?=\s|[\u4e00-\u9fff{PLACEHOLDER}])\s{{0,4}}")
+
+
+def _begins_a_part(before: str, *, is_first: bool) -> bool:
+    """Whether a numeral behind these words opens a part: they end a sentence, or are all there is of a yes or no."""
+    words = _BREAK.sub(" ", before).strip(EDGES)
+    return words.endswith(_SENTENCE_ENDS) or (words == "" if is_first else _CHOICE.fullmatch(words) is not None)
 
 
 def _marker_event(line: Range, content: int, marker: MarkerWords) -> Iterator[Opening | Marker]:
