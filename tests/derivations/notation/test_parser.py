@@ -48,6 +48,8 @@ def read(source: str, **reading):
         (r"K_a^{\intercal}", Transpose(Symbol("K", (A,)))),
         ("k_a^T", Transpose(Symbol("k", (A,)))),
         ("z^*", Accent("bar", Symbol("z"))),
+        (r"\bar z_a", Accent("bar", Symbol("z", (A,)))),
+        (r"\boldsymbol\mu_a", Symbol("mu", (A,))),
         (r"\overline{z}", Accent("bar", Symbol("z"))),
         (r"\mathbf 1", Ones()),
         ("I", Identity()),

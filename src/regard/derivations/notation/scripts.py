@@ -132,6 +132,8 @@ def with_subscripts(base: Expression, scripts: tuple[Expression, ...]) -> Expres
         return base
     if isinstance(base, Transpose) and isinstance(base.body, Symbol):
         return Transpose(Symbol(base.body.name, base.body.subscripts + scripts))
+    if isinstance(base, Accent) and isinstance(base.body, Symbol):
+        return Accent(base.kind, with_subscripts(base.body, scripts))
     return Scripted(base, scripts)
 
 

@@ -63,6 +63,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _SCRIPT = re.compile(r"\s*[_^]")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
 _GROUP_LIMIT = 2_000
 _WORDS_BY_LETTER = {word[0]: tuple(other for other in WORDS if other[0] == word[0]) for word in WORDS}
 
@@ -205,12 +206,13 @@ class _Lexer:
         self.emit("text", self.source[start : self.offset], start)
 
     def group(self) -> tuple[str, int]:
-        """The brace group (or single character) that follows, and the offset of its inside."""
+        """The brace group (or single character or command) that follows, and the offset of its inside."""
         space = re.compile(r"\s*").match(self.source, self.offset)
         assert space is not None
         begin = space.end()
         if self.source[begin : begin + 1] != "{":
-            self.offset = min(begin + 1, len(self.source))
+            command = _COMMAND.match(self.source, begin)
+            self.offset = command.end() if command else min(begin + 1, len(self.source))
             return self.source[begin : self.offset], begin
         depth = 0
         for place in range(begin, min(len(self.source), begin + _GROUP_LIMIT)):
