@@ -35,6 +35,14 @@ def test_keys_are_orthonormal_and_values_are_not():
     assert np.abs(gram(values) - identity).max() > 0.1
 
 
+def test_many_keys_are_orthonormal_too():
+    setting = SHIPPED.question("1b").setting
+    sizes = with_particular(setting, choose_sizes(setting), {"n": 60})
+    keys = Instance(setting=setting, sizes=sizes).draw(setting.symbols["k_i"], FLOATS)
+    np.testing.assert_allclose(gram(keys), np.broadcast_to(np.eye(60), (3, 60, 60)), atol=1e-12)
+    assert np.abs(keys[0, :, :60, 0] - np.eye(60)).max() > 0.1
+
+
 def test_keys_of_unit_length_are_not_orthogonal():
     keys = of("1a", "k_i")
     products = gram(keys)

@@ -35,6 +35,7 @@ def growth(source: str):
         r"e^{-\beta} \approx 0",
         r"\alpha \approx 0",
         r"\beta\sqrt\alpha \approx 0",
+        r"\beta\sqrt\alpha \approx \beta k_a^\top k_b",
         r"1 + \frac1\beta \approx 1",
     ],
 )

@@ -20,6 +20,7 @@ __all__ = ["SCALES", "drive", "driven_to", "errors_on", "stay_apart", "upper", "
 
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
+_ROUNDING = 1e-60
 _INFINITE = arb("inf")
 
 
@@ -46,18 +47,23 @@ def drive(instances: Instances, scales: tuple[float, ...] = SCALES) -> Instance:
 def errors_on(instances: Instances, instance: Instance) -> np.ndarray:
     """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none.
 
-    Errors are relative to the left side, save against a literal 0 and, in an =, while the sides stay of ordinary size.
+    Errors are relative to the left side, save against 0 and, in an =, while the sides stay of ordinary size.
     """
     absolute = np.zeros(instance.num_stages * instance.num_draws)
     relative, sizes, is_absolute = absolute.copy(), absolute.copy(), False
     for pair in instances.pairs(instance, BALLS):
-        is_absolute |= pair.left.is_zero or pair.right.is_zero
+        is_absolute |= _is_nothing(pair.left) or _is_nothing(pair.right)
         for table, found in zip((absolute, relative, sizes), _gaps_and_sizes(*pair.aligned()), strict=True):
             np.maximum(table, found, out=table)
     is_ordinary = 1.0 <= sizes.reshape(instance.num_stages, -1)[-1].max() <= 1e30
     worst = absolute if is_absolute or (instances.relation.sign == "=" and is_ordinary) else relative
     worst[~instances.premises_hold(instance)] = 0.0
     return worst.reshape(instance.num_stages, instance.num_draws)
+
+
+def _is_nothing(value: Value) -> bool:
+    """True for a literal 0, and for what is 0 in every draw at every stage: μ_aᵀμ_b."""
+    return value.is_zero or all(ball.contains(0) and upper(ball) <= _ROUNDING for ball in value.array.flat)
 
 
 def _gaps_and_sizes(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
