@@ -37,6 +37,8 @@ def judge_formula(placed: PlacedFormula, judges: Judges) -> list[JudgedStep]:
         unknown = not_understood("no question of the problem fits this formula")
         return [step_at(chain, place, "step", unknown) for chain in chains for place in range(len(chain.signs))]
     judge = judges[placed.question.id]
+    for each in judges.values():
+        each.leave_aside(placed.formula.paragraph)
     _inherit(judge, judges, placed)
     steps = judge.judge(placed.formula)
     return _rescued(steps, placed, judges) if any(step.finding.is_false for step in steps) else steps

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.retractions import is_taken_back
 
 __all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose"]
 
@@ -27,13 +28,7 @@ _REGIME_ONLY = re.compile(
     r"|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
-    r"[\s,，:：]*(?:but\s+(?:this|that|it)\s+|但(?:这|它)?)?"
-    r"(?:for no|is impossible|is not|isn't|does not|doesn't|would not|wouldn't|cannot|can't|can never|never"
-    r"|fails|is false|is wrong|不够|不行|不成立|不可能|不能成立|是错的)",
-    re.IGNORECASE,
-)
-_REJECTED = re.compile(r"tempting|mistake|naive|wrong(?:ly)? |would fail|错误地|误以为", re.IGNORECASE)
+_DEFINES = re.compile(r"[,;，；]\s*(?:where|其中|wobei|où|donde)\s*$", re.IGNORECASE)
 _PROSE_PREMISE = re.compile(
     r"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:is|稍微|略微|略|稍|远|轻微|slightly|a little|a bit|just|\s)*"
     r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)"
@@ -45,10 +40,15 @@ _ABOVE = {"大于", "larger than", "greater than", "bigger than", "exceeds", "ab
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """The text of the sentence before a formula, mathematics as written, and the prose after it."""
+    """The text of the sentence before a formula, mathematics as written, the prose after it, and what follows that.
+
+    `is_struck` says that the formula is struck out.
+    """
 
     before: str = ""
     after: str = ""
+    following: str = ""
+    is_struck: bool = False
 
 
 def is_supposed(surroundings: Surroundings) -> bool:
@@ -59,14 +59,16 @@ def is_supposed(surroundings: Surroundings) -> bool:
     """
     if is_denied(surroundings):
         return True
+    if _DEFINES.search(surroundings.before):
+        return False
     rest = _REGIME_ONLY.sub(" ", surroundings.before)
     return _CONDITION_WORDS.search(rest) is not None
 
 
 def is_denied(surroundings: Surroundings) -> bool:
-    """True if the words around a formula take it back: it is tempting to say x = y, but x = y is not enough."""
-    is_rejected = _REJECTED.search(surroundings.before) is not None
-    return is_rejected or _DENIED.match(surroundings.after) is not None
+    """True if a formula is struck out or the words around it take it back: it is tempting to say x = y, but …"""
+    around = surroundings
+    return around.is_struck or is_taken_back(around.before, around.after, around.following)
 
 
 def premises_in_prose(surroundings: Surroundings) -> tuple[Relation, ...]:

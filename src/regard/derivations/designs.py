@@ -9,7 +9,7 @@ from regard.derivations.judging.readings import Sides
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.notation.parser import parse_source
 from regard.derivations.notation.statements import first_chain
-from regard.derivations.notation.syntax import Expression, Product, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Expression, Number, Product, Symbol, describe, symbols
 from regard.derivations.problems.model import Design, Question, SymbolMeaning
 from regard.derivations.shortfalls import SHOWN_GAP, needed_scale, shortfall
 
@@ -34,13 +34,19 @@ def bind(scope: Scope, name: str, formula: Expression) -> Scope:
 
 
 def with_scales(scope: Scope, formula: Expression) -> Scope:
-    """The scope with every unexplained bare letter of a design taken as a scale: the λ of λ(k_a + k_b)."""
+    """The scope with every unexplained letter of a design as a scale: the λ of λ(k_a + k_b), the t_1 of t_1μ_a."""
     known = {*scope.setting.fixed, *scope.setting.sizes, *CONSTANTS}
     inside = {script for symbol in symbols(formula) for script in symbol.subscripts}
     for symbol in symbols(formula):
-        if not symbol.subscripts and symbol not in inside and symbol.name not in known and not scope.declares(symbol):
-            scope = scope.with_meaning(SymbolMeaning(name=symbol.name, tends="infinity"))
+        is_bare = not symbol.subscripts and symbol not in inside and symbol.name not in known
+        if (is_bare and not scope.declares(symbol)) or (_is_counted(symbol) and not scope.knows(symbol)):
+            scope = scope.with_meaning(SymbolMeaning(name=describe(symbol), tends="infinity"))
     return scope
+
+
+def _is_counted(symbol: Symbol) -> bool:
+    """True for a letter with a number below it: t_1."""
+    return len(symbol.subscripts) == 1 and isinstance(symbol.subscripts[0], Number)
 
 
 def solved(scope: Scope, question: Question, own: Designs | None = None, solution: int = 0) -> Scope:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from regard.derivations.formulas import members
 from regard.derivations.judging.outcome import Finding, true
 from regard.derivations.judging.scope import Scope
-from regard.derivations.notation.syntax import Expression, Number, Quotient, Symbol, describe
+from regard.derivations.notation.syntax import Expression, Negative, Number, Quotient, Sum, Symbol, describe
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 from regard.derivations.recognising import Recognised
@@ -28,11 +28,17 @@ def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recog
 
 
 def _renamed(left: Symbol, law: _Law | None, scope: Scope) -> Scope | None:
-    """The scope in which another letter stands for the problem's one random number, if the laws agree."""
+    """The scope in which another letter stands for the problem's one random number, or for its distance from a mean.
+
+    ε ∼ N(0, ½) beside γ ∼ N(1, ½) is γ − 1.
+    """
     numbers = [meaning for meaning in scope.meanings.values() if meaning.is_random_number]
-    if len(numbers) != 1 or law is None or not _compared(law, numbers[0]).is_true:
+    if len(numbers) != 1 or law is None or law[1] != Fraction(numbers[0].variance or 0):
         return None
-    return scope.with_meaning(SymbolMeaning(name=describe(left), formula=Symbol(numbers[0].name)))
+    shift = law[0] - Fraction(numbers[0].mean)
+    known = Symbol(numbers[0].name)
+    formula = known if shift == 0 else Sum((known, Number(shift) if shift > 0 else Negative(Number(-shift))))
+    return scope.with_meaning(SymbolMeaning(name=describe(left), formula=formula))
 
 
 def _normal_law(tokens: Sequence[Token]) -> _Law | None:

@@ -9,7 +9,7 @@ from regard.derivations.notation.syntax import Symbol, describe, symbols
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import Stay, fit, is_numbered
 
-__all__ = ["Follower", "variant"]
+__all__ = ["Follower"]
 
 _CLEARLY_BETTER = 0.04
 _MUCH_BETTER = 0.1
@@ -24,6 +24,7 @@ class Follower:
     question: Question | None = None
     home: Question | None = None
     own: set[Symbol] = field(default_factory=set)
+    _variants: dict[str, Question] = field(init=False, default_factory=dict)
 
     def follow(self, chains: Sequence[Chain]) -> tuple[Question | None, tuple[Question, ...]]:
         """The question whose symbols fit a formula best, and others that fit nearly as well.
@@ -46,8 +47,22 @@ class Follower:
             others.append(self.home)
         return self.question, tuple(others)
 
+    def varied(
+        self, question: Question, others: tuple[Question, ...], chains: Sequence[Chain]
+    ) -> tuple[Question, tuple[Question, ...]]:
+        """The question of a heading, or a variant of it that fits a formula much better, and others that may be meant.
 
-def variant(question: Question, problem: Problem, chains: Sequence[Chain]) -> Question | None:
+        Once a section has turned to a variant, its other formulas may belong there too.
+        """
+        other = _variant(question, self.problem, chains)
+        if other is not None:
+            self._variants[question.id] = other
+            return other, (question, *others)
+        known = self._variants.get(question.id)
+        return question, others if known is None else (*others, known)
+
+
+def _variant(question: Question, problem: Problem, chains: Sequence[Chain]) -> Question | None:
     """A variant of the question, which only its title would open, whose symbols fit a formula much better."""
     variants = [other for other in problem.questions if _are_parts(question, other) and not is_numbered(other)]
     expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]

@@ -24,7 +24,8 @@ _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
 class Formula:
     """One formula of a document, the prose around it, and what its sentence says about its letters.
 
-    `siblings` are the other chains of the sentence, the nearest before it last.
+    `siblings` are the other chains of the sentence, the nearest before it last, `earlier` those of the sentences before
+    it in its paragraph; `paragraph` is where that begins, and `passage` its prose as far as the end of the sentence.
     """
 
     source: str
@@ -33,6 +34,9 @@ class Formula:
     conditions: tuple[Condition, ...] = ()
     premises: tuple[Relation, ...] = ()
     siblings: tuple[Chain, ...] = ()
+    earlier: tuple[Chain, ...] = ()
+    paragraph: int = 0
+    passage: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,23 +1,27 @@
 """Every formula of a document in its place: read into chains, with its sentence and the question it belongs to."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.context import Surroundings
-from regard.derivations.fitting import Follower, variant
+from regard.derivations.fitting import Follower
 from regard.derivations.formulas import Formula, index_conditions, number_premises
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.reading.macros import expand
-from regard.derivations.reading.sentences import sentence_after, sentence_before
+from regard.derivations.reading.sentences import lead_in, paragraph_at, sentence_after, sentence_before
 from regard.derivations.regions import Region, region_at
 from regard.errors import InputError
 
 __all__ = ["PlacedFormula", "Source", "place_formulas"]
 
 _CONTEXT = 600
+_FOLLOWING = 60
+_NEARBY = 20
+_PASSAGE = 1200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +65,11 @@ class PlacedFormula:
 
 @dataclass(frozen=True, kw_only=True)
 class _Read:
-    """A formula read into chains, or why it cannot be, and where its sentence begins."""
+    """A formula read into chains, or why it cannot be, and where its sentence and that one's paragraph begin."""
 
     source: Source
     sentence: int
+    paragraph: int
     chains: tuple[Chain, ...] = ()
     error: NotUnderstood | None = None
 
@@ -76,34 +81,58 @@ class _Read:
 def place_formulas(document: Document, problem: Problem, regions: Sequence[Region]) -> list[PlacedFormula]:
     """Every formula with its chains, its sentence and its question."""
     formulas = list(_joined_cells(document, [_read(document, span) for span in document.spans]))
-    sentences: dict[int, list[_Read]] = {}
-    for read in formulas:
-        sentences.setdefault(read.sentence, []).append(read)
     follower = Follower(problem=problem)
+    contexts = _contexts(document, formulas)
     return [
-        _placed(document, read, region_at(regions, read.start), sentences[read.sentence], follower) for read in formulas
+        _placed(document, read, region_at(regions, read.start), context, follower)
+        for read, context in zip(formulas, contexts, strict=True)
     ]
 
 
-def _placed(
-    document: Document, read: _Read, region: Region, sentence: Sequence[_Read], follower: Follower
-) -> PlacedFormula:
+@dataclass(frozen=True, kw_only=True)
+class _Context:
+    """What stands around a formula: its sentence's formulas, those before it in the paragraph, what leads its list."""
+
+    sentence: Sequence[_Read]
+    earlier: tuple[Chain, ...]
+    lead: str = ""
+
+
+def _contexts(document: Document, formulas: Sequence[_Read]) -> Iterator[_Context]:
+    sentences: dict[int, list[_Read]] = {}
+    paragraphs: dict[int, list[_Read]] = {}
+    for read in formulas:
+        sentences.setdefault(read.sentence, []).append(read)
+        paragraphs.setdefault(read.paragraph, []).append(read)
+    for read in formulas:
+        lead = lead_in(document, read.sentence)
+        leading = [other for other in sentences.get(lead.start, ()) if other.start < lead.end] if lead else []
+        nearby = paragraphs[read.paragraph]
+        place = bisect_left(nearby, read.sentence, key=lambda other: other.sentence)
+        yield _Context(
+            sentence=[*leading, *sentences[read.sentence]],
+            earlier=tuple(chain for other in nearby[max(place - _NEARBY, 0) : place] for chain in other.chains),
+            lead=document.text[lead.start : lead.end] if lead else "",
+        )
+
+
+def _placed(document: Document, read: _Read, region: Region, context: _Context, follower: Follower) -> PlacedFormula:
     question, alternatives = region.question, region.questions[1:]
     if question is None and region.is_answer:
         question, alternatives = follower.follow(read.chains)
-    elif question is not None and (other := variant(question, follower.problem, read.chains)) is not None:
-        question, alternatives = other, (question, *alternatives)
-    siblings = _siblings(sentence, read)
+    elif question is not None:
+        question, alternatives = follower.varied(question, alternatives, read.chains)
+    siblings = _siblings(context.sentence, read)
     formula = Formula(
         source=read.source.text,
         chains=read.chains,
-        surroundings=Surroundings(
-            before=document.text[read.sentence : read.start][-_CONTEXT:],
-            after=sentence_after(document, read.start).text,
-        ),
+        surroundings=_surroundings(document, read, context),
         conditions=index_conditions(siblings, question.setting) if question else (),
         premises=number_premises(siblings),
         siblings=siblings,
+        earlier=context.earlier,
+        paragraph=read.paragraph,
+        passage=document.prose[read.paragraph : sentence_after(document, read.start).end][-_PASSAGE:],
     )
     return PlacedFormula(
         source=read.source,
@@ -114,6 +143,16 @@ def _placed(
         is_lumped=len(region.questions) > 1,
         is_under_heading=bool(region.questions),
         error=read.error,
+    )
+
+
+def _surroundings(document: Document, read: _Read, context: _Context) -> Surroundings:
+    after = sentence_after(document, read.start)
+    return Surroundings(
+        before=f"{context.lead} {document.text[read.sentence : read.start]}"[-_CONTEXT:],
+        after=after.text,
+        following=document.prose[after.end : after.end + _FOLLOWING],
+        is_struck=document.is_struck(read.start),
     )
 
 
@@ -128,10 +167,11 @@ def _siblings(sentence: Sequence[_Read], own: _Read) -> tuple[Chain, ...]:
 def _read(document: Document, span: MathSpan) -> _Read:
     source = _expanded(document, span)
     sentence = sentence_before(document, span.start).start
+    read = _Read(source=source, sentence=sentence, paragraph=paragraph_at(document, sentence))
     try:
-        return _Read(source=source, sentence=sentence, chains=tuple(read_chains(source.text)))
+        return replace(read, chains=tuple(read_chains(source.text)))
     except NotUnderstood as error:
-        return _Read(source=source, sentence=sentence, error=error)
+        return replace(read, error=error)
 
 
 def _expanded(document: Document, span: MathSpan) -> Source:

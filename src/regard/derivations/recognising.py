@@ -1,22 +1,38 @@
 """Statements that are not judged: conditions on indices, the regime, particular values."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from regard.derivations.formulas import Formula, Kind
+from regard.derivations.context import Surroundings
+from regard.derivations.formulas import Kind
 from regard.derivations.judging.outcome import Finding, true
 from regard.derivations.judging.readings import read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.spellings import CASE_NOTE
-from regard.derivations.notation.syntax import Expression, Infinity, Number, Symbol, symbols
+from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Number, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["Recognised", "as_condition", "at_particular_values", "is_in_the_other_case", "readable", "tends"]
+__all__ = [
+    "Recognised",
+    "as_condition",
+    "at_particular_values",
+    "differ_in_general",
+    "is_in_the_other_case",
+    "is_number",
+    "readable",
+    "tends",
+]
 
-_LARGEST_SIZE = 40
+_SMALLEST_SIZE = 2
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
 _ON_NUMBERS = ("=", "<", ">", "≤", "≥", "≠", "≈")
+_IN_GENERAL = re.compile(
+    r"in general|generally|not necessarily|needn't|need not|not always|一般|通常|不一定|en général|im allgemeinen",
+    re.IGNORECASE,
+)
 _ON_SCALES = ("→", ">", "≫", "≪", "≥")
 
 
@@ -57,6 +73,14 @@ def _supposed(reason: str) -> Recognised:
     return Recognised(kind="supposition", finding=true(reason))
 
 
+def differ_in_general(surroundings: Surroundings) -> Finding:
+    """What is to be said of x ≠ y where the sides differ on some instances and are equal on others."""
+    words = f"{surroundings.before} {surroundings.after}"
+    if _IN_GENERAL.search(words):
+        return true("the two sides differ in general, though not on every instance")
+    return Finding(kind="unknown", reason="the two sides differ on some instances, and are equal on others")
+
+
 def tends(symbol: Expression, scope: Scope) -> bool:
     """True for a symbol that is driven somewhere in the regime."""
     return isinstance(symbol, Symbol) and scope.knows(symbol) and scope.find(symbol).meaning.tends is not None
@@ -69,10 +93,19 @@ def is_in_the_other_case(symbol: Symbol, scope: Scope) -> bool:
 
 # -- particular values -------------------------------------------------------------------------------------------------
 def is_value(left: Expression | None, right: Expression | None, scope: Scope) -> bool:
-    """True if left = right gives a letter a particular value: n = 10, β = 5, γ_1 = γ_2."""
-    if right is None or left == right or not _is_drawn(left, scope):
+    """True if left = right gives a letter a particular value: n = 10, β = 5, β = log n, γ_1 = γ_2, P = (0 1; 1 0)."""
+    if right is None or left == right or not isinstance(left, Symbol):
         return False
-    return _is_made_of_numbers(right) or _is_drawn(right, scope)
+    if isinstance(right, Matrix):
+        return _is_drawn_matrix(left, scope) and _is_made_of(right, CONSTANTS)
+    sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
+    return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))
+
+
+def is_number(chain: Chain, scope: Scope) -> bool:
+    """True if a chain gives a letter a plain number as its value: n = 10."""
+    right = readable(chain.sides[1], scope)
+    return chain.signs[0].text == "=" and right is not None and _is_made_of(right, CONSTANTS)
 
 
 def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
@@ -87,21 +120,38 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
     return meaning.formula is None and meaning.index is None and meaning.shape == ("1", "1")
 
 
-def _is_made_of_numbers(node: Expression) -> bool:
-    """True for 10, ½, log 196."""
-    return not isinstance(node, Infinity) and all(symbol.name in CONSTANTS for symbol in symbols(node))
+def _is_drawn_matrix(symbol: Symbol, scope: Scope) -> bool:
+    """True for a matrix or vector that the problem leaves open."""
+    meaning = scope.find(symbol).meaning if scope.knows(symbol) else None
+    return meaning is not None and meaning.formula is None and meaning.index is None and meaning.shape != ("1", "1")
 
 
-def at_particular_values(formula: Formula, scope: Scope) -> Scope | None:
-    """The scope at the particular values that the sentence gives, None if it gives none."""
+def _is_made_of(node: Expression, names: Sequence[str]) -> bool:
+    """True for 10, ½, log 196, and for what has no other letters than these."""
+    return not isinstance(node, Infinity) and all(symbol.name in names for symbol in symbols(node))
+
+
+def at_particular_values(chains: Iterable[Chain], scope: Scope) -> Scope | None:
+    """The scope at the particular values that a text gives, None if it gives none."""
     particular = scope
-    for chain in (chain for chain in (*formula.siblings, *formula.chains) if chain.signs[0].text == "="):
+    for chain in (chain for chain in chains if chain.signs[0].text == "="):
         left, right = readable(chain.sides[0], scope), readable(chain.sides[1], scope)
-        if not isinstance(left, Symbol) or not is_value(left, right, scope):
-            continue
-        if left.name not in scope.setting.sizes:
-            meaning = SymbolMeaning(name=scope.find(left).meaning.name, formula=right)
-            particular = particular.with_meaning(meaning)
-        elif isinstance(right, Number) and right.value in range(2, _LARGEST_SIZE + 1):
-            particular = replace(particular, sizes={**particular.sizes, left.name: int(right.value)})
+        if isinstance(left, Symbol) and right is not None and is_value(left, right, scope):
+            particular = _set(left, right, particular)
     return None if particular is scope else particular
+
+
+def _set(left: Symbol, right: Expression, scope: Scope) -> Scope:
+    """The scope with a letter at a particular value; a matrix also sets the sizes of its rows and columns."""
+    if left.name in scope.setting.sizes and not scope.knows(left):
+        if not isinstance(right, Number) or right.value.denominator != 1 or right.value < _SMALLEST_SIZE:
+            return scope
+        return replace(scope, sizes={**scope.sizes, left.name: int(right.value)})
+    meaning = scope.find(left).meaning
+    scope = scope.with_meaning(SymbolMeaning(name=meaning.name, formula=right))
+    return replace(scope, sizes={**scope.sizes, **_sizes_of(right, meaning)}) if isinstance(right, Matrix) else scope
+
+
+def _sizes_of(matrix: Matrix, meaning: SymbolMeaning) -> dict[str, int]:
+    shape = (len(matrix.rows), len(matrix.rows[0]))
+    return {name: size for name, size in zip(meaning.shape, shape, strict=True) if not name.isdigit()}

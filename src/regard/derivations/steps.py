@@ -1,11 +1,13 @@
 """The steps of one question, judged in reading order: each is recognised for what it is, then decided."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from regard.derivations.context import Surroundings, is_denied, is_supposed, premises_in_prose
-from regard.derivations.definitions import as_definition
+from regard.derivations.asides import Aside, is_example
+from regard.derivations.context import is_denied, is_supposed, premises_in_prose
+from regard.derivations.deciding import Footing, Last
+from regard.derivations.definitions import as_coordinates, as_definition
 from regard.derivations.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.distributions import as_distribution
 from regard.derivations.formulas import Formula, JudgedStep, index_conditions, step_at
@@ -14,31 +16,15 @@ from regard.derivations.judging.outcome import Finding, not_understood, true
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.notation.statements import Chain, first_chain
-from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
-from regard.derivations.recognising import (
-    Recognised,
-    as_condition,
-    at_particular_values,
-    is_in_the_other_case,
-    readable,
-    tends,
-)
+from regard.derivations.recognising import Recognised, as_condition, is_in_the_other_case, readable, tends
 
 __all__ = ["QuestionJudge"]
 
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
-
-
-@dataclass(frozen=True)
-class _Last:
-    """The last side of the chain above, and the last side before it that was still right."""
-
-    side: tuple[Token, ...]
-    anchor: tuple[Token, ...]
-    is_wrong: bool = False
 
 
 @dataclass(kw_only=True)
@@ -57,7 +43,10 @@ class QuestionJudge:
     intended: Scope = field(init=False)
     _base: Scope = field(init=False)
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
-    _last: _Last | None = field(init=False, default=None)
+    _last: Last | None = field(init=False, default=None)
+    _aside: Aside | None = field(init=False, default=None)
+    _settled: frozenset[str] = field(init=False, default=frozenset())
+    _replaced: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -66,9 +55,25 @@ class QuestionJudge:
 
     # -- designs are looked for first, since two of them may share one goal ------------------------------------------
     def prepare(self, formulas: Sequence[Formula]) -> None:
-        """Find the designs of the question and judge them together."""
+        """Find the designs of the question and judge them together; what is random is so from the start."""
+        for chain in (chain for formula in formulas for chain in formula.chains if chain.signs[0].text == "∼"):
+            left = readable(chain.sides[0], self.scope)
+            if isinstance(left, Symbol):
+                self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
         if self.question.design is None:
             return
+        asserted = [formula for formula in formulas if not is_supposed(formula.surroundings)]
+        supposed = [formula for formula in formulas if formula not in asserted]
+        found = self._designs_in(asserted)
+        self._settled = frozenset(found)
+        for others in ([f for f in supposed if not is_denied(f.surroundings)], supposed):
+            found = {**self._designs_in(others), **found}
+        if found:
+            self.designs = found
+            self._design_findings = self._judged_designs(found)
+
+    def _designs_in(self, formulas: Sequence[Formula]) -> dict[str, Expression]:
+        """The first design of every open symbol among formulas."""
         found: dict[str, Expression] = {}
         for chain in (chain for formula in formulas for chain in formula.chains):
             for place, sign in enumerate(chain.signs):
@@ -77,9 +82,7 @@ class QuestionJudge:
                     expression = self._design_expression(chain.sides[place + 1 :])
                     if expression is not None and not isinstance(expression, Infinity):
                         found[name] = expression
-        if found:
-            self.designs = found
-            self._design_findings = self._judged_designs(found)
+        return found
 
     def _design_expression(self, sides: Sequence[Sequence[Token]]) -> Expression | None:
         """What a symbol is designed as; in q_1 = q_2 = β μ_a that is the last of them."""
@@ -102,16 +105,16 @@ class QuestionJudge:
         conditions = (*formula.conditions, *index_conditions(formula.chains, self.question.setting))
         steps: list[JudgedStep] = []
         for chain in formula.chains:
-            before, after = f"{formula.surroundings.before} {chain.before}", formula.surroundings.after
-            around = Surroundings(before=before, after=after)
+            before = f"{formula.surroundings.before} {chain.before}"
+            around = replace(formula.surroundings, before=before)
             steps += self._judge_chain(chain, replace(formula, surroundings=around, conditions=conditions))
         return steps
 
     def second_opinion(self, formula: Formula) -> list[JudgedStep]:
         """What this judge says of a formula that another judges, without taking up anything that it defines."""
-        before = self.scope, self._last, self._design_findings
+        before = self.scope, self._last, self._design_findings, self._aside
         steps = self.judge(formula)
-        self.scope, self._last, self._design_findings = before
+        self.scope, self._last, self._design_findings, self._aside = before
         return steps
 
     def defines_part_of(self, formula: Formula) -> bool:
@@ -123,19 +126,19 @@ class QuestionJudge:
 
     def _judge_chain(self, chain: Chain, formula: Formula) -> list[JudgedStep]:
         steps = []
-        last = _Last(chain.sides[0], chain.sides[0])
+        last = Last(chain.sides[0], chain.sides[0])
         if not chain.sides[0] and self._last is not None:
             last = self._last
         for place, (sign, right) in enumerate(zip(chain.signs, chain.sides[1:], strict=True)):
             found = self._step(last, sign.text, right, formula)
             self.scope = found.scope or self.scope
             steps.append(step_at(chain, place, found.kind, found.finding, is_supposed=found.is_supposed))
-            last = _Last(right, last.anchor, is_wrong=True) if found.finding.is_false else _Last(right, right)
+            last = Last(right, last.anchor, is_wrong=True) if found.finding.is_false else Last(right, right)
         if not chain.is_nested and last.side:
             self._last = last
         return steps
 
-    def _step(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
+    def _step(self, last: Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
         if not last.side or not right:
             return Recognised(kind="step", finding=not_understood("one side of the relation is missing"))
         try:
@@ -147,7 +150,7 @@ class QuestionJudge:
             reason = f"the judge failed on it: {type(error).__name__}: {error}"
             return Recognised(kind="step", finding=not_understood(reason))
 
-    def _recognised(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
+    def _recognised(self, last: Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a step to be decided."""
         left, target = readable(last.side, self.scope), readable(right, self.scope)
         condition = as_condition(left, sign, target, self.scope)
@@ -156,9 +159,8 @@ class QuestionJudge:
         if (left, sign, target) in self._givens:
             return Recognised(kind="given", finding=true("the problem gives it"))
         if isinstance(left, Symbol) and sign in _BINDS:
-            bound = self._bound(left, Sides(left=last.side, sign=sign, right=right))
-            if bound is not None and bound.finding.is_false and is_denied(formula.surroundings):
-                return replace(bound, kind="supposition", finding=_never_false(bound.finding), is_supposed=True)
+            named = as_coordinates(left, Sides(left=last.side, sign=sign, right=right), self.scope)
+            bound = named or self._bound_in(formula, left, Sides(left=last.side, sign=sign, right=right))
             if bound is not None:
                 return bound
         return self._decided(last, sign, right, formula)
@@ -172,6 +174,37 @@ class QuestionJudge:
         ]
 
     # -- designs and definitions -------------------------------------------------------------------------------------
+    def _bound_in(self, formula: Formula, left: Symbol, sides: Sides) -> Recognised | None:
+        """A design or definition; one that is denied, or only tried out, lasts to the end of its paragraph."""
+        is_passing = self._is_passing(left, formula)
+        if not is_passing and describe(left) in self._asked:
+            self._return()
+        aside = Aside(paragraph=formula.paragraph, scope=self.scope, design_findings=self._design_findings)
+        bound = self._bound(left, sides)
+        if bound is None or not (is_passing or (bound.finding.is_false and is_denied(formula.surroundings))):
+            return bound
+        self._aside = self._aside or aside
+        if not bound.finding.is_false:
+            return bound
+        return replace(bound, kind="supposition", finding=_never_false(bound.finding), is_supposed=True)
+
+    def _is_passing(self, left: Symbol, formula: Formula) -> bool:
+        """Whether a query is only tried out: under a condition beside the document's own, or as an example."""
+        name, around = self._open_symbol(left) or describe(left), formula.surroundings
+        if self.question.design is not None:
+            return name in self._settled and is_supposed(around)
+        return name in self._asked and (is_supposed(around) or is_example(around))
+
+    def leave_aside(self, paragraph: int) -> None:
+        """Where another paragraph begins, a query that was only tried out is given up."""
+        if self._aside is not None and self._aside.paragraph != paragraph:
+            self._return()
+
+    def _return(self) -> None:
+        if self._aside is not None:
+            self.scope, self._design_findings = self._aside.scope, dict(self._aside.design_findings)
+            self._aside = None
+
     def _bound(self, left: Symbol, sides: Sides) -> Recognised | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
         if sides.sign == "∼":
@@ -181,6 +214,7 @@ class QuestionJudge:
             return self._designed(name, sides.right)
         if sides.sign == "=" and self.question.design is None and describe(left) in self._asked:
             scope = bind(self.scope, describe(left), read_side(sides.right, self.scope))
+            self._replaced |= {describe(left)}
             return Recognised(kind="definition", finding=true("the query that the question goes on with"), scope=scope)
         if self._is_to_be_judged(left, sides):
             return None
@@ -214,62 +248,29 @@ class QuestionJudge:
         return frozenset(name for design in designs if design is not None for name in design.symbols)
 
     # -- steps that are decided --------------------------------------------------------------------------------------
-    def _decided(self, last: _Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
+    def _decided(self, last: Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
         on_numbers = any(not tends(premise.left, self.scope) for premise in formula.premises)
         supposed = is_supposed(formula.surroundings) or on_numbers
         premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
         sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
-        finding = self._decide(sides, last, at_particular_values(formula, self.scope))
+        finding = self._footing().decide(sides, last, formula)
         if supposed:
             return Recognised(kind="supposition", finding=_never_false(finding), is_supposed=True)
         return Recognised(kind="step", finding=finding)
 
-    def _decide(self, sides: Sides, last: _Last, particular: Scope | None) -> Finding:
-        at_values = decide(replace(sides, is_particular=True), particular) if particular is not None else None
-        if at_values is not None and at_values.is_true:
-            return at_values.with_notes(("at the values that the text gives",))
-        finding = self._found(sides, self.scope)
-        if at_values is not None and not finding.is_true:
-            return at_values
-        return self._after_slip(sides, last) or finding if finding.is_false else finding
-
-    def _after_slip(self, sides: Sides, last: _Last) -> Finding | None:
-        """A false step that is right but for an earlier slip: in the term before it, or in the query."""
-        if last.is_wrong and last.anchor:
-            mended = self._found(replace(sides, left=last.anchor), self.scope)
-            if mended.is_true:
-                return _not_judged("the term before it is wrong; it follows from the last right one", mended)
-        if any(found.is_false for found in self._design_findings.values()) or self._redefines_query():
-            for scope in self._intended_scopes(sides):
-                intended = self._found(sides, scope)
-                if intended.is_true and not intended.is_loose:
-                    reason = "it is so for the query that was asked for, not for the one that is written"
-                    return _not_judged(reason, intended)
-        return self._under_more_assumptions(sides)
-
-    def _under_more_assumptions(self, sides: Sides) -> Finding | None:
-        """A step that needs more than the question says is left open."""
-        other = self.question.setting.otherwise
-        if other is None or self._found(sides, replace(self.scope, setting=other)).kind != "true":
-            return None
-        return Finding(kind="unknown", reason=f"it is so if {other.assuming}, which the question does not say")
-
-    def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
-        """Scopes in which the query is the one that was asked for, its scale called β or as the step calls it."""
-        intended = replace(self.intended, own={**self.scope.own, **self.intended.own})
-        yield intended
-        for symbol in _bare_symbols(sides, self.scope):
-            if symbol.name != "beta" and not self.scope.is_constant(symbol) and tends(symbol, self.scope):
-                yield intended.with_meaning(SymbolMeaning(name="beta", formula=symbol))
+    def _footing(self) -> Footing:
+        own = {key: meaning for key, meaning in self.scope.own.items() if key not in self._replaced}
+        return Footing(
+            scope=self.scope,
+            intended=replace(self.intended, own={**own, **self.intended.own}),
+            before=None if self._aside is None else self._aside.scope,
+            has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
+            is_strict=self.is_strict,
+        )
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question goes on with."""
         return not self._asked.isdisjoint(self.scope.own.keys() - self.intended.own.keys() - self.designs.keys())
-
-    def _found(self, sides: Sides, scope: Scope) -> Finding:
-        """The finding; read strictly, an = that only holds in the limit is false."""
-        finding = decide(sides, scope)
-        return replace(finding, kind="false") if self.is_strict and finding.is_loose else finding
 
 
 def _neighbours(problem: Problem, own: Question) -> dict[str, SymbolMeaning]:
@@ -280,15 +281,6 @@ def _neighbours(problem: Problem, own: Question) -> dict[str, SymbolMeaning]:
         for key, meaning in question.setting.symbols.items()
         if meaning.is_random_number and key not in own.setting.symbols
     }
-
-
-def _bare_symbols(sides: Sides, scope: Scope) -> set[Symbol]:
-    read = (readable(side, scope) for side in (sides.left, sides.right))
-    return {symbol for side in read if side is not None for symbol in symbols(side) if not symbol.subscripts}
-
-
-def _not_judged(reason: str, finding: Finding) -> Finding:
-    return Finding(kind="unknown", reason=reason, notes=finding.notes, is_after_slip=True)
 
 
 def _never_false(finding: Finding) -> Finding:

@@ -3,6 +3,7 @@
 import pytest
 
 from regard.derivations.reading import PLACEHOLDER, prose, read, read_text, sentence_after, sentence_before
+from regard.derivations.reading.sentences import lead_in, paragraph_at
 
 
 def around(text: str, formula: str) -> tuple[str, str]:
@@ -68,3 +69,38 @@ def test_the_contexts_of_a_real_answer(samples):
     (clause,) = [span for span in other.spans if span.source == r"k_i^\top q = 0"]
     after = sentence_after(other, clause.start)
     assert other.text[after.start : after.end] == r" for $i \notin \{a, b\}$."
+
+
+@pytest.mark.parametrize(
+    ("text", "leading"),
+    [
+        ("One. Let $n$ be 2:\n\n- first\n- then $x$", "Let $n$ be 2:"),
+        ("Let:\n1. first\n2. then $x$", "Let:"),
+        ("Let $n$ be 2.\n\n- first\n- then $x$", None),
+        ("Let:\n\nOther words.\n\n- then $x$", None),
+        ("Let:\n\nthen $x$", None),
+    ],
+)
+def test_a_sentence_with_a_colon_leads_every_item_of_its_list(text, leading):
+    document = read_text(text)
+    found = lead_in(document, text.index("then"))
+    assert (found and text[found.start : found.end]) == leading
+
+
+def test_a_paragraph_begins_behind_an_empty_line():
+    document = read_text("> One.\n>\n> Two.\n> Three.\n\n\nFour.")
+    starts = [document.text[paragraph_at(document, document.text.index(word)) :] for word in ("One", "Three", "Four")]
+    assert [start[:6] for start in starts] == ["> One.", "> Two.", "Four."]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "struck"),
+    [
+        ("a ~~b $x$ c~~ d ~~e~~", "markdown", ["~~b $x$ c~~", "~~e~~"]),
+        ("a <del>b</del> <s>c</s>", "markdown", ["<del>b</del>", "<s>c</s>"]),
+        ("a ~~b\n\nc~~", "markdown", []),
+        (r"a~~b~~c \sout{d $x$ e}", "latex", [r"\sout{d $x$ e}"]),
+    ],
+)
+def test_what_is_struck_out(text, kind, struck):
+    assert [text[item.start : item.end] for item in read_text(text, kind=kind).struck] == struck

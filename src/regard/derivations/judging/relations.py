@@ -19,6 +19,8 @@ from regard.derivations.notation.tokens import NotUnderstood
 
 __all__ = ["Instances", "Pair", "Relation"]
 
+_LARGEST_SIZE = 128
+
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
@@ -117,5 +119,8 @@ class Instances:
     def base(self, *, larger: int = 0, **changes: Any) -> Instance:
         """The smallest instance of the setting, or one that differs from it; `larger` takes larger sizes."""
         setting = self.scope.setting
+        for name, size in self.scope.sizes.items():
+            if size > _LARGEST_SIZE:
+                raise NotUnderstood(f"{name} = {size} is too large to be tried.")
         sizes = with_particular(setting, choose_sizes(setting, larger), self.scope.sizes)
         return Instance(setting=setting, sizes=sizes, **changes)

@@ -135,6 +135,8 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
         aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
         ones=table.get("ones"),
         assuming=table.get("assuming", ""),
+        said_by=tuple(word.lower() for word in table.get("said_by", ())),
+        reading=table.get("reading", ""),
         permutations=table.get("permutations", {}),
         is_complex=table.get("complex", False),
     )

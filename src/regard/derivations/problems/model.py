@@ -62,7 +62,8 @@ class Setting:
     """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered.
 
     A step that fails is tried once more in the setting `otherwise`, which is `assuming` more than the question says:
-    what is so there is left open, not refuted.
+    what is so there is left open, not refuted, and holds where the text itself says so, in one of the words `said_by`.
+    A setting that is only another `reading` of the same letters assumes nothing: what is so there holds.
     """
 
     name: str
@@ -78,6 +79,8 @@ class Setting:
     permutations: Mapping[str, str] = field(default_factory=dict)
     otherwise: "Setting | None" = None
     assuming: str = ""
+    said_by: tuple[str, ...] = ()
+    reading: str = ""
     seed: int = 0
 
 

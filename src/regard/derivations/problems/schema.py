@@ -75,6 +75,8 @@ _SETTING = Table(
         "ones": "text",
         "otherwise": "text",
         "assuming": "text",
+        "said_by": _TEXTS,
+        "reading": "text",
         "complex": "flag",
         "sizes": TableOf(value=_SIZE),
         "fixed": TableOf(value="text"),

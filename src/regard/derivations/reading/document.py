@@ -16,6 +16,10 @@ __all__ = ["Document", "Heading", "Image", "Kind", "MathSpan", "Unclosed"]
 
 Kind = Literal["markdown", "latex", "notebook", "text"]
 _NOT_BREAK = re.compile(r"[^\r\n]")
+_STRUCK = re.compile(
+    r"~~(?=\S)(?:[^~\r\n]|~(?!~)|\r?\n(?!\s*\n)){1,4000}~~|<(?P<tag>del|s|strike)>[^<]{1,4000}</(?P=tag)>"
+)
+_STRUCK_IN_LATEX = re.compile(r"\\(?:sout|st)\s?\{[^{}]{1,4000}\}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +126,23 @@ class Document:
         front = [self.front_matter] if self.front_matter else []
         blanks = [(item, _NOT_BREAK.sub(" ", self.text[item.start : item.end])) for item in (*self.comments, *front)]
         return _painted(self.text, [*blanks, *((span, PLACEHOLDER * (span.end - span.start)) for span in self.spans)])
+
+    @cached_property
+    def struck(self) -> tuple[Range, ...]:
+        r"""What is struck out: ~~this~~, <del>this</del>, \sout{this}."""
+        pattern = _STRUCK_IN_LATEX if self.kind == "latex" else _STRUCK
+        return tuple(Range(start=found.start(), end=found.end()) for found in pattern.finditer(self.prose))
+
+    def is_struck(self, offset: int) -> bool:
+        """True if the character at this offset is struck out."""
+        index = bisect_right(self.struck, offset, key=lambda item: item.start) - 1
+        return index >= 0 and self.struck[index].holds(offset)
+
+    @cached_property
+    def paragraph_starts(self) -> tuple[int, ...]:
+        """The offsets at which paragraphs begin: the first line, and those behind an empty one."""
+        is_empty = [not line.text.strip("> \t") for line in self.lines]
+        return tuple(line.start for k, line in enumerate(self.lines) if k == 0 or (is_empty[k - 1] and not is_empty[k]))
 
     @cached_property
     def sentence_starts(self) -> tuple[int, ...]:

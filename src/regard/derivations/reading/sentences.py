@@ -1,12 +1,17 @@
 """The prose around mathematics: what a sentence says before and after a formula."""
 
+import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["Passage", "prose", "sentence_after", "sentence_before"]
+__all__ = ["Passage", "lead_in", "paragraph_at", "prose", "sentence_after", "sentence_before"]
+
+_ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
+_OPEN_ENDED = (":", "：")
+_LONGEST_LIST = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,3 +59,32 @@ def sentence_after(document: Document, offset: int) -> Passage:
     end = starts[index] if index < len(starts) else len(document.text)
     text = document.prose[start:end].rstrip()
     return Passage(start=start, end=start + len(text), text=text)
+
+
+def paragraph_at(document: Document, offset: int) -> int:
+    """Where the paragraph that holds an offset begins: behind the empty line before it.
+
+    >>> from regard.derivations.reading.files import read_text
+    >>> paragraph_at(read_text("One.\\n\\nTwo. Three."), 12)
+    6
+    """
+    starts = document.paragraph_starts
+    return starts[bisect_right(starts, offset) - 1]
+
+
+def lead_in(document: Document, offset: int) -> Range | None:
+    """The sentence with a colon at its end that leads the list in which an item's sentence begins.
+
+    >>> from regard.derivations.reading.files import read_text
+    >>> found = lead_in(read_text("Let $n = 2$:\\n- one\\n- two"), 22)
+    >>> found.start, found.end
+    (0, 12)
+    """
+    number = document.line_at(offset).number - 1
+    lines = document.lines[max(number - _LONGEST_LIST, 0) : number + 1]
+    if not lines[-1].text.strip() or not _ITEM.match(lines[-1].text):
+        return None
+    leading = next((line for line in reversed(lines) if not _ITEM.match(line.text)), None)
+    if leading is None or not leading.text.rstrip("*_ \t").endswith(_OPEN_ENDED):
+        return None
+    return Range(start=sentence_before(document, leading.end).start, end=leading.end)

@@ -1,0 +1,35 @@
+"""Queries that a document tries out and leaves again: if one took q = k_a + k_b, …; check with q = 5 k_j: …"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from regard.derivations.context import Surroundings
+from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.scope import Scope
+
+__all__ = ["Aside", "is_example"]
+
+_EXAMPLE = re.compile(
+    r"[\s*_>(（-]*(?:sanity\s+)?(?:check|test|try|with|e\.g\.?|for\s+(?:example|instance)|as\s+an?\s+(?:example|check)"
+    r"|例如|比如|验证|检验|par exemple|zum beispiel|por ejemplo)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aside:
+    """A query that is tried out to the end of its paragraph, and what was in force before it."""
+
+    paragraph: int
+    scope: Scope
+    design_findings: Mapping[str, Finding]
+
+
+def is_example(surroundings: Surroundings) -> bool:
+    """True if the sentence opens as an example or a check.
+
+    >>> is_example(Surroundings(before="Check with ")), is_example(Surroundings(before="Without loss "))
+    (True, False)
+    """
+    return _EXAMPLE.match(surroundings.before) is not None
