@@ -1,6 +1,7 @@
 """`regard train` as people use it, at a size for tests."""
 
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -9,7 +10,11 @@ pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 pytest.importorskip("tokenizers")
 
+from regard.data.biographies import Biographies
+from regard.errors import InputError
 from regard.report.json import schema
+from regard.training.examining import share
+from regard.verbs.train import report_on, worth_of_reading
 
 SMALL = [
     "--set=model.width=32",
@@ -108,6 +113,14 @@ def test_resuming_what_is_finished_changes_nothing(finished, run):
         (["--set", "model.width=3000000"], "GiB"),
         (["--processes", "0"], "from 1 up"),
         (["--people", "1"], "4 to 100,000"),
+        (["--wordings", "9"], "1 to 8 wordings"),
+        (["--asked-share", "1"], "leaves nobody"),
+        (["--set", "tokens=5"], "tokens is 5"),
+        (["--set", "stages=[3]"], "each of stages is 3"),
+        (["--set", "model=3"], "model is 3"),
+        (["--held-out", "3"], "Give --questions FILE"),
+        (["--people", "9", "--corpus", "{corpus}", "--questions", "{questions}"], "not both"),
+        (["--fixed-order", "--questions", "{questions}"], "not both"),
         (["--corpus", "{corpus}", "--questions", "{questions}", "--held-out", "99"], "Hold out fewer"),
         (["--corpus", "{corpus}", "--questions", "{questions}", "--out", "{run}"], "already"),
     ],
@@ -124,6 +137,15 @@ def test_bad_input_is_one_line_and_leaves_nothing(arguments, words, files, finis
     assert not (tmp_path / "runs").exists()
 
 
+def test_what_the_training_itself_refuses_is_one_line_too(files, run, tmp_path):
+    shown = ["--recipe", "scratch", "--questions", str(files[1]), "--set", "stages.question_rate=0", "--steps", "1"]
+    code, _, err = run("train", *shown, "--out", str(tmp_path / "run"), *SMALL)
+    assert code == 2
+    assert err.splitlines()[-1].startswith("regard: A pass of the stage 'training' shows nothing.")
+    assert err.count("regard: ") == 1
+    assert "Traceback" not in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -131,6 +153,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(arguments, words, files, finis
         (["resume", "{folder}"], "no run"),
         (["evaluate", "{run}", "--questions", "nowhere.tsv"], "can't be read"),
         (["predict", "{run}", "漢字"], "vocabulary lacks"),
+        (["predict", "{run}", ""], "A question is empty"),
+        (["predict", "{run}", "Where was Ada Byron born?", "  "], "A question is empty"),
+        (["inspect", "{run}", "--question", ""], "A question is empty"),
     ],
 )
 def test_runs_that_are_none_and_questions_that_cannot_be_written(arguments, words, finished, run, tmp_path):
@@ -138,3 +163,38 @@ def test_runs_that_are_none_and_questions_that_cannot_be_written(arguments, word
     assert code == 2
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ([], None),
+        (["--people", "20"], Biographies(people=20)),
+        (["--wordings", "2", "--fixed-order"], Biographies(wordings=2, is_shuffled=False)),
+        (["--asked-share", "0.5"], Biographies(asked_share=0.5)),
+    ],
+)
+@pytest.mark.parametrize("command", [[], ["estimate"]])
+def test_made_up_people_are_as_they_were_asked_for(typed, wanted, command, run, monkeypatch):
+    asked: list = []
+
+    def stop(request, *_: object) -> None:
+        asked.append(request.biographies)
+        raise InputError("enough")
+
+    monkeypatch.setattr("regard.verbs.train.train", stop)
+    monkeypatch.setattr("regard.verbs.train.estimate", stop)
+    assert run("train", *command, "--steps", "1", *typed)[0] == 2
+    assert asked == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [((90, 10), "Reading helped."), ((10, 90), "Reading did harm."), ((50, 52), "overlap: undecided.")],
+)
+def test_what_reading_is_worth_is_said_rightly_whichever_way_it_went(right, words, finished):
+    report = report_on(finished)
+    both = [replace(report, held_out=[(1, share(each, 100))]) for each in right]
+    assert worth_of_reading(both).endswith(words)
+    assert f"{right[0]}.0% right" in worth_of_reading(both)
+    assert "nothing to compare" in worth_of_reading([both[0], replace(report, held_out=[])])

@@ -1,7 +1,12 @@
 """`regard train compare`, `inspect` and `average` as a user runs them."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,15 +93,43 @@ def test_a_comparison_trains_tells_and_keeps_what_is_finished(run, tmp_path):
     (["--recipes", "quick"], "No recipe is called 'quick'"),
     (["--minutes", "1"], "Give one of them"),
     (["--jobs", "0"], "Give --jobs 1 or more"),
-    (["--corpus", "wiki.txt"], "Give --questions FILE too"),
+    (["--corpus", "wiki.txt"], "not both"),
+    (["--held-out", "3"], "Give --questions FILE"),
+    (["--recipes", "fast,{same}/fast.toml"], "are both called 'fast'. Rename one"),
     (["--html", "-"], "Name one"),
 ])
 def test_a_senseless_comparison_is_one_line_and_nothing_is_made(run, tmp_path, wrong, why):
+    (tmp_path / "same").mkdir()
+    (tmp_path / "same" / "fast.toml").write_text('about = "another"')
+    wrong = [word.format(same=tmp_path / "same") for word in wrong]
     code, _, errors = run(*COMPARE, "--out", str(tmp_path / "runs"), *wrong)
     assert code == 2
     assert why in errors
     assert len(errors.splitlines()) == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_comparison_that_is_stopped_keeps_what_is_finished_and_goes_on(python, tmp_path):
+    out = tmp_path / "runs"
+    wanted = ["-m", "regard", *COMPARE, "--seeds", "3", "--jobs", "1", "--out", str(out)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "src")}
+    process = subprocess.Popen([sys.executable, *wanted], env=environment, stderr=subprocess.PIPE, text=True)
+    first = out / "fast-none-seed0" / "model.safetensors"
+    deadline = time.monotonic() + 100
+    while not first.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    finished = sorted(path.parent.name for path in out.glob("*/model.safetensors"))
+    assert f"Stopped. {len(finished)} of 3 runs are finished and kept in {out}" in " ".join(errors.split())
+    assert "Traceback" not in errors
+    assert 1 <= len(finished) < 3
+    made = first.stat().st_mtime_ns
+    again = python(*wanted)
+    assert again.returncode == 0, again.stderr
+    assert len(list(out.glob("*/model.safetensors"))) == 3
+    assert first.stat().st_mtime_ns == made
 
 
 def test_inspection_draws_every_head_and_judges_it(run, finished, tmp_path):

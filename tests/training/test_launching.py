@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 
 from regard.data.biographies import Biographies
 from regard.errors import InputError
+from regard.training.folder import MEASURED
 from regard.training.launching import Layout, TrainingFailed, launch
 from regard.verbs.train import Request, resume, train
 from training.conftest import SETTINGS, copied, quiet
@@ -72,27 +73,33 @@ def test_a_folder_is_for_one_training_at_a_time(finished, tmp_path):
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
 def test_processes_end_with_the_one_that_launched_them(small_run):
-    folder = small_run(steps=100_000, checkpoint_every=1000)
+    folder = small_run(steps=100_000)
+    folder.write_plan(folder.plan(), MEASURED)
+    # Steps are measured in silence, so that no process notices by telling somebody who is gone.
     script = (
         "import sys, pathlib; from regard.training.launching import Layout, launch\n"
-        "for message in launch(pathlib.Path(sys.argv[1]), Layout(processes=2, threads=1)): print(message, flush=True)"
+        "list(launch(pathlib.Path(sys.argv[1]), Layout(processes=2, threads=1), '1000'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
-    launcher = subprocess.Popen(
-        [sys.executable, "-c", script, str(folder.path)], env=environment, stdout=subprocess.PIPE
-    )
-    assert launcher.stdout is not None
-    launcher.stdout.readline()
-    tasks = Path(f"/proc/{launcher.pid}/task").iterdir()
-    workers = [int(word) for task in tasks for word in (task / "children").read_text().split()]
-    workers = [pid for pid in workers if b"regard.training.working" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    launcher = subprocess.Popen([sys.executable, "-c", script, str(folder.path)], env=environment)
+    workers: list[int] = []
+    deadline = time.monotonic() + 60
+    while len(workers) < 2 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        workers = _children(launcher.pid)
     assert len(workers) == 2
     launcher.kill()
-    launcher.communicate()
-    deadline = time.monotonic() + 10
-    while any(_lives(pid) for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(_lives(pid) for pid in workers)
+    launcher.wait()
+    deadline = time.monotonic() + 60
+    while any(map(_lives, workers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(_lives, workers))
+
+
+def _children(pid: int) -> list[int]:
+    """The training processes that a process has started."""
+    found = [word for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    return [int(word) for word in found if b"regard.training.working" in Path(f"/proc/{word}/cmdline").read_bytes()]
 
 
 def _lives(pid: int) -> bool:

@@ -9,10 +9,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from regard.training.launching import REFUSED
+
 __all__ = ["Crew", "is_among_others", "join_crew", "solo"]
 
 Result = TypeVar("Result")
-_REFUSED = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ class Crew:
         if failure is not None:
             raise failure
         if not told[0]:
-            raise SystemExit(_REFUSED)
+            raise SystemExit(REFUSED)
         return told[1]
 
     def leave(self) -> None:

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
+from typing import IO
 
 from regard.errors import InputError, RegardError
 from regard.interrupts import interrupts_held_back
@@ -44,24 +45,12 @@ def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
     """What the first process tells, message by message; all end when one fails, or when nobody listens any more."""
     with ExitStack() as stack:
         errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(layout.processes)]
-        port = _free_port()
-        with interrupts_held_back():
-            workers = [
-                subprocess.Popen(
-                    [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, str(folder), *more],
-                    env=_environment(layout, rank, port),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                    stderr=errors[rank],
-                )
-                for rank in range(layout.processes)
-            ]
+        command = [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, str(folder), *more]
+        workers = _start(command, layout, errors)
         stack.callback(_end, workers)
         failed: list[int] = []
-        watches = [
-            threading.Thread(target=_watch, args=(rank, workers, failed), daemon=True)
-            for rank in range(layout.processes)
-        ]
+        ranks = range(layout.processes)
+        watches = [threading.Thread(target=_watch, args=(rank, workers, failed), daemon=True) for rank in ranks]
         for watch in watches:
             watch.start()
         assert workers[0].stdout is not None
@@ -73,6 +62,21 @@ def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
         if failed:
             errors[failed[0]].seek(0)
             raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
+
+
+def _start(command: list[str], layout: Layout, errors: list[IO[bytes]]) -> list[subprocess.Popen]:
+    port = _free_port()
+    with interrupts_held_back():
+        return [
+            subprocess.Popen(
+                command,
+                env=_environment(layout, rank, port),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                stderr=errors[rank],
+            )
+            for rank in range(layout.processes)
+        ]
 
 
 def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
