@@ -23,6 +23,15 @@ SCORE = r"$k_a^\top q = \beta$"
         ("Draft: ", ".", " No! It should be longer."),
         ("First attempt: ", ".", " This is wrong: it is short."),
         ("", ", which makes no sense.", ""),
+        ("My first idea was ", ", which fails.", ""),
+        ("The line ", " was wrong, it is shorter.", ""),
+        ("Version 1 (rejected): ", ".", ""),
+        ("Scratch work: ", ".", ""),
+        ("A common error: ", ".", ""),
+        ("一开始我写的是 ", "。", ""),
+        ("先试 ", "，后来发现不对。", ""),
+        ("误：", "。", ""),
+        ("所以不再有 ", "。", ""),
     ],
 )
 def test_words_that_take_a_formula_back(before, after, following):
@@ -38,6 +47,8 @@ def test_words_that_take_a_formula_back(before, after, following):
         ("Then ", " holds.", " This is wrong for others."),
         ("Then ", ".", "\n\nNo! That was another question."),
         ("We had better say ", ".", ""),
+        ("Ignoring the noise, ", ".", ""),
+        ("一开始取 ", "，这就够了。", ""),
     ],
 )
 def test_words_that_do_not(before, after, following):

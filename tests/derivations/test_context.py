@@ -17,6 +17,8 @@ from regard.derivations.notation.syntax import Number, Symbol
         "假设",
         "Wenn ",
         "Supposons que ",
+        "It can happen that ",
+        "Not every permutation satisfies ",
     ],
 )
 def test_conditions_are_suppositions(before):

@@ -1,5 +1,7 @@
 """Particular values hold where the text gives them: in a sentence, in the list it leads, later in its paragraph."""
 
+import pytest
+
 from derivations.passages import DESIGN, judged, last
 
 TWO = r"\begin{bmatrix} 0 & 1 \\ 1 & 0 \end{bmatrix}"
@@ -49,3 +51,27 @@ def test_a_matrix_may_be_given_entry_by_entry():
     assert [(step.kind, step.status) for step in steps] == [("supposition", "holds"), ("step", "holds")]
     assert last("2a.i", text.replace(other, one)).status == "refuted"
     assert last("2a.i", "$P = I$").status == "refuted"
+
+
+def test_a_query_that_is_spelt_out_serves_particular_keys_only():
+    keys = r"Let $k_a = \begin{bmatrix} 1 \\ 0 \end{bmatrix}$ and $k_b = \begin{bmatrix} 0 \\ 1 \end{bmatrix}$."
+    query = r"Then $q = \begin{bmatrix} \beta \\ \beta \end{bmatrix}$."
+    steps = judged("1b", DESIGN, keys, query, r"$k_a^\top q = \beta$")
+    assert [step.kind for step in steps] == ["design", *["supposition"] * 3, "step"]
+    assert {step.status for step in steps} == {"holds"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"As $\beta \to 0$, $\alpha_a \to \frac1n$.",
+        r"As $\beta \to -\infty$ we get $\alpha_a \to 0$.",
+        r"For fixed β and $n \to \infty$, $\alpha_a \to 0$.",
+        r"$\lim_{\beta \to 0} \alpha_a = \frac1n$",
+        r"$\alpha_a \xrightarrow{n \to \infty} 0$",
+    ],
+)
+def test_another_regime_than_the_problems_is_left_open(text):
+    assert last("1b", DESIGN, text).status == "undecided"
+    other = text.replace(r"\to -", r"\to ").replace(r"\beta \to 0", r"\beta \to \infty").replace("n ", r"\beta ")
+    assert last("1b", DESIGN, other).status == "refuted"

@@ -14,6 +14,7 @@ _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming"
     r"|in some samples|for some samples|in other samples|in others|in some draws"
     r"|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both"
+    r"|not every|not all|can happen|may happen|sometimes|happens? to|possible that"
     r"|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls"
     r"|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])"
     r"|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])"

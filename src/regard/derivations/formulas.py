@@ -25,7 +25,8 @@ class Formula:
     """One formula of a document, the prose around it, and what its sentence says about its letters.
 
     `siblings` are the other chains of the sentence, the nearest before it last, `earlier` those of the sentences before
-    it in its paragraph; `paragraph` is where that begins, and `passage` its prose as far as the end of the sentence.
+    it in its paragraph; `paragraph` is where that begins, and `passage` its prose as far as the end of the sentence,
+    which is `sentence` as it is written.
     """
 
     source: str
@@ -37,6 +38,7 @@ class Formula:
     earlier: tuple[Chain, ...] = ()
     paragraph: int = 0
     passage: str = ""
+    sentence: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -123,6 +123,7 @@ def _placed(document: Document, read: _Read, region: Region, context: _Context, 
     elif question is not None:
         question, alternatives = follower.varied(question, alternatives, read.chains)
     siblings = _siblings(context.sentence, read)
+    end = sentence_after(document, read.start).end
     formula = Formula(
         source=read.source.text,
         chains=read.chains,
@@ -132,7 +133,8 @@ def _placed(document: Document, read: _Read, region: Region, context: _Context, 
         siblings=siblings,
         earlier=context.earlier,
         paragraph=read.paragraph,
-        passage=document.prose[read.paragraph : sentence_after(document, read.start).end][-_PASSAGE:],
+        passage=document.prose[read.paragraph : end][-_PASSAGE:],
+        sentence=document.text[max(read.sentence, read.start - _CONTEXT) : min(end, read.source.span.end + _CONTEXT)],
     )
     return PlacedFormula(
         source=read.source,

@@ -11,7 +11,7 @@ from regard.derivations.judging.readings import read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.spellings import CASE_NOTE
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Number, Symbol, symbols
+from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Number, Product, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 
@@ -20,8 +20,10 @@ __all__ = [
     "as_condition",
     "at_particular_values",
     "differ_in_general",
+    "is_driven_elsewhere",
     "is_in_the_other_case",
     "is_number",
+    "is_spelt_out",
     "readable",
     "tends",
 ]
@@ -33,6 +35,11 @@ _IN_GENERAL = re.compile(
     r"in general|generally|not necessarily|needn't|need not|not always|一般|通常|不一定|en général|im allgemeinen",
     re.IGNORECASE,
 )
+_DRIVES = re.compile(
+    r"(?<![A-Za-z\\_])(\\[a-z]+|[A-Za-z])\s?(?:\\(?:to|rightarrow|longrightarrow)(?![a-z])|→)\s?\{?"
+    r"([+-]?\s?(?:\\infty|∞|\d+(?:\.\d+)?)\^?[+-]?)"
+)
+_END = {"infinity": re.compile(r"\+?\s?(?:\\infty|∞)"), "zero": re.compile(r"0\^?\+?")}
 _ON_SCALES = ("→", ">", "≫", "≪", "≥")
 
 
@@ -91,13 +98,24 @@ def is_in_the_other_case(symbol: Symbol, scope: Scope) -> bool:
     return scope.knows(symbol) and CASE_NOTE in (scope.find(symbol).note or "")
 
 
+def is_driven_elsewhere(written: str, scope: Scope) -> bool:
+    r"""True if a text drives a scale, or a size, where the regime in force does not: \beta \to 0, n \to \infty."""
+    for name, target in _DRIVES.findall(written):
+        symbol = Symbol(name.removeprefix("\\"))
+        if symbol.name in scope.setting.sizes and not scope.knows(symbol):
+            return True
+        if tends(symbol, scope) and _END[scope.find(symbol).meaning.tends or ""].fullmatch(target) is None:
+            return True
+    return False
+
+
 # -- particular values -------------------------------------------------------------------------------------------------
 def is_value(left: Expression | None, right: Expression | None, scope: Scope) -> bool:
     """True if left = right gives a letter a particular value: n = 10, β = 5, β = log n, γ_1 = γ_2, P = (0 1; 1 0)."""
     if right is None or left == right or not isinstance(left, Symbol):
         return False
     if isinstance(right, Matrix):
-        return _is_drawn_matrix(left, scope) and _is_made_of(right, CONSTANTS)
+        return _is_drawn_matrix(left, scope) and is_spelt_out(right, scope)
     sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
     return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))
 
@@ -123,7 +141,18 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
 def _is_drawn_matrix(symbol: Symbol, scope: Scope) -> bool:
     """True for a matrix or vector that the problem leaves open."""
     meaning = scope.find(symbol).meaning if scope.knows(symbol) else None
-    return meaning is not None and meaning.formula is None and meaning.index is None and meaning.shape != ("1", "1")
+    return meaning is not None and meaning.formula is None and meaning.shape != ("1", "1")
+
+
+def is_spelt_out(node: Expression, scope: Scope) -> bool:
+    """True for a matrix of numbers and scales, with or without a factor: 5 (1, 0), (β, β, 0)."""
+    if isinstance(node, Product):
+        return any(isinstance(factor, Matrix) for factor in node.factors) and _has_only_scales(node, scope)
+    return isinstance(node, Matrix) and _has_only_scales(node, scope)
+
+
+def _has_only_scales(node: Expression, scope: Scope) -> bool:
+    return all(symbol.name in CONSTANTS or tends(symbol, scope) for symbol in symbols(node))
 
 
 def _is_made_of(node: Expression, names: Sequence[str]) -> bool:
@@ -148,6 +177,8 @@ def _set(left: Symbol, right: Expression, scope: Scope) -> Scope:
             return scope
         return replace(scope, sizes={**scope.sizes, left.name: int(right.value)})
     meaning = scope.find(left).meaning
+    if meaning.index is not None:
+        return scope
     scope = scope.with_meaning(SymbolMeaning(name=meaning.name, formula=right))
     return replace(scope, sizes={**scope.sizes, **_sizes_of(right, meaning)}) if isinstance(right, Matrix) else scope
 

@@ -19,7 +19,15 @@ from regard.derivations.notation.statements import Chain, first_chain
 from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Problem, Question, SymbolMeaning
-from regard.derivations.recognising import Recognised, as_condition, is_in_the_other_case, readable, tends
+from regard.derivations.recognising import (
+    Recognised,
+    as_condition,
+    is_driven_elsewhere,
+    is_in_the_other_case,
+    is_spelt_out,
+    readable,
+    tends,
+)
 
 __all__ = ["QuestionJudge"]
 
@@ -80,7 +88,9 @@ class QuestionJudge:
                 name = self._open_symbol(readable(chain.sides[place], self.scope))
                 if name is not None and name not in found and sign.text in _DESIGNS:
                     expression = self._design_expression(chain.sides[place + 1 :])
-                    if expression is not None and not isinstance(expression, Infinity):
+                    if expression is not None and not (
+                        isinstance(expression, Infinity) or self._is_spelt_out(expression)
+                    ):
                         found[name] = expression
         return found
 
@@ -95,6 +105,10 @@ class QuestionJudge:
             return judge_designs(self._base, self.question, found)
         except (UnknownSymbol, NotUnderstood) as error:
             return dict.fromkeys(found, not_understood(error))
+
+    def _is_spelt_out(self, expression: Expression | None) -> bool:
+        """True for a query given entry by entry: it serves particular keys, which the goal says nothing about."""
+        return expression is not None and is_spelt_out(expression, self.scope)
 
     def _open_symbol(self, expression: Expression | None) -> str | None:
         return open_symbol(expression, self.question, self._base)
@@ -209,6 +223,8 @@ class QuestionJudge:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
+        if describe(left) in self._asked and self._is_spelt_out(readable(sides.right, self.scope)):
+            return Recognised(kind="supposition", finding=true("a particular value"))
         name = self._open_symbol(left)
         if name is not None and name in self._design_findings and sides.sign != "∈":
             return self._designed(name, sides.right)
@@ -250,7 +266,7 @@ class QuestionJudge:
     # -- steps that are decided --------------------------------------------------------------------------------------
     def _decided(self, last: Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
         on_numbers = any(not tends(premise.left, self.scope) for premise in formula.premises)
-        supposed = is_supposed(formula.surroundings) or on_numbers
+        supposed = is_supposed(formula.surroundings) or on_numbers or is_driven_elsewhere(formula.sentence, self.scope)
         premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
         sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
         finding = self._footing().decide(sides, last, formula)

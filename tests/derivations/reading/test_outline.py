@@ -193,6 +193,8 @@ def test_latex_has_its_own_ways(text, expected):
         ("i. 能。 ii. 不会。", ["2/b/i", "2/b/ii"]),
         ("i. Yes <br/> ii. No.", ["2/b/i", "2/b/ii"]),
         ("i. Yes ii. No.", ["2/b/i", "2/b/ii"]),
+        ("(i) $x = 1$ (ii) $y = 2$", ["2/b/i", "2/b/ii"]),
+        ("(i) As $x = 1$, see (ii) below.", ["2/b/i"]),
         ("i. Yes, as in part ii. below.", ["2/b/i"]),
         ("i. Yes. iii. No.", ["2/b/i"]),
         ("It helps. ii. No.", []),

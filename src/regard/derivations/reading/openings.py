@@ -133,7 +133,7 @@ def _parts_on_line(document: Document, first: Opening) -> list[Opening]:
     found: list[Opening] = []
     for numeral in ROMANS[start:]:
         part = _part(numeral).search(document.prose, place, first.end)
-        if part is None or not _begins_a_part(document.prose[place : part.start()], is_first=numeral == ROMANS[0]):
+        if part is None or not _begins_a_part(document.prose[place : part.start()], part[0]):
             break
         place = part.end()
         enumerator = Enumerator(end=place - part.start(), symbol=numeral, form="firm", is_firm=True)
@@ -156,10 +156,16 @@ def _part(numeral: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w(])(?:\({numeral}\)|{numeral}[.)])(?=\s|[\u4e00-\u9fff{PLACEHOLDER}])\s{{0,4}}")
 
 
-def _begins_a_part(before: str, *, is_first: bool) -> bool:
-    """Whether a numeral behind these words opens a part: they end a sentence, or are all there is of a yes or no."""
+def _begins_a_part(before: str, numeral: str) -> bool:
+    """Whether a numeral behind these words opens a part: they end a sentence, or are all there is of an answer.
+
+    That is a yes or no, or a formula before a numeral in brackets.
+    """
     words = _BREAK.sub(" ", before).strip(EDGES)
-    return words.endswith(_SENTENCE_ENDS) or (words == "" if is_first else _CHOICE.fullmatch(words) is not None)
+    if numeral.strip("(.) ") == ROMANS[0]:
+        return words == "" or words.endswith(_SENTENCE_ENDS)
+    is_answer = _CHOICE.fullmatch(words) is not None or (numeral[0] == "(" and words.endswith(PLACEHOLDER))
+    return is_answer or words.endswith(_SENTENCE_ENDS)
 
 
 def _marker_event(line: Range, content: int, marker: MarkerWords) -> Iterator[Opening | Marker]:
