@@ -9,6 +9,7 @@ from regard.errors import InputError
 from regard.model import Decoder, ModelConfig, Passage
 from regard.training.inspecting import Cut, answer_log_probabilities, attention_weights, name_shares
 from regard.training.naming import Probe, find_name, make_probe
+from regard.training.passages import plain_passage
 from regard.training.reading_heads import judge_heads
 
 ASK, BORN, NAMES, ANSWERS, WIDTH = 5, 6, range(7, 11), range(11, 15), 32
@@ -97,7 +98,7 @@ def test_a_cut_head_sees_no_name_after_it_and_all_others_do(model):
     batch = next(inspecting._batches(PROBES[:1]))
     with torch.no_grad(), inspecting._cut(model, batch, [Cut(layer=0, head=0)]):
         handle = attention.register_forward_pre_hook(note)
-        inspecting._hidden(model, batch)
+        model(plain_passage(batch.tokens))
         handle.remove()
     weights = seen["weights"][0]
     assert weights[0, 3:, 2].abs().max() == 0

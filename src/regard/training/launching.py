@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +64,7 @@ def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
             raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
 
 
-def _start(command: list[str], layout: Layout, errors: list[IO[bytes]]) -> list[subprocess.Popen]:
+def _start(command: list[str], layout: Layout, errors: Sequence[IO[bytes]]) -> list[subprocess.Popen]:
     port = _free_port()
     with interrupts_held_back():
         return [
