@@ -15,6 +15,7 @@ from regard.derivations.recognising import at_particular_values, differ_in_gener
 
 __all__ = ["Footing", "Last"]
 
+_UNIT = Symbol("i")
 _AT_VALUES = "at the values that the text gives"
 
 
@@ -80,7 +81,10 @@ class Footing:
 
     def _otherwise(self, sides: Sides, other: Setting, particular: Scope | None, passage: str) -> Finding | None:
         """A step that needs more than the question says is left open, unless the text says so or it is a reading."""
-        if self.scope.setting.is_complex and not other.is_complex and _is_complex(*sides.expressions(self.scope)):
+        both = sides.expressions(self.scope)
+        if other.changed is not None and other.changed.isdisjoint(self.scope.reach(*both)):
+            return None
+        if self.scope.setting.is_complex and not other.is_complex and _is_complex(*both):
             return None
         found = self._found(sides, replace(self.scope, setting=other))
         if not found.is_true and particular is not None:
@@ -121,11 +125,11 @@ def _bare_symbols(sides: Sides, scope: Scope) -> set[Symbol]:
 
 
 def _is_complex(*nodes: Expression) -> bool:
-    """True if something is about complex numbers: it conjugates, or takes a real or imaginary part."""
+    """True if something is about complex numbers: it conjugates, takes a real or imaginary part, or holds an i."""
     pending = list(nodes)
     while pending:
         node = pending.pop()
-        if isinstance(node, Accent) or (isinstance(node, Apply) and node.function in ("re", "im")):
+        if isinstance(node, Accent) or (isinstance(node, Apply) and node.function in ("re", "im")) or node == _UNIT:
             return True
         pending += children(node)
     return False

@@ -117,9 +117,20 @@ def _formula(key: str, source: str, functions: Mapping[str, Any]) -> Expression:
 
 
 def _setting_and_otherwise(name: str, tables: Mapping[str, Any]) -> Setting:
-    setting = _setting(name, _extended(name, tables))
-    other = tables[name].get("otherwise")
-    return setting if other is None else replace(setting, otherwise=_setting(other, _extended(other, tables)))
+    table, other = _extended(name, tables), tables[name].get("otherwise")
+    if other is None:
+        return _setting(name, table)
+    second = _extended(other, tables)
+    otherwise = replace(_setting(other, second), changed=_changed(table, second))
+    return replace(_setting(name, table), otherwise=otherwise)
+
+
+def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> frozenset[str] | None:
+    """The symbols that mean something else in a second setting; None if its sizes or indices are others too."""
+    if any(first.get(key) != second.get(key) for key in ("sizes", "fixed", "free", "functions")):
+        return None
+    one, other = first.get("symbols", {}), second.get("symbols", {})
+    return frozenset(key for key in {**one, **other} if one.get(key) != other.get(key))
 
 
 def _setting(name: str, table: Mapping[str, Any]) -> Setting:

@@ -63,7 +63,8 @@ class Setting:
 
     A step that fails is tried once more in the setting `otherwise`, which is `assuming` more than the question says:
     what is so there is left open, not refuted, and holds where the text itself says so, in one of the words `said_by`.
-    A setting that is only another `reading` of the same letters assumes nothing: what is so there holds.
+    A setting that is only another `reading` of the same letters assumes nothing: what is so there holds. `changed` are
+    the symbols that mean something else there, None if more than symbols has changed.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Setting:
     assuming: str = ""
     said_by: tuple[str, ...] = ()
     reading: str = ""
+    changed: frozenset[str] | None = None
     seed: int = 0
 
 
