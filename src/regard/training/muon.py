@@ -12,27 +12,39 @@ __all__ = ["Muon", "nearly_orthogonal"]
 
 # Five steps of x → ax + bx³ + cx⁵ with these take every singular value from (0, 1] to about 1 ± 0.3.
 _A, _B, _C = 3.4445, -4.7750, 2.0315
+_STEPS = (2, 2, 1)
 
 
-def nearly_orthogonal(matrix: Float[Tensor, "row column"], steps: int = 5) -> Float[Tensor, "row column"]:
+def nearly_orthogonal(matrix: Float[Tensor, "row column"]) -> Float[Tensor, "row column"]:
     """A matrix with the same singular vectors whose singular values are all near 1 (Newton–Schulz).
 
         X ← P X,   P = a + bG + cG²,   G = XXᵀ
 
-    The P's are multiplied first, since all of them are functions of the first G, which is as small as the shorter side.
+    Some P's are multiplied before they meet X: all are functions of the first G, which is as small as the shorter side.
+    Not all of them, since their product grows like aᵏ where X is small, and its rounding with it.
     """
     is_tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.T if is_tall else matrix
     x = x / (x.norm() + 1e-7)
-    gram, product = x @ x.T, None
-    for step in range(steps):
-        factor = torch.addmm(gram, gram, gram, beta=_B, alpha=_C)
-        factor.diagonal().add_(_A)
-        product = factor if product is None else factor @ product
-        if step < steps - 1:
-            gram = factor @ (factor @ gram)
-    x = x if product is None else product @ x
+    for steps in _STEPS:
+        x = _product_of_factors(x @ x.T, steps) @ x
     return x.T if is_tall else x
+
+
+def _product_of_factors(gram: Float[Tensor, "row row"], steps: int) -> Float[Tensor, "row row"]:
+    """P_k … P_1, where each step takes G to PGP."""
+    product = factor = _factor(gram)
+    for _ in range(steps - 1):
+        gram = factor @ (factor @ gram)
+        factor = _factor(gram)
+        product = factor @ product
+    return product
+
+
+def _factor(gram: Float[Tensor, "row row"]) -> Float[Tensor, "row row"]:
+    factor = torch.addmm(gram, gram, gram, beta=_B, alpha=_C)
+    factor.diagonal().add_(_A)
+    return factor
 
 
 class Muon(Optimizer):
