@@ -7,6 +7,8 @@ from regard.derivations.notation.syntax import Symbol
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.questions import Stay, fit, questions_of
+from regard.derivations.reading.files import read_text
+from regard.derivations.sheet import judge_document
 
 PROBLEM = load_problem("cs224n-a4")
 
@@ -50,6 +52,23 @@ def test_a_title_outranks_a_number_and_the_nearest_title_counts():
     assert opened(("1", "a"), "An average of two") == ["1b"]
     assert opened((), "Conclusions", "Copying") == ["1a"]
     assert opened(("1", "c", "ii"), "Single-headed attention") == ["1c.ii"]
+
+
+def test_the_title_of_a_chapter_leaves_the_choice_of_the_part_to_the_letter_below_it():
+    def below(path: tuple[str, ...], chapter: str) -> list[str]:
+        return [question.id for question in questions_of(path, [], PROBLEM, [chapter])]
+
+    assert below(("2", "a", "i"), "Position Embeddings Exploration") == ["2a.i"]
+    assert below(("2", "b", "ii"), "Position Embeddings Exploration") == ["2b.ii"]
+    assert below(("4", "a"), "Position Embeddings") == ["2b.i", "2b.ii"]
+    assert below(("2", "a"), "An average of two") == ["1b"]
+
+
+@pytest.mark.parametrize("heading", ["#### (a) i.", "**(a) i.**", "(a) i. **A:**"])
+def test_the_layer_is_judged_below_the_title_of_its_chapter(heading):
+    text = f"### 2. Position Embeddings (6 points)\n\n{heading} So $Z_{{perm}} = PZ$ and $H_{{perm}} = HP$.\n"
+    found = judge_document(read_text(text), PROBLEM).verdicts
+    assert [(step.question, step.status) for step in found] == [("2a.i", "holds"), ("2a.i", "refuted")]
 
 
 @pytest.mark.parametrize(

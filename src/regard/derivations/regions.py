@@ -37,13 +37,15 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
     regions = []
     for start, end in pairwise(sorted(cuts)):
         section = section_at(found.sections, start)
-        titles = [holding.title for holding in reversed(found.sections) if holding.holds(start) and holding.title]
+        holding = [section for section in reversed(found.sections) if section.holds(start) and section.title]
+        chapters = [other.title for other in holding if other is not section and len(other.path) == 1]
+        titles = [other.title for other in holding if other.title not in chapters]
         regions.append(
             Region(
                 start=start,
                 body=section.body if section is not None and start < section.body <= end else start,
                 end=end,
-                questions=() if section is None else questions_of(section.path, titles, problem),
+                questions=() if section is None else questions_of(section.path, titles, problem, chapters),
                 is_answer=not any(restated.holds(start) for restated in found.questions),
             )
         )
