@@ -2,8 +2,10 @@
 
 import pytest
 
-from derivations.passages import DESIGN, judged, last
+from derivations.passages import DESIGN, PROBLEM, judged, last
 from regard.derivations.context import Surroundings, is_denied, is_supposed
+from regard.derivations.reading.files import read_text
+from regard.derivations.sheet import judge_document
 
 SHORT = r"$q = k_a + k_b$"
 SCORE = r"$k_a^\top q = \beta$"
@@ -23,6 +25,8 @@ SCORE = r"$k_a^\top q = \beta$"
         ("Draft: ", ".", " No! It should be longer."),
         ("First attempt: ", ".", " This is wrong: it is short."),
         ("", ", which makes no sense.", ""),
+        ("It does not suffice to take ", ".", ""),
+        ("It isn't enough to simply use ", ".", ""),
         ("My first idea was ", ", which fails.", ""),
         ("The line ", " was wrong, it is shorter.", ""),
         ("Version 1 (rejected): ", ".", ""),
@@ -47,6 +51,7 @@ def test_words_that_take_a_formula_back(before, after, following):
         ("Then ", " holds.", " This is wrong for others."),
         ("Then ", ".", "\n\nNo! That was another question."),
         ("We had better say ", ".", ""),
+        ("It suffices to take ", ".", ""),
         ("Ignoring the noise, ", ".", ""),
         ("一开始取 ", "，这就够了。", ""),
     ],
@@ -96,3 +101,24 @@ def test_an_example_does_not_replace_the_query_of_the_question():
 def test_where_begins_a_clause_of_its_own():
     assert not is_supposed(Surroundings(before="It sits there if the score is large, where "))
     assert is_supposed(Surroundings(before="In samples where it is large, if "))
+
+
+def test_a_query_that_does_not_suffice_is_left_again():
+    steps = judged("1a", r"It does not suffice to take $q = k_j$, for then $\|q\| = \|k_j\|$.", "$c = v_j$")
+    assert [step.status for step in steps] == ["holds"] * 3
+    assert last("1a", r"I take $q = k_j$.", "$c = v_j$").status == "refuted"
+
+
+def test_the_query_that_the_problem_gives_takes_the_place_of_a_slip():
+    text = (
+        "1.(c)\n\ni. I take $q = \\frac12(\\mu_a + \\mu_b)$.\n\n"
+        "ii. Now $q = \\beta(\\mu_a + \\mu_b)$, $k_a^\\top q \\approx \\gamma\\beta$, $k_b^\\top q \\approx 2\\beta$.\n"
+    )
+    statuses = [step.status for step in judge_document(read_text(text), PROBLEM).verdicts]
+    assert statuses == ["refuted", "holds", "holds", "refuted"]
+
+
+def test_a_condition_on_a_random_number_is_no_regime():
+    query = r"Now $q = \mu_a + \mu_b$."
+    assert last("1c.ii", query, r"When $\gamma$ is large, $c \approx v_a$.").outcome == "supposition"
+    assert last("1c.ii", query, r"When $\beta$ is large, $c \approx v_a$.").status == "refuted"

@@ -19,6 +19,8 @@ from regard.derivations.notation.syntax import Number, Symbol
         "Supposons que ",
         "It can happen that ",
         "Not every permutation satisfies ",
+        "Con dos posiciones haría falta ",
+        "Il faudrait ",
     ],
 )
 def test_conditions_are_suppositions(before):
@@ -33,6 +35,7 @@ def test_conditions_are_suppositions(before):
         "When β is large, ",
         "if the scale β is sufficiently large, ",
         "当 β 足够大时",
+        r"当 $\beta \to \infty$ 时趋于一半，从而 ",
         "Whence ",
         "设计一个 ",
     ],
@@ -45,6 +48,17 @@ def test_assertions_and_the_regime_are_not(before):
 def test_what_is_denied_right_after_is_not_asserted(after):
     assert is_denied(Surroundings(after=after))
     assert is_supposed(Surroundings(after=after))
+
+
+@pytest.mark.parametrize("after", [" forces it.", " together with \ufffc forces it", " only if so", "当且仅当"])
+def test_what_something_would_follow_from_is_not_asserted(after):
+    assert is_supposed(Surroundings(after=after))
+    assert not is_denied(Surroundings(after=after))
+
+
+@pytest.mark.parametrize("after", [" with force.", " and only then", ", which follows.", " together."])
+def test_what_something_does_follow_from_is(after):
+    assert not is_supposed(Surroundings(after=after))
 
 
 @pytest.mark.parametrize("after", ["", " holds.", " and this is false for others", "成立"])

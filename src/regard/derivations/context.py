@@ -8,7 +8,7 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.retractions import is_taken_back
 
-__all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose"]
+__all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose", "regime_words"]
 
 _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming"
@@ -16,7 +16,8 @@ _CONDITION_WORDS = re.compile(
     r"|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both"
     r"|not every|not all|can happen|may happen|sometimes|happens? to|possible that"
     r"|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls"
-    r"|wenn|sofern|angenommen|si|lorsque|quand|supposons|cuando|supongamos)(?![a-zà-ÿ])"
+    r"|wenn|sofern|angenommen|müssten?|bräuchten?|si|lorsque|quand|supposons|il faudrait"
+    r"|cuando|supongamos|supón|suponiendo|haría falta|har[íi]an falta|tendr[íi]an? que|necesitar[íi]a\w*)(?![a-zà-ÿ])"
     r"|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])"
     r"|需要满足|并非|未必|某些样本|另一些样本|有些样本|有时|一旦",
     re.IGNORECASE,
@@ -26,7 +27,12 @@ _REGIME_ONLY = re.compile(
     r"(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?[\ufffc\w\\{}βλαγ$\s]{0,40}?"
     r"(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
     r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows"
-    r"|大(?!于)|小(?!于)|无穷|0|∞)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    r"|大(?!于)|小(?!于)|无穷|0|∞|\\infty)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    re.IGNORECASE,
+)
+_FORCES = re.compile(
+    r"[\s,，]*(?:together\s+with|(?:and\s+\ufffc\s+)?(?:together\s+)?(?:forces?|would|can only)(?![a-z])"
+    r"|(?:if and )?only (?:if|when)(?![a-z])|iff(?![a-z])|当且仅当)",
     re.IGNORECASE,
 )
 _DEFINES = re.compile(r"[,;，；]\s*(?:where|其中|wobei|où|donde)\s*$", re.IGNORECASE)
@@ -58,12 +64,17 @@ def is_supposed(surroundings: Surroundings) -> bool:
     >>> is_supposed(Surroundings(before="If the key is long, ")), is_supposed(Surroundings(before="When β is large, "))
     (True, False)
     """
-    if is_denied(surroundings):
+    if is_denied(surroundings) or _FORCES.match(surroundings.after):
         return True
     if _DEFINES.search(surroundings.before):
         return False
     rest = _REGIME_ONLY.sub(" ", surroundings.before)
     return _CONDITION_WORDS.search(rest) is not None
+
+
+def regime_words(surroundings: Surroundings) -> list[str]:
+    """The conditions before a formula that only say where something is driven: when β is large."""
+    return _REGIME_ONLY.findall(surroundings.before)
 
 
 def is_denied(surroundings: Surroundings) -> bool:

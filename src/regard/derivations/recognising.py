@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from regard.derivations.context import Surroundings
+from regard.derivations.context import Surroundings, regime_words
 from regard.derivations.formulas import Kind
 from regard.derivations.judging.outcome import Finding, true
 from regard.derivations.judging.readings import read_side
@@ -22,6 +22,7 @@ __all__ = [
     "differ_in_general",
     "is_driven_elsewhere",
     "is_in_the_other_case",
+    "is_left_to_chance",
     "is_number",
     "is_spelt_out",
     "readable",
@@ -39,6 +40,7 @@ _DRIVES = re.compile(
     r"(?<![A-Za-z\\_])(\\[a-z]+|[A-Za-z])\s?(?:\\(?:to|rightarrow|longrightarrow)(?![a-z])|→)\s?\{?"
     r"([+-]?\s?(?:\\infty|∞|\d+(?:\.\d+)?)\^?[+-]?)"
 )
+_LETTER = re.compile(r"\\[a-z]+|(?<![A-Za-z\\])[A-Za-zα-ω](?![A-Za-z])")
 _END = {"infinity": re.compile(r"\+?\s?(?:\\infty|∞)"), "zero": re.compile(r"0\^?\+?")}
 _ON_SCALES = ("→", ">", "≫", "≪", "≥")
 
@@ -107,6 +109,13 @@ def is_driven_elsewhere(written: str, scope: Scope) -> bool:
         if tends(symbol, scope) and _END[scope.find(symbol).meaning.tends or ""].fullmatch(target) is None:
             return True
     return False
+
+
+def is_left_to_chance(surroundings: Surroundings, scope: Scope) -> bool:
+    """True if a formula stands under a condition on a random number, which no regime drives: when γ is large."""
+    letters = (name for words in regime_words(surroundings) for name in _LETTER.findall(words))
+    found = (scope.lookup(Symbol(name.removeprefix("\\"))) for name in letters)
+    return any(symbol is not None and symbol.meaning.is_random_number for symbol in found)
 
 
 # -- particular values -------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ _AFTER_WORDS = re.compile(
     rf"(?:n't|\bnot|\bnever)\s+(?:\w+\s+)?(?:true|the case|right|correct)\s+that"
     rf"|\b(?:false|wrong|incorrect|a mistake)\s+(?:that|to {_SAY}(?:\s+that)?)"
     rf"|(?:n't|\bnot|\bnever)\s+(?:\w+\s+)?{_SAY}(?:\s+that)?"
+    r"|(?:n't|\bnot|\bnever)\s+(?:suffice|enough|sufficient|do|work|help)\s+to\s+(?:just\s+|simply\s+|only\s+)?"
+    r"(?:take|choose|pick|set|use|put|have)"
     r"|\bI\s+had(?:\s+(?:first|once|written|claimed|thought|believed|said|guessed|tried|put))*"
     r"|\bI\s+(?:first|once|originally|initially|previously|wrongly)\s+(?:had|wrote|claimed|thought|believed|said|guessed|tried)"
     r"|\bfaux\s+(?:de\s+(?:dire|croire|penser)\s+)?que|\bpas\s+(?:vrai|exact|le cas)\s+que"

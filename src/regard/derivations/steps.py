@@ -24,6 +24,7 @@ from regard.derivations.recognising import (
     as_condition,
     is_driven_elsewhere,
     is_in_the_other_case,
+    is_left_to_chance,
     is_spelt_out,
     readable,
     tends,
@@ -171,13 +172,19 @@ class QuestionJudge:
         if condition is not None:
             return condition
         if (left, sign, target) in self._givens:
-            return Recognised(kind="given", finding=true("the problem gives it"))
+            return Recognised(kind="given", finding=true("the problem gives it"), scope=self._given_query(left, target))
         if isinstance(left, Symbol) and sign in _BINDS:
             named = as_coordinates(left, Sides(left=last.side, sign=sign, right=right), self.scope)
             bound = named or self._bound_in(formula, left, Sides(left=last.side, sign=sign, right=right))
             if bound is not None:
                 return bound
         return self._decided(last, sign, right, formula)
+
+    def _given_query(self, left: Expression | None, right: Expression | None) -> Scope | None:
+        """The scope with the query that the problem gives, where the text had gone on with another one."""
+        name = describe(left) if isinstance(left, Symbol) else ""
+        is_other = name in self._asked and name in self.scope.own
+        return bind(self.scope, name, right) if is_other and right is not None else None
 
     @cached_property
     def _givens(self) -> list[tuple[Expression | None, str, Expression | None]]:
@@ -265,9 +272,11 @@ class QuestionJudge:
 
     # -- steps that are decided --------------------------------------------------------------------------------------
     def _decided(self, last: Last, sign: str, right: tuple[Token, ...], formula: Formula) -> Recognised:
+        around = formula.surroundings
         on_numbers = any(not tends(premise.left, self.scope) for premise in formula.premises)
-        supposed = is_supposed(formula.surroundings) or on_numbers or is_driven_elsewhere(formula.sentence, self.scope)
-        premises = (*formula.premises, *premises_in_prose(formula.surroundings)) if supposed else ()
+        on_chance = on_numbers or is_left_to_chance(around, self.scope)
+        supposed = is_supposed(around) or on_chance or is_driven_elsewhere(formula.sentence, self.scope)
+        premises = (*formula.premises, *premises_in_prose(around)) if supposed else ()
         sides = Sides(left=last.side, sign=sign, right=right, conditions=formula.conditions, premises=premises)
         finding = self._footing().decide(sides, last, formula)
         if supposed:
