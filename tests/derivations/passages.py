@@ -16,6 +16,7 @@ HEADINGS = {
     "1d.ii": "1.(d) Benefits of multi-headed attention\n\nii.",
     "2a.i": "2.(a)\n\ni.",
     "2b.i": "2.(b)\n\ni.",
+    "2b.ii": "2.(b)\n\nii.",
     "3g.ii": "3.(g)\n\nii.",
 }
 DESIGN = r"Take $q = \beta(k_a + k_b)$ with a large β."

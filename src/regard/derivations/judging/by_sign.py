@@ -85,8 +85,10 @@ def _approximate(instances: Instances) -> Finding:
 
 def _nearly(instances: Instances, exact: Finding) -> Finding:
     """Without a regime, ≈ between numbers allows the rounding of a printed decimal."""
+    relation = instances.relation
+    is_printed = isinstance(relation.right, Number) or isinstance(relation.left, Number)
     for pair in instances.pairs(instances.base(num_draws=1), BALLS):
-        if not (pair.left.is_scalar and pair.right.is_scalar and isinstance(instances.relation.right, Number)):
+        if not (pair.left.is_scalar and pair.right.is_scalar and is_printed):
             return exact
         x, y = pair.left.array[0, 0, 0], pair.right.array[0, 0, 0]
         if not bool(abs(x - y) <= _ROUNDING * abs(y)):
