@@ -4,7 +4,7 @@ import pytest
 
 from derivations.labelled import MUST_HOLD, Judged, judged, paired
 
-FOLDERS = ("held_out", "fresh", "unseen")
+FOLDERS = ("held_out", "fresh", "unseen", "fifth")
 each_folder = pytest.mark.parametrize("folder", FOLDERS)
 
 
