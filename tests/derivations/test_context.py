@@ -50,13 +50,13 @@ def test_what_is_denied_right_after_is_not_asserted(after):
     assert is_supposed(Surroundings(after=after))
 
 
-@pytest.mark.parametrize("after", [" forces it.", " together with \ufffc forces it", " only if so", "当且仅当"])
+@pytest.mark.parametrize("after", [" forces it.", " together with \ufffc forces it", " would mean it", "当且仅当"])
 def test_what_something_would_follow_from_is_not_asserted(after):
     assert is_supposed(Surroundings(after=after))
     assert not is_denied(Surroundings(after=after))
 
 
-@pytest.mark.parametrize("after", [" with force.", " and only then", ", which follows.", " together."])
+@pytest.mark.parametrize("after", [" would do too.", " with force.", " and only then", " together."])
 def test_what_something_does_follow_from_is(after):
     assert not is_supposed(Surroundings(after=after))
 

@@ -78,7 +78,6 @@ def test_another_regime_than_the_problems_is_left_open(text):
 
 
 def test_a_printed_number_may_stand_on_either_side():
-    assert [step.status for step in judged("2b.ii", r"$710 \approx 113 \cdot 2\pi$", r"$2\pi \approx 6.28$")] == [
-        "holds"
-    ] * 2
+    steps = judged("2b.ii", r"$710 \approx 113 \cdot 2\pi$", r"$2\pi \approx 6.28$")
+    assert [step.status for step in steps] == ["holds"] * 2
     assert last("2b.ii", r"$700 \approx 113 \cdot 2\pi \cdot 3$").status == "refuted"

@@ -31,7 +31,8 @@ _REGIME_ONLY = re.compile(
     re.IGNORECASE,
 )
 _FORCES = re.compile(
-    r"[\s,，]*(?:together\s+with|(?:and\s+\ufffc\s+)?(?:together\s+)?(?:forces?|would|can only)(?![a-z])"
+    r"[\s,，]*(?:together\s+with|(?:and\s+\ufffc\s+)?(?:together\s+)?(?:forces?|can only)(?![a-z])"
+    r"|would\s+(?:force|imply|mean|require|need)(?![a-z])"
     r"|(?:if and )?only (?:if|when)(?![a-z])|iff(?![a-z])|当且仅当)",
     re.IGNORECASE,
 )
