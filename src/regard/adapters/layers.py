@@ -67,7 +67,7 @@ class Layer(Subject):
             found.add("gradient")
         if self.paths():
             found.add("paths")
-        if is_smooth_in_float64(lambda x: self.in_dtype("float64").call(x), self.spec.width):
+        if is_smooth_in_float64(lambda: self.in_dtype("float64").call, self.spec.width):
             found.add("float64")
         self.capabilities = frozenset(found)
         return self

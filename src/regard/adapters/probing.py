@@ -24,14 +24,16 @@ def returned_or_error(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
         return None, error
 
 
-def is_smooth_in_float64(call: Callable[[np.ndarray], np.ndarray], width: int) -> bool:
-    """True if the layer answers to a step of 1e-9 as it does to one of 1e-5: nothing inside is rounded to float32.
+def is_smooth_in_float64(make: Callable[[], Callable[[np.ndarray], np.ndarray]], width: int) -> bool:
+    """True if a layer answers to a step of 1e-9 as it does to one of 1e-5: nothing inside is rounded to float32.
 
-    Much public code forms norms or softmax in float32 whatever the dtype; such a layer is no float64 layer.
+    `make` gives what calls it, once, since some layers are compiled before they are called. Much public code forms
+    norms or softmax in float32 whatever the dtype; such a layer is no float64 layer.
     """
     x, step = sample(2, 5, width), sample(2, 5, width, seed=1)
 
     def slopes() -> list[np.ndarray]:
+        call = make()
         here = call(x)
         return [(call(x + size * step) - here) / size for size in _STEPS]
 
