@@ -54,14 +54,19 @@ def test_a_title_outranks_a_number_and_the_nearest_title_counts():
     assert opened(("1", "c", "ii"), "Single-headed attention") == ["1c.ii"]
 
 
-def test_the_title_of_a_chapter_leaves_the_choice_of_the_part_to_the_letter_below_it():
+def test_below_the_title_of_a_chapter_the_letter_counts_first():
     def below(path: tuple[str, ...], chapter: str) -> list[str]:
         return [question.id for question in questions_of(path, [], PROBLEM, [chapter])]
 
-    assert below(("2", "a", "i"), "Position Embeddings Exploration") == ["2a.i"]
+    assert below(("2", "a", "i"), "Position Embeddings Exploration") == ["2a.i", "2b.i"]
     assert below(("2", "b", "ii"), "Position Embeddings Exploration") == ["2b.ii"]
     assert below(("4", "a"), "Position Embeddings") == ["2b.i", "2b.ii"]
     assert below(("2", "a"), "An average of two") == ["1b"]
+
+
+def test_a_title_above_letters_of_its_own_refutes_nothing():
+    text = "## 1. Copying in attention\n\n(a) Large scores.\n\n(b) Then $c \\approx v_j$ and $c = v_j + v_j$.\n"
+    assert [step.status for step in judge_document(read_text(text), PROBLEM).verdicts] == ["holds", "refuted"]
 
 
 @pytest.mark.parametrize("heading", ["#### (a) i.", "**(a) i.**", "(a) i. **A:**"])

@@ -22,22 +22,23 @@ def questions_of(
     """The question that a section with this path and these titles (its own, then its parents') opens.
 
     Where the section does not say which part of a question it answers, all parts come, the first one first. The title
-    of a whole chapter ("2. Position embeddings") counts less than the letter below it.
+    of a chapter ("2. Position embeddings") names either all of it or one of its questions: the letter below it counts
+    first, then the title.
     """
     by_path = [q for q in problem.questions if len(path) > 1 and q.path[:2] == path[:2] and is_numbered(q)]
-    by_title = _by_title(titles, problem) or _by_chapter(chapters, problem, by_path)
-    by_number = [q for q in problem.questions if len(path) == 1 and q.path == path]
-    candidates = by_title or by_path or by_number
+    by_title, by_chapter = _by_title(titles, problem), _by_title(chapters, problem)
     roman = path[2] if len(path) > 2 else None
+    if not by_title and by_path and by_chapter and by_path[0].path[0] == by_chapter[0].path[0]:
+        first = _parts(by_path, roman)
+        return (*first, *(question for question in _parts(by_chapter, roman) if question not in first))
+    by_number = [q for q in problem.questions if len(path) == 1 and q.path == path]
+    return _parts(by_title or by_chapter or by_path or by_number, roman)
+
+
+def _parts(candidates: list[Question], roman: str | None) -> tuple[Question, ...]:
+    """The part with this numeral; all of them if there is none."""
     exact = [question for question in candidates if len(question.path) > 2 and question.path[2] == roman]
     return tuple(exact[:1] or candidates)
-
-
-def _by_chapter(chapters: Iterable[str], problem: Problem, by_path: list[Question]) -> list[Question]:
-    """The questions that a chapter's title names, unless they are of the same chapter as those that the path names."""
-    found = _by_title(chapters, problem)
-    is_same = bool(found and by_path) and found[0].path[0] == by_path[0].path[0]
-    return [] if is_same else found
 
 
 def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:

@@ -38,8 +38,9 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
     for start, end in pairwise(sorted(cuts)):
         section = section_at(found.sections, start)
         holding = [section for section in reversed(found.sections) if section.holds(start) and section.title]
-        chapters = [other.title for other in holding if other is not section and len(other.path) == 1]
-        titles = [other.title for other in holding if other.title not in chapters]
+        above = [other for other in holding if other is not section and len(other.path) == 1]
+        chapters = [other.title for other in above]
+        titles = [other.title for other in holding if other not in above]
         regions.append(
             Region(
                 start=start,
