@@ -1,5 +1,6 @@
 """A whole document: every relation sign a verdict, every question a row, and nothing that makes the judge fall over."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,28 @@ def test_macros_are_put_in_and_places_stay_those_of_the_text():
     steps = sheet(text).steps
     assert [step.verdict.status for step in steps] == ["holds", "refuted"]
     assert text[steps[0].start : steps[0].end] == "\\ka^\\top k_b = 0"
+
+
+def test_a_formula_whose_macros_run_away_is_left_open():
+    text = "$\\newcommand{\\a}{\\a\\a}$\n\n1.(b)\n\n$\\a = 1$, but $k_a^\\top k_b = 0$\n"
+    first, second = sheet(text).verdicts
+    assert (first.status, first.outcome) == ("undecided", "not understood")
+    assert second.status == "holds"
+
+
+@pytest.mark.parametrize("opening", ["$$", "$", "\\[", "\\("])
+def test_a_formula_that_nothing_closes_is_left_open_and_not_left_out(opening):
+    text = f"1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n{opening}c \\approx v_a + v_b\n\nThat is all.\n"
+    found = sheet(text)
+    last = found.steps[-1]
+    assert (last.verdict.status, last.verdict.outcome, last.verdict.question) == ("undecided", "not understood", "1b")
+    assert opening in (last.verdict.reason or "")
+    assert text[last.start : last.end] == f"{opening}c \\approx v_a + v_b"
+    assert found.understood < 1
+
+
+def test_prices_and_dollars_without_a_relation_are_no_steps():
+    assert sheet("1.(b)\n\nA lunch for $5 and a lone $ sign, ```\n\n").steps == ()
 
 
 def test_a_table_row_goes_on_from_its_first_cell():

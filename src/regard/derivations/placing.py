@@ -167,23 +167,24 @@ def _siblings(sentence: Sequence[_Read], own: _Read) -> tuple[Chain, ...]:
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 def _read(document: Document, span: MathSpan) -> _Read:
-    source = _expanded(document, span)
     sentence = sentence_before(document, span.start).start
-    read = _Read(source=source, sentence=sentence, paragraph=paragraph_at(document, sentence))
+    read = _Read(
+        source=Source(text=span.source, span=span), sentence=sentence, paragraph=paragraph_at(document, sentence)
+    )
     try:
-        return replace(read, chains=tuple(read_chains(source.text)))
+        read = replace(read, source=_expanded(document, span))
+        return replace(read, chains=tuple(read_chains(read.source.text)))
     except NotUnderstood as error:
         return replace(read, error=error)
+    except InputError as error:
+        return replace(read, error=NotUnderstood(str(error)))
 
 
 def _expanded(document: Document, span: MathSpan) -> Source:
-    """The formula with the document's macros put in; one whose macros run away stays as it is written."""
+    """The formula with the document's macros put in; refused if they run away or lack arguments."""
     if not document.macros:
         return Source(text=span.source, span=span)
-    try:
-        expansion = expand(span.source, document.macros)
-    except InputError:
-        return Source(text=span.source, span=span)
+    expansion = expand(span.source, document.macros)
     return Source(text=expansion.source, span=span, offsets=expansion.offsets)
 
 

@@ -8,7 +8,7 @@ from regard.derivations.problems.model import Problem
 from regard.derivations.reading.document import Document
 from regard.derivations.regions import regions_of
 from regard.derivations.rows import QuestionRow, question_rows
-from regard.derivations.verdicts import SheetStep, choice_steps, formula_step, numbered
+from regard.derivations.verdicts import SheetStep, choice_steps, formula_step, numbered, unclosed_steps
 from regard.verdict import StepVerdict
 
 __all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
@@ -41,7 +41,8 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
     formulas = place_formulas(document, problem, regions)
     judges = judges_for(formulas, problem, is_strict=is_strict)
     steps = [formula_step(document, placed, step) for placed in formulas for step in judge_formula(placed, judges)]
-    ordered = numbered([*steps, *choice_steps(document, problem, regions)])
+    others = [*choice_steps(document, problem, regions), *unclosed_steps(document, regions)]
+    ordered = numbered([*steps, *others])
     verdicts = [step.verdict for step in ordered]
     questions = question_rows(document, problem, regions, verdicts)
     return Sheet(document=document, problem=problem, steps=ordered, questions=questions)

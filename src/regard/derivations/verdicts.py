@@ -1,5 +1,6 @@
 """Findings turned into verdicts, with their places in the document."""
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +11,15 @@ from regard.derivations.formulas import JudgedStep
 from regard.derivations.placing import PlacedFormula
 from regard.derivations.problems.model import Choice, Problem, Question
 from regard.derivations.reading.document import Document
-from regard.derivations.regions import Region, answers_to
+from regard.derivations.regions import Region, answers_to, region_at
 from regard.verdict import Place, Status, StepVerdict
 
-__all__ = ["SheetStep", "choice_steps", "formula_step", "numbered"]
+__all__ = ["SheetStep", "choice_steps", "formula_step", "numbered", "unclosed_steps"]
 
 _LONGEST_ANSWER = 4000
+_UNCLOSED = re.compile(r"\$\$?|\\")
+_TO_THE_END = re.compile(r"[^\r\n]{0,400}(?:\r?\n[^\S\r\n]*[^\s][^\r\n]{0,400}){0,3}")
+_RELATION = re.compile(r"[=<>≈≤≥∝∼→]|\\(?:approx|leq?|geq?|to|sim|gg|ll|propto|equiv|neq?|rightarrow)(?![A-Za-z])")
 _STATUS: dict[str, Status] = {
     "true": "holds",
     "approximate": "holds",
@@ -103,6 +107,31 @@ def _good_outcome(step: JudgedStep) -> str:
     if finding.kind == "approximate":
         return "≈ is meant" if finding.is_loose else "holds in the limit"
     return "holds"
+
+
+def unclosed_steps(document: Document, regions: Sequence[Region]) -> Iterator[SheetStep]:
+    """What a delimiter begins that nothing closes, if it relates anything: it is left open, and not left out."""
+    for unclosed in document.unclosed:
+        stop = min((span.start for span in document.spans if span.start > unclosed.offset), default=len(document.text))
+        words = _TO_THE_END.match(document.text, unclosed.offset, stop)
+        if words is None or not _UNCLOSED.match(unclosed.token) or not _RELATION.search(words[0]):
+            continue
+        place, question = document.place(unclosed.offset), region_at(regions, unclosed.offset).question
+        verdict = StepVerdict(
+            id="",
+            statement=" ".join(words[0].split()),
+            status="undecided",
+            outcome="not understood",
+            method="recognised",
+            reason=f"nothing closes the {unclosed.token} that it begins with, so it is not read as a formula",
+            where=place,
+            kind="step",
+            source=words[0],
+            question=question.id if question else None,
+            seed=0,
+            reproduce=_command(document, place),
+        )
+        yield SheetStep(verdict=verdict, start=words.start(), end=words.end())
 
 
 # -- choices -----------------------------------------------------------------------------------------------------------
