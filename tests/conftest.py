@@ -1,6 +1,7 @@
 """Shapes in signatures are executed, random tests are repeatable in CI, and skipped tests are counted."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,9 @@ from executed_signatures import install
 
 # Must come before anything of the package is imported.
 install()
+
+# A shell starts what runs in its background deaf to Ctrl-C, which would be handed down to every command that is tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("anywhere", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

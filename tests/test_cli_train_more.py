@@ -140,7 +140,9 @@ def test_inspection_draws_every_head_and_judges_it(run, finished, tmp_path):
     )
     assert (code, errors) == (0, "")
     found = read(result, "train inspect")
-    assert len(found["verdicts"]) == 4
+    config = finished.plan().model_config
+    num_heads = config.num_layers * config.num_heads
+    assert len(found["verdicts"]) == num_heads
     assert {row["status"] for row in found["train"]["heads"]} <= {"holds", "refuted", "undecided"}
     told = found["train"]["shown"]
     assert told["question"] == question
@@ -151,7 +153,7 @@ def test_inspection_draws_every_head_and_judges_it(run, finished, tmp_path):
     for head in ("layer 1 head 1", "layer 2 head 2"):
         assert f"<b>{head}</b>" in drawn
         assert head in shown
-    assert drawn.count('class="chart map"') == 4
+    assert drawn.count('class="chart map"') == num_heads
 
 
 def test_heads_of_an_untrained_model_read_nothing(run, finished):

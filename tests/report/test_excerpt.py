@@ -75,6 +75,7 @@ def test_nothing_in_the_source_steers_the_terminal(hostile):
 
 @given(st.text(max_size=60), st.text(min_size=1, max_size=30), st.text(max_size=60), st.integers(20, 90))
 @example("设\t", "q = 设", "\u0301" * 5, 24)
+@example("\t", "\n", "", 20)
 def test_every_line_fits_and_carets_never_leave_it(before, step, after, width):
     for line in excerpt(before + step + after, len(before), len(before) + len(step), width=width):
         assert cell_len(line.text) <= width

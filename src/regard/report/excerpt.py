@@ -91,7 +91,8 @@ def _shown(number: int, parts: tuple[str, str, str], width: int, ellipsis: str) 
 def _line(number: int, before: str, inside: str, after: str) -> ExcerptLine:
     width = cell_len(before + inside) - cell_len(before)
     carets = " " * cell_len(before) + "^" * max(width, 1)
-    return ExcerptLine(number=number, text=(before + inside + after).rstrip(), carets=carets)
+    # Blanks that the carets stand below are kept, so that the line reaches as far as they do.
+    return ExcerptLine(number=number, text=before + inside + after.rstrip(), carets=carets)
 
 
 def _window(before: str, after: str, room: int, ellipsis: str) -> tuple[str, str]:
