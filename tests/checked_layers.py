@@ -86,3 +86,8 @@ def never_built():
 
 def dies_while_built():
     os._exit(3)
+
+
+def always_hangs(x):
+    time.sleep(600)
+    return x

@@ -85,6 +85,15 @@ def test_several_layers_make_a_matrix_and_one_that_cannot_be_loaded_stops_nobody
     assert "BUILD crashed" in out
 
 
+def test_a_layer_that_dies_while_it_is_built_is_shown_as_declared(run):
+    code, out, _ = run("check", "checked_layers:dies_while_built", "--spec", "causal,positions=none", "--laws", "DET")
+    assert code == 1
+    assert "not declared" not in out
+    assert "1 law: 1 crashed" in out
+    assert "= reproduce: regard check checked_layers:dies_while_built" in out
+    assert "--laws" not in out
+
+
 def test_no_failure_means_no_test_to_write(run, tmp_path):
     code, _, err = run(*LAWFUL, "--write-test", str(tmp_path / "test_none.py"))
     assert code == 0

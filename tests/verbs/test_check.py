@@ -128,6 +128,24 @@ def test_a_layer_that_dies_while_it_is_built_has_one_verdict():
     assert "exit code 3" in verdict.reason
 
 
+def test_a_layer_that_hangs_in_its_first_call_is_given_up_soon():
+    started = time.monotonic()
+    report = regard.check("checked_layers:always_hangs", CAUSAL, laws="CAUSAL,DET", limits=Limits(seconds=0.5))
+    [verdict] = report.verdicts
+    assert (verdict.id, verdict.outcome) == ("BUILD", "timed out")
+    assert verdict.reason.startswith("while it was built and called for the first time: it took longer than the 10 s")
+    assert time.monotonic() - started < 60
+    assert verdict.reproduce == "regard check checked_layers:always_hangs --spec causal=True,positions=none --seed 0"
+    assert (report.spec["causal"], report.spec["positions"]) == (True, "none")
+
+
+@pytest.mark.parametrize(("seconds", "allowed"), [(1.0, 10.0), (5.0, 20.0), (30.0, 120.0), (300.0, 120.0)])
+def test_first_calls_have_the_time_of_four_laws(seconds, allowed):
+    limits = Limits(seconds=seconds)
+    assert limits.before_laws("first calls") == allowed
+    assert limits.before_laws("import") == limits.before_laws("probing") == 120.0
+
+
 @pytest.mark.parametrize("target", ["checked_layers:nothing", "no_such_package:build", "neither"])
 def test_a_name_that_names_nothing_is_refused(target):
     with pytest.raises(regard.InputError):

@@ -45,7 +45,11 @@ class _Pair(click.ParamType):
 @click.option("--laws", metavar="NAMES", help="Only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_Pair(), multiple=True, help='A failure that is known: EMPTY="our issue 12".')
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
-@click.option("--time-limit", type=float, help="Seconds for one law (30), or for one piece of a --layout (60).")
+@click.option(
+    "--time-limit", type=float,
+    help="Seconds for one law (30), or for one piece of a --layout (60). A layer's first calls, before any law, have "
+    "4 times as long, from 10 to 120 seconds; importing and building it has 120.",
+)  # fmt: skip
 @click.option("--memory-limit", type=float, help="GiB for the layer's work (4), or a student's (2).")
 @click.option("--jobs", type=int, default=1, show_default=True, help="How many layers to check at a time.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")

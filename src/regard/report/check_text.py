@@ -46,7 +46,9 @@ def show_check(console: Console, report: CheckReport) -> None:
         _show_failure(console, verdict)
     _show_skipped(console, report)
     console.print()
-    say(console, f"{len(report.verdicts)} laws: {tally_in_words(report)}", style="bold" if report.ok else ALARM)
+    number = len(report.verdicts)
+    told = f"{number} law{'' if number == 1 else 's'}: {tally_in_words(report)}"
+    say(console, told, style="bold" if report.ok else ALARM)
     _show_grade(console, report)
 
 

@@ -14,7 +14,7 @@ from regard.report.checked import CheckReport
 from regard.report.listing import Entry
 from regard.subject import Spec, Subject
 from regard.verbs.isolation import Limits, check_isolated
-from regard.verbs.orders import ZOO, Order, importable_name, inferred_for, made, subject_of
+from regard.verbs.orders import ZOO, Order, importable_name, in_dtype, inferred_for, made, subject_of
 from regard.verbs.recipes import recipe_for_order, recipe_for_target
 from regard.verbs.trying import Hearing, tried
 from regard.verdict import LawVerdict
@@ -181,7 +181,7 @@ class _Crew:
 
 def _unbuilt(order: Order, reason: str) -> CheckReport:
     subject = Subject()
-    subject.name = order.name or order.target
+    subject.name, subject.spec = order.name or order.target, in_dtype(order.spec or subject.spec, order)
     verdict = LawVerdict(
         id="BUILD", statement="the layer can be imported and built", status="undecided", outcome="crashed",
         reason=reason, layer=subject.name, seed=order.seed,

@@ -66,7 +66,7 @@ def _work(order: Order, memory: int, tell: Tell) -> None:
     from regard.verbs.trying import Hearing, tried
 
     limit_memory(memory + _LIBRARIES)
-    subject, inferred = subject_of(order)
+    subject, inferred = subject_of(order, lambda stage: tell({"event": "stage", "stage": stage}))
     limit_memory(memory)
     laws = chosen_laws(None if order.laws is None else ",".join(order.laws))
     spec = {name: getattr(subject.spec, name) for name in subject.spec.__dataclass_fields__}

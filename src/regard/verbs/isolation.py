@@ -19,7 +19,7 @@ from regard.errors import InputError
 from regard.report.checked import CheckReport
 from regard.subject import Spec, Subject
 from regard.verbs.launching import launch_cold, launch_warm
-from regard.verbs.orders import Order, command_for
+from regard.verbs.orders import Order, Stage, command_for, in_dtype
 from regard.verdict import LawVerdict
 
 __all__ = ["Limits", "check_isolated"]
@@ -28,6 +28,14 @@ _GIB = 2**30
 # How often a waiting parent looks whether it was told to stop.
 _TICK = 0.2
 BUILD = "BUILD"
+# The first calls of a layer may take as long as so many laws, and never less than so many seconds.
+_LAWS_FOR_FIRST_CALLS = 4
+_LEAST_FOR_FIRST_CALLS = 10.0
+_MEANWHILE: Mapping[Stage, str] = {
+    "import": "while it was imported and built",
+    "first calls": "while it was built and called for the first time",
+    "probing": "while it was probed for what is not declared",
+}
 
 Progress = Callable[[int, int], None]
 Event = Mapping[str, Any]
@@ -49,6 +57,16 @@ class Limits:
         for name in ("seconds", "building", "memory"):
             if not getattr(self, name) > 0:
                 raise InputError(f"A limit of {getattr(self, name):g} {name} leaves nothing. Give a positive number.")
+
+    def before_laws(self, stage: Stage) -> float:
+        """Seconds for a stage of building. Libraries take their time to load, so only the first calls are cut short.
+
+        >>> Limits(seconds=3).before_laws("first calls"), Limits().before_laws("first calls")
+        (12.0, 120.0)
+        """
+        if stage != "first calls":
+            return self.building
+        return min(self.building, max(_LEAST_FOR_FIRST_CALLS, float(_LAWS_FOR_FIRST_CALLS * self.seconds)))
 
 
 def check_isolated(
@@ -79,16 +97,23 @@ class _Case:
     subject: Subject = field(default_factory=Subject)
     inferred: Mapping[str, Any] | None = None
     verdicts: list[LawVerdict] = field(default_factory=list)
+    stage: Stage = "import"
+
+    def __post_init__(self) -> None:
+        self.subject.spec = in_dtype(self.order.spec or self.subject.spec, self.order)
 
     def attempt(self, laws: Sequence[tuple[str, str]]) -> int:
         """Tries these laws in a new process until it ends; how many of them have a verdict now."""
         before = len(self.verdicts)
         with _Process(replace(self.order, laws=tuple(law for law, _ in laws)), self.limits) as process:
             trying = -1
+            self.stage = "import"
             while not self.stop.is_set():
-                seconds = self.limits.building if trying < 0 else self.limits.seconds
+                seconds = self.limits.before_laws(self.stage) if trying < 0 else self.limits.seconds
                 event = process.next_event(seconds, self.stop)
                 match event["event"]:
+                    case "stage":
+                        self.stage = event["stage"]
                     case "built":
                         self._built(event)
                     case "trying":
@@ -108,7 +133,8 @@ class _Case:
         self.inferred = event["inferred"]
 
     def _add(self, verdict: LawVerdict) -> None:
-        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or command_for(self.order, verdict.id)))
+        law = None if verdict.id == BUILD else verdict.id
+        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or command_for(self.order, law)))
         if self.progress is not None:
             self.progress(len(self.verdicts), 0)
 
@@ -116,7 +142,7 @@ class _Case:
         """The process is gone: the law that it was at has its verdict; without any, building the layer has."""
         outcome, reason = event["outcome"], event["reason"]
         if trying < 0:
-            told = f"while it was built: {reason}"
+            told = f"{_MEANWHILE[self.stage]}: {reason}"
             self._add(self._lost(BUILD, "the layer can be imported and built", outcome, told))
             return len(laws)
         law, statement = laws[min(len(self.verdicts) - before, len(laws) - 1)]

@@ -5,14 +5,17 @@ import inspect
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from regard.errors import InputError
 from regard.subject import Spec, Subject
 
-__all__ = ["ZOO", "Order", "command_for", "importable_name", "in_dtype", "inferred_for", "made", "subject_of"]
+__all__ = ["ZOO", "Order", "Stage", "command_for", "importable_name", "in_dtype", "inferred_for", "made", "subject_of"]
 
 ZOO = "zoo:"
+
+# How far a layer is on its way to its first law.
+Stage = Literal["import", "first calls", "probing"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +48,17 @@ class Order:
         return cls(**{**row, "spec": spec and Spec(**spec), "laws": None if laws is None else tuple(laws)})
 
 
-def subject_of(order: Order) -> tuple[Subject, dict[str, Any] | None]:
-    """The subject, built here and now, and what probing found out about it if that was asked for."""
-    subject = _converted(_built(order), order)
-    return inferred_for(subject) if order.is_inferring else (subject, None)
+def subject_of(order: Order, at: Callable[[Stage], None] | None = None) -> tuple[Subject, dict[str, Any] | None]:
+    """The subject, built here and now, and what probing found out about it if that was asked for.
+
+    `at` is called when its first calls begin, and when probing does.
+    """
+    at = at or (lambda _: None)
+    subject = _converted(_built(order, at), order)
+    if not order.is_inferring:
+        return subject, None
+    at("probing")
+    return inferred_for(subject)
 
 
 def inferred_for(subject: Subject) -> tuple[Subject, dict[str, Any]]:
@@ -61,7 +71,7 @@ def inferred_for(subject: Subject) -> tuple[Subject, dict[str, Any]]:
     return subject.declared(**changes), told
 
 
-def _built(order: Order) -> Subject:
+def _built(order: Order, at: Callable[[Stage], None]) -> Subject:
     from regard import adapters
 
     if order.target.startswith(ZOO):
@@ -74,6 +84,7 @@ def _built(order: Order) -> Subject:
         return subject if order.spec is None else subject.declared(**asdict(order.spec))
     spec = None if order.spec is None else in_dtype(order.spec, order)
     target = adapters.load(order.target, order.arguments)
+    at("first calls")
     return adapters.adapt(target, spec, name=order.name or order.target)
 
 
@@ -124,8 +135,8 @@ def importable_name(target: Callable[..., Any]) -> str:
     return f"{module}:{name}"
 
 
-def command_for(order: Order, law: str) -> str:
-    """The command that tries this law on this layer again.
+def command_for(order: Order, law: str | None) -> str:
+    """The command that tries this law on this layer again; without a law, all of them.
 
     >>> command_for(Order(target="mine:build", spec=Spec(causal=True)), "CAUSAL")
     'regard check mine:build --spec causal=True --laws CAUSAL --seed 0'
@@ -138,7 +149,8 @@ def command_for(order: Order, law: str) -> str:
     parts += ["--dtype", order.dtype] if order.dtype else []
     parts += ["--device", order.device] if order.device else []
     parts += ["--infer"] if order.is_inferring else []
-    return shlex.join([*parts, "--laws", law, "--seed", str(order.seed)])
+    parts += ["--laws", law] if law else []
+    return shlex.join([*parts, "--seed", str(order.seed)])
 
 
 def _typed(spec: Spec) -> str:
