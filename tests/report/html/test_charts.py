@@ -61,6 +61,8 @@ def points(path: ElementTree.Element) -> list[tuple[float, float]]:
 
 @settings(max_examples=60)
 @given(PLANS)
+@example(([("", [(0.0, 1e-140)], "line")], [], ("", "", False, True)))
+@example(([("", [(0.0, 1e140)], "line")], [], ("", "", False, True)))
 @example(([("", [(0.0, 6.2e136), (0.0, 4.4e-128)], "line")], [], ("", "", False, True)))
 def test_any_chart_is_valid_has_no_nan_and_stays_inside_the_plot(plan):
     source = draw(planned(plan))

@@ -96,9 +96,8 @@ def _roomy(lower: float, upper: float) -> tuple[float, float]:
 
 
 def _apart_by_factor(lower: float, upper: float, *, is_padded: bool) -> tuple[float, float]:
-    if upper / lower < 1 + 1e-9:
-        return lower / 3, upper * 3
-    room = (upper / lower) ** (_ROOM if is_padded else 0.0)
+    are_equal = upper / lower < 1 + 1e-9
+    room = 3.0 if are_equal else (upper / lower) ** (_ROOM if is_padded else 0.0)
     return max(lower / room, _LEAST_BY_LOG), min(upper * room, _LARGEST_BY_LOG)
 
 
