@@ -1,4 +1,7 @@
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +129,36 @@ def test_a_layer_that_dies_while_it_is_built_has_one_verdict():
     [verdict] = regard.check("checked_layers:dies_while_built", laws=QUICK).verdicts
     assert (verdict.id, verdict.outcome) == ("BUILD", "crashed")
     assert "exit code 3" in verdict.reason
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="whether a process runs is read from /proc")
+def test_a_layer_that_hangs_does_not_outlive_who_checks_it(tmp_path):
+    told = tmp_path / "pid"
+    source = tmp_path / "layer.py"
+    noting = f"pathlib.Path({str(told)!r}).write_text(str(os.getpid()))"
+    source.write_text(f"import os, pathlib\n\ndef hang(x):\n    {noting}\n    while True: pass\n")
+    checker = subprocess.Popen([sys.executable, "-m", "regard", "check", f"{source}:hang", "--spec", "causal"])
+    assert comes_true(told.exists, seconds=60)
+    assert comes_true(lambda: told.read_text() != "", seconds=5)
+    assert is_running(int(told.read_text()))
+    checker.kill()
+    checker.wait()
+    assert comes_true(lambda: not is_running(int(told.read_text())), seconds=20)
+
+
+def is_running(pid):
+    """Whether a process is there and no zombie, which only waits to be asked how it ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def comes_true(condition, *, seconds):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
 
 
 def test_a_layer_that_hangs_in_its_first_call_is_given_up_soon():

@@ -7,6 +7,8 @@ What the layer itself prints goes to standard error, so that it cannot disturb t
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,6 +22,8 @@ __all__ = ["limit_memory", "main", "serve"]
 _GIB = 2**30
 # Address space that numerical libraries reserve while they are loaded, most of it never used.
 _LIBRARIES = 16 * _GIB
+# How often it looks whether the one that asked is still there, in seconds.
+_LOOK = 0.5
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -41,6 +45,8 @@ def serve(request: str, channel: Connection, words: str, path: list[str]) -> Non
 
 
 def _work_off(request: dict[str, Any], channel: TextIO) -> None:
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
     def tell(event: dict[str, Any]) -> None:
         channel.write(json.dumps(event) + "\n")
         channel.flush()
@@ -51,6 +57,13 @@ def _work_off(request: dict[str, Any], channel: TextIO) -> None:
         tell({"event": "refused", "reason": str(error)})
     except Exception as error:  # noqa: BLE001 - building a layer may raise anything
         tell({"event": "failed", "reason": _words(error)})
+
+
+def _end_with(parent: int) -> None:
+    """Ends this process when its parent is gone: a layer that hangs would go on for ever, with nobody to stop it."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
 
 
 def _own_channel() -> TextIO:
