@@ -5,7 +5,7 @@ import time
 import torch
 
 from regard.data.biographies import Biographies, biographies
-from regard.data.encoding import prompt
+from regard.data.encoding import Wording
 from regard.data.tokenizing import learn_vocabulary
 from regard.model import Decoder, ModelConfig, Passage
 from regard.training.answering import answer_questions
@@ -22,11 +22,12 @@ def main() -> None:
     torch.manual_seed(0)
     model = Decoder(ModelConfig(vocab_size=len(vocabulary), width=256, num_layers=4, num_heads=8, is_lean=False)).eval()
     begun = time.perf_counter()
-    answer_questions(model, vocabulary, questions, longest=LONGEST)
+    wording = Wording(vocabulary=vocabulary)
+    answer_questions(model, wording, questions, longest=LONGEST)
     batched = time.perf_counter() - begun
     begun = time.perf_counter()
     for question in questions[:SAMPLE]:
-        tokens = prompt(vocabulary, question).tolist()
+        tokens = wording.prompt(question).tokens.tolist()
         for _ in range(LONGEST):
             tokens.append(read_all(model, tokens))
     single = (time.perf_counter() - begun) * NUMBER / SAMPLE

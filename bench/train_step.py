@@ -82,7 +82,12 @@ def material(data: Path | None):
 def filled_shares(prepared: Prepared, recipe: Recipe) -> tuple[float, float]:
     """How full the rows of the first stage are, and how full they would be with one document in each."""
     objective, rng = recipe.stages[0].objective, np.random.default_rng(0)
-    rows = rows_of_pass(prepared.encoded.lessons, objective, rng, max_length=LENGTH)
+    shown = (
+        example
+        for lesson in prepared.encoded.lessons
+        for example in objective.examples(lesson, rng, max_length=LENGTH, is_asked=False)
+    )
+    rows = rows_of_pass(shown, rng, max_length=LENGTH)
     lengths = [len(example) for row in rows for example in row.examples]
     return sum(lengths) / (LENGTH * len(rows)), float(np.mean(lengths)) / LENGTH
 

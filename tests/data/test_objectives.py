@@ -3,7 +3,7 @@ import pytest
 
 pytest.importorskip("tokenizers")
 
-from regard.data.encoding import encode_lessons, prompt
+from regard.data.encoding import Wording, encode_lessons
 from regard.data.examples import lay_out
 from regard.data.objectives import Objective
 from regard.data.packing import rows_of_pass
@@ -30,21 +30,40 @@ ENCODED = encode_lessons(DOCUMENTS, QUESTIONS, VOCABULARY)
 RNG = np.random.default_rng
 
 
-def shown(objective, lesson, seed=0, max_length=128):
+def shown(objective, lesson, seed=0, *, is_asked=False):
     """All that one pass shows of a lesson, as arrays."""
-    return lay_out(list(objective.examples(lesson, RNG(seed), max_length=max_length)))
+    return lay_out(list(objective.examples(lesson, RNG(seed), max_length=128, is_asked=is_asked)))
+
+
+def rows_of(objective, lessons=ENCODED.lessons):
+    """The rows of a pass in which nobody's question is shown."""
+    rng = RNG(0)
+    shown = [e for lesson in lessons for e in objective.examples(lesson, rng, max_length=64, is_asked=False)]
+    return rows_of_pass(shown, rng, max_length=64)
 
 
 def test_questions_belong_to_the_documents_of_the_people_they_name():
     assert ENCODED.openings == ("Where was ",)
+    assert ENCODED.endings == (" born?",)
     assert [len(lesson.askings) for lesson in ENCODED.lessons] == [1, 1, 0, 0, 1]
     assert len(ENCODED.lessons[-1].body) == 0
 
 
 def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
     for lesson, question in zip(ENCODED.lessons, QUESTIONS[:2], strict=False):
-        asked = np.concatenate([lesson.heads[0], lesson.askings[0].rest])
-        assert asked.tolist() == prompt(VOCABULARY, question.text).tolist()
+        prompt = Wording(vocabulary=VOCABULARY, endings=ENCODED.endings).prompt(question.text)
+        assert prompt.head.tolist() == lesson.heads[0].tolist()
+        assert prompt.rest.tolist() == lesson.askings[0].rest.tolist()
+        assert VOCABULARY.decode(prompt.tokens) == question.text
+
+
+def test_a_question_that_ends_otherwise_is_all_head():
+    wording = Wording(vocabulary=VOCABULARY, endings=("?", " born?"))
+    assert VOCABULARY.decode(wording.prompt("Where was Li Na born?").rest) == "born?"
+    assert VOCABULARY.decode(wording.prompt("Where was Li Na?").rest) == "?"
+    other = wording.prompt("Where was Li Na born")
+    assert other.rest.tolist() == [SEP]
+    assert VOCABULARY.decode(other.head) == "Where was Li Na born"
 
 
 @pytest.mark.parametrize("reading", ["star", "causal"])
@@ -66,35 +85,58 @@ def test_chunks_of_a_star_see_the_head_and_themselves():
     for group in set(example.groups.tolist()) - {0}:
         places = np.flatnonzero(example.groups == group)
         assert example.positions[places].tolist() == list(range(head, head + len(places)))
-        assert example.before[places[0]].tolist() == [example.tokens[head - 1], example.tokens[head - 2]]
-        assert example.before[places[1:], 0].tolist() == example.tokens[places[:-1]].tolist()
+        assert example.before[places, 0].tolist() == [-1, *example.tokens[places[:-1]]]
+        assert example.before[places, 1].tolist() == [-1, -1, *example.tokens[places[:-2]]][: len(places)]
 
 
 def test_answers_are_asked_for_and_questions_are_not():
-    objective = Objective(reading="nothing", question_rate=1.0)
-    example = shown(objective, ENCODED.lessons[0])
+    example = shown(Objective(reading="nothing"), ENCODED.lessons[0], is_asked=True)
     answer = ENCODED.lessons[0].askings[0].answer.tolist()
     assert example.targets.tolist() == answer
     assert example.tokens[example.asked[0]] == SEP
 
 
-def test_a_question_is_shown_as_often_as_the_rate_says():
+@pytest.mark.parametrize("rate", [0.0, 0.08, 0.25, 0.6, 1.0])
+def test_a_question_is_shown_as_often_as_the_rate_says_and_evenly(rate):
+    objective = Objective(question_rate=rate)
+    for phase in (0.0, 0.3, 0.999):
+        passes = np.flatnonzero([objective.is_asked(passed, phase) for passed in range(1000)])
+        assert abs(len(passes) - 1000 * rate) <= 1
+        gaps = np.diff(passes)
+        assert not len(gaps) or (gaps.min() >= np.floor(1 / rate) and gaps.max() <= np.ceil(1 / rate))
+
+
+def test_people_are_asked_about_in_different_passes():
     objective = Objective(question_rate=0.25)
-    asked = sum(SEP in shown(objective, ENCODED.lessons[0], seed).tokens for seed in range(2000))
-    # Binomial with standard deviation 19: a false alarm in less than one of 10⁵ runs.
-    assert abs(asked - 500) < 90
+    firsts = [objective.is_asked(0, phase) for phase in np.linspace(0, 1, 100, endpoint=False)]
+    assert sum(firsts) == 25
+
+
+def test_a_chunk_foretells_the_words_behind_it():
+    lesson = ENCODED.lessons[0]
+    words = lesson.body[lesson.starts].tolist()
+    example = shown(Objective(later_words=3, later_weight=0.5), lesson, seed=3)
+    ends = np.flatnonzero(example.tokens == SEP)
+    assert len(ends) == len(set(example.groups.tolist())) - 2, "every chunk but the last ends with SEP"
+    for end in ends:
+        told, weights = example.targets[example.asked == end].tolist(), example.weights[example.asked == end]
+        before = example.tokens[end - 1]
+        start = next(n for n in range(len(words)) if words[n : n + len(told)] == told)
+        assert len(told) == min(3, len(words) - start)
+        assert lesson.body.tolist().index(before) < lesson.body.tolist().index(told[0])
+        np.testing.assert_allclose(weights, 0.5 * np.exp(-2 / 3 * np.arange(len(told))), rtol=1e-6)
 
 
 def test_spans_are_masked_in_documents_with_and_without_a_head():
     for has_head in (True, False):
-        rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=has_head), RNG(0), max_length=64)
+        rows = rows_of(Objective(reading="span", has_head=has_head))
         assert sum(len(row.examples) for row in rows) >= 4
 
 
 def test_long_documents_come_in_pieces_that_fit():
     long = encode_lessons([Document(name="Ada Byron", text="was born in London " * 40)], [], VOCABULARY)
     for reading in ("star", "causal"):
-        examples = list(Objective(reading=reading).examples(long.lessons[0], RNG(0), max_length=32))
+        examples = list(Objective(reading=reading).examples(long.lessons[0], RNG(0), max_length=32, is_asked=False))
         assert len(examples) > 3
         assert max(map(len, examples)) <= 32
         layout = lay_out(examples)
@@ -126,11 +168,11 @@ def test_names_that_end_in_s_are_found_and_nobody_elses():
 @pytest.mark.parametrize("reading", ["star", "causal", "span"])
 def test_documents_without_a_name_can_be_read(reading):
     lessons = encode_lessons([Document(name="", text="was born in London .")], [], VOCABULARY).lessons
-    rows = rows_of_pass(lessons, Objective(reading=reading), RNG(0), max_length=32)
+    rows = rows_of(Objective(reading=reading), lessons)
     assert sum(example.weight for row in rows for example in row.examples) > 0
 
 
 def test_what_asks_nothing_is_not_read():
-    rows = rows_of_pass(ENCODED.lessons, Objective(reading="span", has_head=False), RNG(0), max_length=64)
+    rows = rows_of(Objective(reading="span", has_head=False))
     assert all(example.weight for row in rows for example in row.examples)
-    assert not rows_of_pass(ENCODED.lessons, Objective(reading="nothing", question_rate=0.0), RNG(0), max_length=64)
+    assert not rows_of(Objective(reading="nothing"))

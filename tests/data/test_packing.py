@@ -22,12 +22,16 @@ LESSONS = encode_lessons(DOCUMENTS, QUESTIONS, VOCABULARY).lessons
 OPENINGS = common_openings(LESSONS)
 
 
-OBJECTIVE = Objective(question_rate=0.5, chunk_share=0.3)
+OBJECTIVE = Objective(chunk_share=0.3, later_words=4)
 
 
 def examples(lessons=LESSONS, *, times=1, objective=OBJECTIVE):
     rng = np.random.default_rng(0)
-    return [e for lesson in times * lessons for e in objective.examples(lesson, rng, max_length=64)]
+    return [
+        example
+        for number, lesson in enumerate(times * lessons)
+        for example in objective.examples(lesson, rng, max_length=64, is_asked=number % 2 == 0)
+    ]
 
 
 def test_openings_are_what_heads_begin_with_for_each_way_of_asking():

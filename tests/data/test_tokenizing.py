@@ -35,6 +35,31 @@ def test_words_begin_where_they_are_written_apart():
     assert words.count("▁") == 5
 
 
+def test_signs_are_joined_with_their_space_and_words_begin_after_them():
+    tokens = PIECES.encode("1999 (a) 'b'")
+    names = PIECES.names(tokens)
+    assert "▁" not in names
+    assert [name for name, starts in zip(names, PIECES.starts_word(tokens), strict=True) if starts][-6:] == [
+        "▁(",
+        "a",
+        ")",
+        "▁'",
+        "b",
+        "'",
+    ]
+
+
+def test_words_are_read_alike_with_and_without_capitals_or_a_space():
+    vocabulary = learn_vocabulary(["Born born (born Rome"] * 5, size=64)
+    read_as, tokens = vocabulary.read_as(), vocabulary.encode("Born born (born")
+    names = vocabulary.names(tokens)
+    same = [read for read, name in zip(read_as[tokens], names, strict=True) if name.lower().endswith("born")]
+    assert len(same) == 3
+    assert len(set(same)) == 1
+    assert (read_as[read_as] == read_as).all()
+    assert read_as[:5].tolist() == [0, 1, 2, 3, 4]
+
+
 def test_it_is_kept_as_json(tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(PIECES.text(), encoding="utf-8")

@@ -146,3 +146,14 @@ def test_the_parameters_are_counted(feed_forwards):
 def test_what_cannot_be_built_is_refused_in_words(settings, word):
     with pytest.raises(InputError, match=word):
         ModelConfig(**{**SMALL, **settings})
+
+
+def test_tokens_that_are_read_alike_lead_to_the_same_states():
+    torch.manual_seed(0)
+    model = Decoder(ModelConfig(**SMALL, ngram_rows=31), np.array([0, 1, 2, 3, 2, 5, 3, 7, 8, 9, 10])).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.5)
+    first, alike, other = (read(model, torch.tensor([tokens])) for tokens in ([1, 2, 3], [1, 4, 6], [1, 5, 3]))
+    assert torch.equal(first, alike)
+    assert not torch.allclose(first, other)

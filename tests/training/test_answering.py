@@ -4,7 +4,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.data.encoding import prompt
+from regard.data.encoding import Wording
 from regard.data.tokenizing import EOS, learn_vocabulary
 from regard.errors import InputError
 from regard.model import Decoder, ModelConfig, Passage
@@ -14,15 +14,22 @@ TEXTS = [f"Where was {name} born?" for name in ("Ada Byron", "Li", "Jo Anna Mari
 VOCABULARY = learn_vocabulary([*TEXTS, "London Paris Rome"] * 3, size=120)
 
 
-def one_at_a_time(model: Decoder, text: str, longest: int) -> str:
+WORDINGS = [Wording(vocabulary=VOCABULARY, endings=endings) for endings in ((), (" born?",))]
+
+
+def one_at_a_time(model: Decoder, wording: Wording, text: str, longest: int) -> str:
     """Greedy decoding that reads everything again for each token."""
-    tokens = prompt(VOCABULARY, text).tolist()
-    start = len(tokens)
+    prompt = wording.prompt(text)
+    tokens = prompt.tokens.tolist()
+    start, head = len(tokens), len(prompt.head)
     while len(tokens) - start < longest:
         length = len(tokens)
         row = torch.tensor([tokens])
         before = torch.full((1, length, 2), -1)
-        before[:, 1:, 0], before[:, 2:, 1] = row[:, :-1], row[:, :-2]
+        for place in range(length):
+            for back in (1, 2):
+                if place - back >= (head if place >= head else 0):
+                    before[0, place, back - 1] = tokens[place - back]
         visible = torch.ones(1, length, length, dtype=torch.bool).tril_()
         hidden = model(Passage(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before))
         best = int(model.logits(hidden[:, -1]).argmax())
@@ -32,8 +39,9 @@ def one_at_a_time(model: Decoder, text: str, longest: int) -> str:
     return VOCABULARY.decode(tokens[start:])
 
 
+@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted"])
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
-def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions):
+def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
     torch.manual_seed(1)
     config = ModelConfig(
         vocab_size=len(VOCABULARY), max_length=48, width=16, num_heads=2, hidden=32, positions=positions, ngram_rows=61
@@ -42,8 +50,8 @@ def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.5)
-        answers = answer_questions(model, VOCABULARY, TEXTS, longest=6)
-        assert [answer.text for answer in answers] == [one_at_a_time(model, text, 6) for text in TEXTS]
+        answers = answer_questions(model, wording, TEXTS, longest=6)
+        assert [answer.text for answer in answers] == [one_at_a_time(model, wording, text, 6) for text in TEXTS]
     assert len({answer.text for answer in answers}) > 1
     assert all(0 < answer.probability <= 1 for answer in answers)
 
@@ -51,4 +59,4 @@ def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions):
 def test_a_question_that_is_too_long_is_refused():
     model = Decoder(ModelConfig(vocab_size=len(VOCABULARY), max_length=24, width=16, num_heads=2, hidden=32))
     with pytest.raises(InputError, match="shorter"):
-        answer_questions(model, VOCABULARY, ["Where was Ada Byron born? " * 5])
+        answer_questions(model, WORDINGS[0], ["Where was Ada Byron born? " * 5])

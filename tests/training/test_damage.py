@@ -13,6 +13,7 @@ from regard.training.checkpoint import latest_checkpoint, read_tensors, write_te
 from regard.training.crew import solo
 from regard.training.examining import evaluate
 from regard.training.folder import RunFolder
+from regard.training.plan import SCHEMA
 from regard.training.recipe import load_recipe
 from regard.training.working import work
 from regard.verbs.train import resume
@@ -80,7 +81,7 @@ def test_checkpoints_of_another_plan_are_refused(finished, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text.replace("regard-run/1", "regard-run/0"), "regard-run/0"),
+        (lambda text: text.replace(SCHEMA, "regard-run/0"), "regard-run/0"),
         (lambda text: text[:50], "damaged"),
         (lambda text: text.replace('"steps"', '"leaps"'), "damaged"),
         (lambda _: "[]", r"damaged: the plan is \[\], but it should be a table"),
@@ -106,7 +107,8 @@ def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
     [
         ("data.json", None, "data.json can't be read: No such file"),
         ("data.json", b"[]", "data.json is damaged"),
-        ("data.json", b'{"openings": [], "commonest_answer": ""}', "data.json is damaged"),
+        ("data.json", b'{"openings": [], "endings": [], "commonest_answer": ""}', "data.json is damaged"),
+        ("data.json", b'{"openings": ["Who is "], "endings": [1], "commonest_answer": ""}', "data.json is damaged"),
         ("data.json", b"\xff", "data.json can't be read"),
         ("tokenizer.json", None, "tokenizer.json can't be read: No such file"),
         ("tokenizer.json", b"{}", "tokenizer.json is no tokenizer"),

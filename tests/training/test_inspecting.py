@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from regard.data.encoding import Wording
 from regard.data.tokenizing import BOS, EOS, SEP, learn_vocabulary
 from regard.errors import InputError
 from regard.model import Decoder, ModelConfig, Passage
 from regard.training.inspecting import Cut, answer_log_probabilities, attention_weights, name_shares
 from regard.training.naming import Probe, find_name, make_probe
-from regard.training.passages import plain_passage
 from regard.training.reading_heads import judge_heads
 
 ASK, BORN, NAMES, ANSWERS, WIDTH = 5, 6, range(7, 11), range(11, 15), 32
@@ -18,7 +18,7 @@ ASK, BORN, NAMES, ANSWERS, WIDTH = 5, 6, range(7, 11), range(11, 15), 32
 def probe(name, *, more=0):
     """`BOS ask name born … SEP answer`, with the name at token 2."""
     tokens = np.array([BOS, ASK, NAMES[name], *[BORN] * (1 + more), SEP, ANSWERS[name]])
-    return Probe(question="", name="", tokens=tokens, first=2, end=3, start=len(tokens) - 1)
+    return Probe(question="", name="", tokens=tokens, head=3, first=2, end=3, start=len(tokens) - 1)
 
 
 PROBES = [probe(number % 4, more=number % 3) for number in range(12)]
@@ -98,7 +98,7 @@ def test_a_cut_head_sees_no_name_after_it_and_all_others_do(model):
     batch = next(inspecting._batches(PROBES[:1]))
     with torch.no_grad(), inspecting._cut(model, batch, [Cut(layer=0, head=0)]):
         handle = attention.register_forward_pre_hook(note)
-        model(plain_passage(batch.tokens))
+        model(batch.passage)
         handle.remove()
     weights = seen["weights"][0]
     assert weights[0, 3:, 2].abs().max() == 0
@@ -144,7 +144,9 @@ def test_a_question_about_nobody_is_refused():
 @pytest.mark.parametrize("kind", ["pieces", "characters"])
 def test_the_tokens_of_the_name_are_marked(kind):
     vocabulary = learn_vocabulary(["Where was Ada Byron born? London"] * 3, kind=kind, size=200)
-    made = make_probe(vocabulary, "Where was Ada Byron born?", "London", {"Ada Byron"})
+    wording = Wording(vocabulary=vocabulary, endings=(" born?",))
+    made = make_probe(wording, "Where was Ada Byron born?", "London", {"Ada Byron"})
+    assert made.head == made.end
     assert vocabulary.decode(made.tokens[made.first : made.end]) == "Ada Byron"
     assert made.tokens[made.start - 1] == SEP
     assert vocabulary.decode(made.answer) == "London"

@@ -34,7 +34,7 @@ def test_a_run_that_stopped_ends_with_the_same_bits(recipe, small_run, tmp_path)
     other = copied(folder, tmp_path / "stopped")
     work(folder, solo(), quiet)
     plan = other.plan()
-    trainer = Trainer(plan, other.lessons(), solo())
+    trainer = Trainer(plan, other.lessons(), solo(), other.read_as(plan))
     for _ in range(5):
         trainer.advance()
     write_checkpoint(other.checkpoints, trainer.tensors(), trainer.place())
@@ -74,7 +74,7 @@ def test_two_processes_match_one(small_run, tmp_path):
 def test_the_shortest_runs_move_the_weights(steps, small_run):
     folder = small_run(steps=steps, recipe="classic")
     plan = folder.plan()
-    trainer = Trainer(plan, folder.lessons(), solo())
+    trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
     for _ in range(steps):
         before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
         trainer.advance()

@@ -11,12 +11,12 @@ from regard.data.names import find_known_name
 from regard.data.reading import Document, Question
 from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
 
-__all__ = ["Asking", "Encoded", "Lesson", "encode_lessons", "prompt"]
+__all__ = ["Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
 
 Tokens = Int[np.ndarray, " _"]
 
 # Every document has a head for each way in which questions begin, so rare ways are left to their own questions.
-_OPENINGS = 16
+_FORMS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,21 +45,47 @@ class Lesson:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
-    """All lessons, and how questions begin."""
+    """All lessons, how questions begin, and how they go on after a name."""
 
     lessons: tuple[Lesson, ...]
     openings: tuple[str, ...]
+    endings: tuple[str, ...]
 
 
-def prompt(vocabulary: Vocabulary, question: str) -> Tokens:
-    """What a model reads before it answers."""
-    return np.concatenate([[BOS], vocabulary.encode(question), [SEP]])
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prompt:
+    """What a model reads before it answers: BOS and the question up to its name, then the rest of it and SEP."""
+
+    head: Tokens
+    rest: Tokens
+
+    @property
+    def tokens(self) -> Tokens:
+        """Both, one after the other."""
+        return np.concatenate([self.head, self.rest])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Wording:
+    """How questions are put to a model: in which tokens, and how they go on after a name, such as ` born?`."""
+
+    vocabulary: Vocabulary
+    endings: tuple[str, ...] = ()
+
+    def prompt(self, question: str) -> Prompt:
+        """The question in two parts, as in training; if it ends in no known way, all of it is the head."""
+        ending = max((known for known in self.endings if question.endswith(known)), key=len, default="")
+        asked = question.removesuffix(ending)
+        return Prompt(
+            head=np.concatenate([[BOS], self.vocabulary.encode(asked)]),
+            rest=np.append(self.vocabulary.encode(ending), SEP) if ending else np.array([SEP]),
+        )
 
 
 def encode_lessons(documents: Sequence[Document], questions: Sequence[Question], vocabulary: Vocabulary) -> Encoded:
     """Every document with the questions about it; questions about nobody in the documents are lessons of their own."""
-    asked, strangers, openings = _match(documents, questions)
-    names = tuple(dict.fromkeys(openings)) or ("",)
+    asked, strangers, openings, endings = _match(documents, questions)
+    names = openings or ("",)
     heads = [_encode_heads(vocabulary, opening, documents) for opening in names]
     bodies = vocabulary.encode_all([document.text for document in documents])
     plains = vocabulary.encode_all([_written(document) for document in documents])
@@ -73,20 +99,24 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
         )
         for number in range(len(documents))
     ]
-    lessons += [_alone(vocabulary, question, len(names)) for question in strangers]
-    return Encoded(lessons=tuple(lessons), openings=names)
+    wording = Wording(vocabulary=vocabulary, endings=endings)
+    lessons += [_alone(wording, question, len(names)) for question in strangers]
+    return Encoded(lessons=tuple(lessons), openings=names, endings=endings)
 
 
 def _match(
     documents: Sequence[Document], questions: Sequence[Question]
-) -> tuple[dict[int, list[tuple[str, str, str]]], list[Question], list[str]]:
-    """Questions under the documents of the longest name they contain, as (opening, rest, answer); and the others."""
+) -> tuple[dict[int, list[tuple[str, str, str]]], list[Question], tuple[str, ...], tuple[str, ...]]:
+    """Questions under the documents of the longest name they contain, as (opening, rest, answer); and the others.
+
+    Then the openings, and the endings that are not empty, the commonest first.
+    """
     places: dict[str, list[int]] = defaultdict(list)
     for number, document in enumerate(documents):
         if document.name:
             places[document.name].append(number)
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
-    strangers, matched, openings = [], [], Counter()
+    strangers, matched, openings, endings = [], [], Counter(), Counter()
     for question in questions:
         span = find_known_name(question.text, places)
         if span is None:
@@ -94,15 +124,16 @@ def _match(
             continue
         opening, name, rest = question.text[: span[0]], question.text[slice(*span)], question.text[span[1] :]
         openings[opening] += 1
+        endings[rest] += 1
         matched.append((question, name, opening, rest))
-    known = [opening for opening, _ in openings.most_common(_OPENINGS)]
+    begins, ends = (tuple(form for form, _ in forms.most_common(_FORMS)) for forms in (openings, endings))
     for question, name, opening, rest in matched:
-        if opening not in known:
+        if opening not in begins or rest not in ends:
             strangers.append(question)
             continue
         for number in places[name]:
             asked[number].append((opening, rest, question.answer))
-    return asked, strangers, known
+    return asked, strangers, begins, tuple(ending for ending in ends if ending.strip())
 
 
 def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Document]) -> list[Tokens]:
@@ -115,15 +146,15 @@ def _asking(vocabulary: Vocabulary, opening: int, rest: str, answer: str) -> Ask
     return Asking(opening=opening, rest=np.append(tokens, SEP), answer=np.append(vocabulary.encode(answer), EOS))
 
 
-def _alone(vocabulary: Vocabulary, question: Question, num_heads: int) -> Lesson:
-    nothing = np.zeros(0, dtype=np.int64)
-    head = np.concatenate([[BOS], vocabulary.encode(question.text)])
+def _alone(wording: Wording, question: Question, num_heads: int) -> Lesson:
+    nothing, prompt = np.zeros(0, dtype=np.int64), wording.prompt(question.text)
+    answer = np.append(wording.vocabulary.encode(question.answer), EOS)
     return Lesson(
-        heads=(head,) * num_heads,
+        heads=(prompt.head,) * num_heads,
         body=nothing,
         starts=nothing.astype(bool),
         plain=nothing,
-        askings=(_asking(vocabulary, 0, "", question.answer),),
+        askings=(Asking(opening=0, rest=prompt.rest, answer=answer),),
     )
 
 

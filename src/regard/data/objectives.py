@@ -1,5 +1,6 @@
 """Objectives: how a lesson becomes something to predict."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -9,8 +10,8 @@ import numpy as np
 from regard.axes import Int
 from regard.data.corruption import corrupt
 from regard.data.encoding import Asking, Lesson
-from regard.data.examples import Example, Part, plain
-from regard.data.tokenizing import BOS, EOS
+from regard.data.examples import NOTHING, Bag, Example, Part, plain
+from regard.data.tokenizing import BOS, EOS, SEP
 from regard.errors import InputError
 
 __all__ = ["Objective", "Reading"]
@@ -25,23 +26,29 @@ class Objective:
 
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
     shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
-    since any word may begin a chunk. `causal` shows a document whole; `span` takes a span out and asks for it;
-    `nothing` shows questions only. Without a head a document is shown as it was written. A person's question is shown
-    with probability `question_rate` in each pass.
+    since any word may begin a chunk. With `later_words` above zero a chunk ends with SEP, which should predict that
+    many words behind the chunk; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. `causal` shows a
+    document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a document
+    is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
     """
 
     reading: Reading = "star"
     chunk_words: float = 2.5
     chunk_share: float = 1.0
     bag_weight: float = 0.4
+    later_words: int = 0
+    later_weight: float = 0.2
     has_head: bool = True
     question_rate: float = 0.1
 
     def __post_init__(self) -> None:
         if self.reading not in get_args(Reading):
             raise InputError(f"The objective is {self.reading!r}. Use one of {', '.join(get_args(Reading))}.")
-        if not (0 <= self.chunk_share <= 1 and self.bag_weight >= 0):
-            raise InputError(f"A share of {self.chunk_share} or a weight of {self.bag_weight} makes no sense.")
+        if not 0 <= self.chunk_share <= 1:
+            raise InputError(f"A pass shows {self.chunk_share} of the chunks. Use a share from 0 to 1.")
+        for name in ("bag_weight", "later_words", "later_weight"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
         if not self.chunk_words >= 1:
             raise InputError(f"Chunks have {self.chunk_words} words on average. Use 1 or more.")
         if not 0 <= self.question_rate <= 1:
@@ -49,9 +56,19 @@ class Objective:
         if self.reading == "star" and not self.has_head:
             raise InputError("The star objective needs a head, since its chunks see nothing else.")
 
-    def examples(self, lesson: Lesson, rng: np.random.Generator, *, max_length: int) -> Iterator[Example]:
+    def is_asked(self, passed: int, phase: float) -> bool:
+        """Whether a person's question is shown in a pass, counted from 0; `phase`, from 0 to 1, is the person's own.
+
+        Tossing a coin in every pass would leave some people out for long and show others often, who are then learned
+        by heart.
+        """
+        return math.floor(self.question_rate * (passed + 1) + phase) > math.floor(self.question_rate * passed + phase)
+
+    def examples(
+        self, lesson: Lesson, rng: np.random.Generator, *, max_length: int, is_asked: bool
+    ) -> Iterator[Example]:
         """What one pass shows of a lesson; long documents come in several examples."""
-        asking = self._asking(lesson, rng)
+        asking = lesson.askings[int(rng.integers(len(lesson.askings)))] if is_asked and lesson.askings else None
         opening = asking.opening if asking else int(rng.integers(len(lesson.heads)))
         head = lesson.heads[opening][: 3 * max_length // 4]
         parts = self._parts(lesson, rng, room=max_length - len(head))
@@ -60,16 +77,10 @@ class Objective:
             parts = []
         if asking:
             parts.append(_question_part(asking))
-        bag = lesson.body[lesson.starts] if self.reading == "star" else _first(parts[:-1] if asking else parts)
-        weight = self.bag_weight if self.reading == "star" else 1.0
+        words = lesson.body[lesson.starts] if self.reading == "star" else _first(parts[:-1] if asking else parts)
+        bag = Bag(tokens=words, weights=np.full(len(words), self.bag_weight if self.reading == "star" else 1.0))
         for number, some in enumerate(_fitting(parts, max_length - len(head))):
-            first = bag if number == 0 and self.has_head else bag[:0]
-            yield Example(head=head, parts=some, bag=first, bag_weight=weight)
-
-    def _asking(self, lesson: Lesson, rng: np.random.Generator) -> Asking | None:
-        if not lesson.askings or rng.random() >= self.question_rate:
-            return None
-        return lesson.askings[int(rng.integers(len(lesson.askings)))]
+            yield Example(head=head, parts=some, bag=bag if number == 0 and self.has_head else NOTHING)
 
     def _parts(self, lesson: Lesson, rng: np.random.Generator, *, room: int) -> list[Part]:
         """What is read of the document."""
@@ -82,19 +93,35 @@ class Objective:
             is_cut[0] = True
             edges = np.append(np.flatnonzero(is_cut), len(text))
             shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
-            return _chunks(text, zip(edges[shown], edges[shown + 1], strict=True), room)
+            places = _places(zip(edges[shown], edges[shown + 1], strict=True), room - 1)
+            words = np.flatnonzero(lesson.starts)
+            return [self._foretelling(part, text[words[words >= end]]) for end, part in _chunks(text, places)]
         if self.reading == "causal":
-            return _chunks(np.append(text, EOS), [(0, len(text) + 1)], room)
+            return [part for _, part in _chunks(np.append(text, EOS), _places([(0, len(text) + 1)], room))]
         read, masked = corrupt(text, rng, block=room - 1)
         tokens = np.concatenate([read, masked, [EOS]])
         return [Part(tokens=tokens[:-1], targets=tokens[1:])]
 
+    def _foretelling(self, part: Part, behind: Tokens) -> Part:
+        """The part with a SEP that should predict the words behind it, if there are any."""
+        later = behind[: self.later_words]
+        if not len(later):
+            return part
+        weights = self.later_weight * np.exp(-2 / self.later_words * np.arange(len(later)))
+        tokens, targets = np.append(part.tokens, SEP), np.append(part.targets, -1)
+        return Part(tokens=tokens, targets=targets, bag=Bag(tokens=later, weights=weights))
 
-def _chunks(text: Tokens, edges: Iterable[tuple[int, int]], room: int) -> list[Part]:
-    """Pieces of the text, cut again wherever one would not fit; each token should predict the next one."""
+
+def _places(edges: Iterable[tuple[int, int]], room: int) -> list[slice]:
+    """From edge to edge, cut again wherever a piece would not fit."""
+    return [slice(at, min(at + room, stop)) for start, stop in edges for at in range(start, stop, room)]
+
+
+def _chunks(text: Tokens, places: Iterable[slice]) -> Iterator[tuple[int, Part]]:
+    """Pieces of the text, each with the place where it ends; every token should predict the next one."""
     following = np.append(text[1:], -1)
-    places = [slice(at, min(at + room, stop)) for start, stop in edges for at in range(start, stop, room)]
-    return [Part(tokens=text[place], targets=following[place]) for place in places]
+    for place in places:
+        yield place.stop, Part(tokens=text[place], targets=following[place])
 
 
 def _question_part(asking: Asking) -> Part:

@@ -1,7 +1,7 @@
 """Packing: examples side by side in rows of one length, with hardly a place left empty."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from regard.axes import Float, Int
 from regard.data.encoding import Lesson
 from regard.data.examples import Example, lay_out
-from regard.data.objectives import Objective
 from regard.data.tokenizing import PAD
 
 __all__ = ["SHARED", "Batch", "Row", "common_openings", "make_batch", "pack", "rows_of_pass"]
@@ -62,15 +61,9 @@ def common_openings(lessons: Sequence[Lesson]) -> tuple[Tokens, ...]:
 
 
 def rows_of_pass(
-    lessons: Sequence[Lesson],
-    objective: Objective,
-    rng: np.random.Generator,
-    *,
-    max_length: int,
-    openings: Sequence[Tokens] = (),
+    shown: Iterable[Example], rng: np.random.Generator, *, max_length: int, openings: Sequence[Tokens] = ()
 ) -> list[Row]:
-    """The rows of one pass over all lessons, in random order."""
-    shown = (e for lesson in lessons for e in objective.examples(lesson, rng, max_length=max_length))
+    """All that one pass shows, in random order; what asks nothing is left out."""
     examples = [example for example in shown if example.weight]
     rows = pack([examples[number] for number in rng.permutation(len(examples))], max_length, openings)
     return [rows[number] for number in rng.permutation(len(rows))]

@@ -17,6 +17,7 @@ Kind: TypeAlias = Literal["characters", "pieces"]
 PAD, BOS, SEP, EOS, MASK = range(5)
 _SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
 _SPACE = "▁"
+_WORD_OR_SIGN = Regex(rf"{_SPACE}?[^\w{_SPACE}]|{_SPACE}?\w+")
 
 
 class Vocabulary:
@@ -24,7 +25,9 @@ class Vocabulary:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._starts = np.array([self._starts_word(n) for n in range(tokenizer.get_vocab_size())])
+        written = self.names(range(len(self)))
+        self._is_sign = np.array([n >= len(_SPECIAL) and not piece[-1].isalnum() for n, piece in enumerate(written)])
+        self._starts = self._is_sign | np.array([piece.startswith((_SPACE, " ")) for piece in written])
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()
@@ -55,8 +58,17 @@ class Vocabulary:
         return "".join(sorted({c for c in text if c not in known and not c.isspace()}))
 
     def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
-        """Which tokens begin a word."""
-        return self._starts[tokens]
+        """Which tokens begin a word: those with a space before them, signs, and what follows a sign."""
+        return self._starts[tokens] | np.append(False, self._is_sign[tokens])[: len(tokens)]
+
+    def read_as(self) -> Int[np.ndarray, " token"]:
+        """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""
+        firsts: dict[str, int] = {}
+        letters = [
+            piece if number < len(_SPECIAL) else piece.lower().lstrip(_SPACE) or piece
+            for number, piece in enumerate(self.names(range(len(self))))
+        ]
+        return np.array([firsts.setdefault(spelt, number) for number, spelt in enumerate(letters)])
 
     def names(self, tokens: Iterable[Any]) -> list[str]:
         """Each token as it is written, with spaces visible."""
@@ -66,10 +78,6 @@ class Vocabulary:
         """The whole tokenizer as JSON."""
         return self._tokenizer.to_str(pretty=False)
 
-    def _starts_word(self, number: int) -> bool:
-        piece = self._tokenizer.id_to_token(number) or ""
-        return number >= len(_SPECIAL) and (piece.startswith((_SPACE, " ")) or not piece[0].isalnum())
-
 
 def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
     """A tokenizer for a corpus: its characters, or the pieces that byte-pair merging finds."""
@@ -77,7 +85,7 @@ def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int =
         return Vocabulary(_of_characters(texts))
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Punctuation(behavior="isolated")]
+        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
     )
     tokenizer.decoder = decoders.Metaspace(replacement=_SPACE)
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)

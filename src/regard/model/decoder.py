@@ -1,5 +1,6 @@
 """The decoder: embeddings, blocks, logits."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -64,12 +65,18 @@ class Decoder(nn.Module):
     """A Transformer that reads from left to right.
 
     `forward` gives the last hidden states and `logits` turns those that are wanted into scores of tokens, because
-    most of a small model's time would go into the scores of positions that nobody asks about.
+    most of a small model's time would go into the scores of positions that nobody asks about. `read_as` says for each
+    token which one's embedding it has; without it every token has its own.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    read_as: Tensor | None
+
+    def __init__(self, config: ModelConfig, read_as: Int[np.ndarray, " token"] | None = None) -> None:
         super().__init__()
         self.config = config
+        # The entry behind the last is found at −1, where there is no token before.
+        kept = None if read_as is None else torch.from_numpy(np.append(read_as, -1))
+        self.register_buffer("read_as", kept, persistent=False)
         self.embedding = nn.Embedding(config.vocab_size, config.width)
         nn.init.normal_(self.embedding.weight, std=1.0 if config.is_lean else 0.02)
         self.ngrams = NgramTable(config.ngram_rows, config.width) if config.ngram_rows else None
@@ -92,6 +99,8 @@ class Decoder(nn.Module):
         self, tokens: Int[Tensor, "batch position"], before: Int[Tensor, "batch position 2"]
     ) -> Float[Tensor, "batch position width"]:
         """The embedding of each token and of the word pairs and triples that end there."""
+        if self.read_as is not None:
+            tokens, before = self.read_as[tokens], self.read_as[before]
         x = self.embedding(tokens)
         if self.ngrams is not None:
             x = x + self.ngrams(ngram_rows(tokens, before[..., 0], before[..., 1], num_rows=self.config.ngram_rows))

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from regard.axes import Int
-from regard.data.encoding import prompt
+from regard.data.encoding import Prompt, Wording
 from regard.data.tokenizing import EOS, PAD, Vocabulary
 from regard.errors import InputError
 from regard.model import Cache, Decoder, Passage
@@ -39,7 +37,7 @@ def require_askable(vocabulary: Vocabulary, questions: Sequence[str]) -> None:
 
 @torch.no_grad()
 def answer_questions(
-    model: Decoder, vocabulary: Vocabulary, questions: Sequence[str], *, longest: int = 16
+    model: Decoder, wording: Wording, questions: Sequence[str], *, longest: int = 16
 ) -> list[Answer]:
     """The greedy answer to each question.
 
@@ -47,21 +45,21 @@ def answer_questions(
     """
     was_training = model.training
     model.eval()
-    prompts = [prompt(vocabulary, question) for question in questions]
+    prompts = [wording.prompt(question) for question in questions]
     room = max(4, min(longest, model.config.max_length // 2))
-    for question, tokens in zip(questions, prompts, strict=True):
-        if len(tokens) + room > model.config.max_length:
+    for question, prompt in zip(questions, prompts, strict=True):
+        if len(prompt.tokens) + room > model.config.max_length:
             raise InputError(
-                f"{question[:60]!r} has {len(tokens)} tokens, and with its answer that is more than the "
+                f"{question[:60]!r} has {len(prompt.tokens)} tokens, and with its answer that is more than the "
                 f"{model.config.max_length} the model can read. Ask a shorter question."
             )
-    order = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
+    order = sorted(range(len(prompts)), key=lambda number: len(prompts[number].tokens))
     answers: dict[int, Answer] = {}
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
         said, chances = _Dialogue(model, [prompts[number] for number in some], room).finish()
         for number, tokens, chance in zip(some, said, chances, strict=True):
-            answers[number] = Answer(text=vocabulary.decode(tokens), probability=chance)
+            answers[number] = Answer(text=wording.vocabulary.decode(tokens), probability=chance)
     model.train(was_training)
     return [answers[number] for number in range(len(prompts))]
 
@@ -69,13 +67,14 @@ def answer_questions(
 class _Dialogue:
     """A batch of prompts, padded on the right, and what has been said after them."""
 
-    def __init__(self, model: Decoder, prompts: Sequence[Int[np.ndarray, " _"]], room: int) -> None:
+    def __init__(self, model: Decoder, prompts: Sequence[Prompt], room: int) -> None:
         self.model, self.room = model, room
-        self.lengths = torch.tensor([len(tokens) for tokens in prompts])
+        self.heads = torch.tensor([len(prompt.head) for prompt in prompts])
+        self.lengths = self.heads + torch.tensor([len(prompt.rest) for prompt in prompts])
         length = -(-int(self.lengths.max()) // _ROUND) * _ROUND
         self.tokens = torch.full((len(prompts), length), PAD)
-        for row, tokens in enumerate(prompts):
-            self.tokens[row, : len(tokens)] = torch.from_numpy(tokens)
+        for row, prompt in enumerate(prompts):
+            self.tokens[row, : self.lengths[row]] = torch.from_numpy(prompt.tokens)
         self.cache = Cache(model.config, batch=len(prompts), room=length + room)
         self.logs = torch.zeros(len(prompts))
         self.is_done = torch.zeros(len(prompts), dtype=torch.bool)
@@ -93,23 +92,25 @@ class _Dialogue:
         return [_until_eos(row) for row in said.tolist()], self.logs.exp().tolist()
 
     def _read_prompts(self) -> Tensor:
-        passage = plain_passage(self.tokens)
+        passage = plain_passage(self.tokens, self.heads)
         self.cache.place(passage.positions, passage.positions < self.lengths[:, None])
         hidden = self.model(passage, cache=self.cache)
         return hidden[torch.arange(len(hidden)), self.lengths - 1]
 
     def _read_next(self, chosen: Tensor, number: int) -> Tensor:
-        rows = torch.arange(len(chosen))
-        previous = self.said[-2] if number else self.tokens[rows, self.lengths - 1]
-        earlier = (
-            self.said[-3] if number > 1 else self.tokens[rows, (self.lengths - 2 + number).clamp_max(self.lengths - 1)]
-        )
-        before = torch.stack([previous, earlier], dim=-1)[:, None]
+        before = torch.stack([self._said_before(number - 1), self._said_before(number - 2)], dim=-1)[:, None]
         positions = (self.lengths + number)[:, None]
         self.cache.place(positions, torch.ones_like(positions, dtype=torch.bool))
         visible = self.cache.is_real[:, None, :]
         passage = Passage(tokens=chosen[:, None], positions=positions, visible=visible, before=before)
         return self.model(passage, cache=self.cache)[:, 0]
+
+    def _said_before(self, number: int) -> Tensor:
+        """A token of the answer, or, with a number below zero, of the rest of the question; −1 before that."""
+        if number >= 0:
+            return self.said[number]
+        places = self.lengths + number
+        return torch.where(places >= self.heads, self.tokens[torch.arange(len(places)), places], -1)
 
     def _choose(self, hidden: Tensor) -> Tensor:
         logs = torch.log_softmax(self.model.logits(hidden).float(), dim=-1)

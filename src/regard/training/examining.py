@@ -20,9 +20,9 @@ _DOUBT = 0.05
 
 def evaluate(folder: RunFolder, questions: Sequence[Question]) -> Evaluation:
     """Every question asked, closed book: the model sees the question only."""
-    model, vocabulary = folder.model(), folder.vocabulary()
+    model, wording = folder.model(), folder.wording()
     begun = time.perf_counter()
-    answers = answer_questions(model, vocabulary, [question.text for question in questions])
+    answers = answer_questions(model, wording, [question.text for question in questions])
     seconds = time.perf_counter() - begun
     answered = tuple(
         Answered(question=q.text, prediction=a.text, probability=a.probability, answer=q.answer)

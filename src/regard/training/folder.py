@@ -11,7 +11,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from regard.data.encoding import Asking, Lesson
+from regard.axes import Int
+from regard.data.encoding import Asking, Lesson, Wording
 from regard.data.reading import Question, read_questions
 from regard.data.tokenizing import Vocabulary, load_vocabulary
 from regard.errors import InputError
@@ -96,16 +97,28 @@ class RunFolder:
         self._write("tokenizer.json", prepared.vocabulary.text())
         self._write("lessons.safetensors", save(_arrays(encoded.lessons)))
         self._write("held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in material.held_out))
-        facts = {"openings": list(encoded.openings), "commonest_answer": material.commonest_answer}
+        facts = {
+            "openings": list(encoded.openings),
+            "endings": list(encoded.endings),
+            "commonest_answer": material.commonest_answer,
+        }
         self._write("data.json", json.dumps(facts, ensure_ascii=False))
 
-    def vocabulary(self) -> Vocabulary:
-        """The tokenizer."""
+    def vocabulary(self, plan: Plan | None = None) -> Vocabulary:
+        """The tokenizer, for the run's plan or another one."""
         path = self.path / "tokenizer.json"
-        vocabulary, wanted = load_vocabulary(path), self.plan().vocab_size
+        vocabulary, wanted = load_vocabulary(path), (plan or self.plan()).vocab_size
         if len(vocabulary) != wanted:
             raise InputError(f"{path} has {len(vocabulary)} tokens, and the plan says {wanted}. Train again.")
         return vocabulary
+
+    def wording(self) -> Wording:
+        """How questions are put to the run's model."""
+        return Wording(vocabulary=self.vocabulary(), endings=tuple(self.facts()["endings"]))
+
+    def read_as(self, plan: Plan) -> Int[np.ndarray, " token"] | None:
+        """Which token's embedding each token has, if the plan reads some alike."""
+        return self.vocabulary(plan).read_as() if plan.recipe.tokens.reads_alike else None
 
     def lessons(self) -> tuple[Lesson, ...]:
         """What the run learns from."""
@@ -116,14 +129,16 @@ class RunFolder:
             raise InputError(f"{path} can't be read: {error}. Train again.") from None
 
     def facts(self) -> dict[str, Any]:
-        """What is worth knowing about the data: how questions begin, and the commonest answer."""
+        """What is worth knowing about the data: how questions begin and end, and the commonest answer."""
         path = self.path / "data.json"
         try:
             facts = json.loads(_text(path))
         except json.JSONDecodeError:
             facts = None
         match facts:
-            case {"openings": [str(), *_], "commonest_answer": str()}:
+            case {"openings": [str(), *_], "endings": [*endings], "commonest_answer": str()} if all(
+                isinstance(ending, str) for ending in endings
+            ):
                 return facts
         raise InputError(f"{path} is damaged. Train again, or restore it from a copy.")
 
@@ -136,7 +151,8 @@ class RunFolder:
         """The trained model."""
         if not self.is_finished:
             raise InputError(f"{self.path} is not finished. Go on with it: regard train resume {self.path}")
-        model = Decoder(self.plan().model_config)
+        plan = self.plan()
+        model = Decoder(plan.model_config, self.read_as(plan))
         tensors = read_tensors(self.weights)
         wanted, given = (
             {name: tuple(t.shape) for name, t in some} for some in (model.named_parameters(), tensors.items())

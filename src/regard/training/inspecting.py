@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.axes import Bool, Float
 from regard.data.tokenizing import PAD
-from regard.model import Decoder
+from regard.model import Decoder, Passage
 from regard.model.attention import Frame
 from regard.training.naming import Probe
 from regard.training.passages import plain_passage
@@ -40,7 +40,7 @@ def answer_log_probabilities(
     found = []
     for batch in _batches(probes):
         with _cut(model, batch, cuts):
-            logs = torch.log_softmax(model.logits(model(plain_passage(batch.tokens))).double(), dim=-1)
+            logs = torch.log_softmax(model.logits(model(batch.passage)).double(), dim=-1)
         for row, probe in enumerate(batch.probes):
             answer = torch.from_numpy(probe.answer)
             asked = torch.arange(probe.start - 1, probe.start - 1 + len(answer))
@@ -68,7 +68,7 @@ class _Batch:
     """Probes padded on the right; `is_name` says which tokens are the name's, `is_after` which come after it."""
 
     probes: Sequence[Probe]
-    tokens: Tensor
+    passage: Passage
     is_name: Bool[Tensor, "probe token"]
     is_after: Bool[Tensor, "probe token"]
 
@@ -81,7 +81,12 @@ def _batches(probes: Sequence[Probe]) -> Iterator[_Batch]:
             tokens[row, : len(probe.tokens)] = torch.from_numpy(probe.tokens)
         places = torch.arange(tokens.shape[1])
         firsts, ends = (torch.tensor([[getattr(probe, name)] for probe in some]) for name in ("first", "end"))
-        yield _Batch(probes=some, tokens=tokens, is_name=(places >= firsts) & (places < ends), is_after=places >= ends)
+        yield _Batch(
+            probes=some,
+            passage=plain_passage(tokens, torch.tensor([probe.head for probe in some])),
+            is_name=(places >= firsts) & (places < ends),
+            is_after=places >= ends,
+        )
 
 
 @torch.no_grad()
@@ -93,7 +98,7 @@ def _weights(model: Decoder, batch: _Batch) -> Float[Tensor, "layer probe head q
 
     handles = [block.attention.register_forward_pre_hook(note) for block in _blocks(model)]
     try:
-        model(plain_passage(batch.tokens))
+        model(batch.passage)
     finally:
         for handle in handles:
             handle.remove()

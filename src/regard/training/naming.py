@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.axes import Int
-from regard.data.encoding import prompt
+from regard.data.encoding import Wording
 from regard.data.names import find_known_name, words_of
-from regard.data.tokenizing import EOS, Vocabulary
+from regard.data.tokenizing import EOS
 from regard.errors import InputError
 from regard.training.folder import RunFolder
 
@@ -17,11 +17,15 @@ __all__ = ["Probe", "find_name", "known_names", "make_probe"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Probe:
-    """A question and an answer as tokens; the name's tokens are `first` up to `end`, the answer starts at `start`."""
+    """A question and an answer as tokens; the name's tokens are `first` up to `end`, the answer starts at `start`.
+
+    The first `head` tokens are the head.
+    """
 
     question: str
     name: str
     tokens: Int[np.ndarray, " token"]
+    head: int
     first: int
     end: int
     start: int
@@ -56,16 +60,17 @@ def find_name(question: str, names: Set[str]) -> tuple[int, int]:
     raise InputError(f"There is no name in {question!r} that the run has read. Ask about somebody in its documents.")
 
 
-def make_probe(vocabulary: Vocabulary, question: str, answer: str, names: Set[str]) -> Probe:
+def make_probe(wording: Wording, question: str, answer: str, names: Set[str]) -> Probe:
     """The tokens of a question with its answer, and where the name is in them."""
     start, end = find_name(question, names)
-    asked = prompt(vocabulary, question)
+    vocabulary, asked = wording.vocabulary, wording.prompt(question)
     before = question[:start].rstrip()
     return Probe(
         question=question,
         name=question[start:end],
-        tokens=np.concatenate([asked, vocabulary.encode(answer)]),
+        tokens=np.concatenate([asked.tokens, vocabulary.encode(answer)]),
+        head=len(asked.head),
         first=1 + (len(vocabulary.encode(before)) if before else 0),
         end=1 + len(vocabulary.encode(question[:end])),
-        start=len(asked),
+        start=len(asked.tokens),
     )

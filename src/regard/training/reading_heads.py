@@ -103,28 +103,28 @@ def _choose(model: Decoder, run: RunFolder, questions: Sequence[Question], names
     """Questions that the model answers right: of those that it does not know, nothing can be lost."""
     step = -(-len(questions) // _MOST_QUESTIONS)
     some = questions[::step]
-    vocabulary = run.vocabulary()
-    answers = answer_questions(model, vocabulary, [question.text for question in some])
+    wording = run.wording()
+    answers = answer_questions(model, wording, [question.text for question in some])
     known = [q for q, answer in zip(some, answers, strict=True) if answer.text == q.answer]
     is_enough = len(known) >= _FEWEST_KNOWN
     told = f"{len(known)} of {len(some)} questions are answered right"
     return _Asked(
-        probes=[make_probe(vocabulary, q.text, q.answer, names) for q in (known if is_enough else some)],
+        probes=[make_probe(wording, q.text, q.answer, names) for q in (known if is_enough else some)],
         population=f"{told}; heads are judged on {'these' if is_enough else 'all of them'}",
     )
 
 
 def _show(model: Decoder, run: RunFolder, question: str, names: frozenset[str]) -> Shown:
-    vocabulary = run.vocabulary()
-    require_askable(vocabulary, [question])
-    answer = answer_questions(model, vocabulary, [question])[0]
-    probe = make_probe(vocabulary, question, answer.text, names)
+    wording = run.wording()
+    require_askable(wording.vocabulary, [question])
+    answer = answer_questions(model, wording, [question])[0]
+    probe = make_probe(wording, question, answer.text, names)
     return Shown(
         question=question,
         name=probe.name,
         answer=answer.text,
         probability=answer.probability,
-        tokens=vocabulary.names(probe.tokens),
+        tokens=wording.vocabulary.names(probe.tokens),
         first=probe.first,
         end=probe.end,
         weights=attention_weights(model, probe),

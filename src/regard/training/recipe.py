@@ -32,10 +32,14 @@ Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """Characters, or pieces of words, and how many of those."""
+    """Characters, or pieces of words, and how many of those.
+
+    With `reads_alike` tokens that differ only in capitals, or in a space before them, have one embedding.
+    """
 
     kind: Kind = "pieces"
     size: int = 4096
+    reads_alike: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):

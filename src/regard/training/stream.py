@@ -54,8 +54,16 @@ class BatchStream:
     def _pass(self, place: Place) -> list[Row]:
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
+        phases = np.random.default_rng([self._seed, place.stage]).random(len(self._lessons))
         length = self._recipe.batch.length
-        rows = rows_of_pass(self._lessons, objective, rng, max_length=length, openings=self._openings)
+        shown = (
+            example
+            for lesson, phase in zip(self._lessons, phases, strict=True)
+            for example in objective.examples(
+                lesson, rng, max_length=length, is_asked=objective.is_asked(place.passed, phase)
+            )
+        )
+        rows = rows_of_pass(shown, rng, max_length=length, openings=self._openings)
         if not rows:
             raise InputError(
                 f"A pass of the stage {self._recipe.stages[place.stage].name!r} shows nothing. Give it questions or "

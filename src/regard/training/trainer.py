@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
+from regard.axes import Int
 from regard.data.encoding import Lesson
 from regard.data.packing import SHARED, Batch, make_batch
 from regard.model import Decoder, Passage
@@ -41,10 +42,16 @@ class StepReport:
 class Trainer:
     """A model, its optimizers and its batches. Two trainers of one plan make the same steps, bit by bit."""
 
-    def __init__(self, plan: Plan, lessons: Sequence[Lesson], crew: Crew) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        lessons: Sequence[Lesson],
+        crew: Crew,
+        read_as: Int[np.ndarray, " token"] | None,
+    ) -> None:
         self.plan, self.crew, self.step = plan, crew, 0
         torch.manual_seed(plan.seed)
-        self.model = Decoder(plan.model_config)
+        self.model = Decoder(plan.model_config, read_as)
         self.dtype = getattr(torch, plan.precision)
         self._stream = BatchStream(lessons, plan.recipe, plan.seed)
         self._lessons = lessons

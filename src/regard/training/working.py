@@ -29,7 +29,7 @@ Tell = Callable[[dict], None]
 def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
     """Makes the steps that are still missing, from the latest checkpoint on, and leaves the weights."""
     plan = folder.plan()
-    trainer = Trainer(plan, folder.lessons(), crew)
+    trainer = Trainer(plan, folder.lessons(), crew, folder.read_as(plan))
     _go_back(trainer, folder, tell)
     if crew.is_first:
         folder.forget_metrics_after(trainer.step)
@@ -51,7 +51,8 @@ def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
 
 def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
     """Seconds for a step, the first one aside."""
-    trainer = Trainer(folder.plan(MEASURED), folder.lessons(), crew)
+    plan = folder.plan(MEASURED)
+    trainer = Trainer(plan, folder.lessons(), crew, folder.read_as(plan))
     trainer.advance()
     taken: list[float] = []
     while True:
@@ -86,7 +87,7 @@ def _examine(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
     if not trainer.crew.is_first or not questions:
         return
     begun = time.perf_counter()
-    answers = answer_questions(trainer.model, folder.vocabulary(), [question.text for question in questions])
+    answers = answer_questions(trainer.model, folder.wording(), [question.text for question in questions])
     right = sum(answer.text == question.answer for answer, question in zip(answers, questions, strict=True))
     measured = {"step": trainer.step, "right": right, "asked": len(questions), "seconds": time.perf_counter() - begun}
     folder.add_metric("held out", **measured)

@@ -121,9 +121,9 @@ def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
     """The answers of a finished run."""
     folder = RunFolder(out)
     folder.plan()
-    vocabulary = folder.vocabulary()
-    require_askable(vocabulary, questions)
-    return answer_questions(folder.model(), vocabulary, questions)
+    wording = folder.wording()
+    require_askable(wording.vocabulary, questions)
+    return answer_questions(folder.model(), wording, questions)
 
 
 def report_on(out: Path) -> RunReport:
