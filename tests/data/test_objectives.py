@@ -8,7 +8,7 @@ from regard.data.examples import lay_out
 from regard.data.objectives import Objective
 from regard.data.packing import rows_of_pass
 from regard.data.reading import Document, Question
-from regard.data.tokenizing import EOS, SEP, learn_vocabulary
+from regard.data.tokenizing import BOS, EOS, SEP, learn_vocabulary
 from regard.errors import InputError
 
 DOCUMENTS = tuple(
@@ -55,6 +55,23 @@ def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
         assert prompt.head.tolist() == lesson.heads[0].tolist()
         assert prompt.rest.tolist() == lesson.askings[0].rest.tolist()
         assert VOCABULARY.decode(prompt.tokens) == question.text
+
+
+def test_an_ending_that_is_part_of_a_name_is_none():
+    people = [Document(name=name, text="was born in Oslo .") for name in ("John", *(f"Li {n}" for n in range(200)))]
+    asked = [Question(text=f"Where was {person.name} born?", answer="Oslo") for person in people[1:]]
+    stranger = Question(text="Where was John Smith born?", answer="Rome")
+    assert encode_lessons(people, (*asked, stranger), VOCABULARY).endings == (" born?",)
+
+
+def test_what_cannot_be_written_is_left_out_unless_it_is_all():
+    characters = learn_vocabulary([QUESTIONS[0].text], kind="characters")
+    wording = Wording(vocabulary=characters, endings=(" born?",))
+    prompt = wording.prompt("漢 born? ")
+    assert prompt.head.tolist() == [BOS]
+    assert characters.decode(prompt.rest) == "born?"
+    with pytest.raises(InputError, match="none of the characters"):
+        wording.prompt("漢字")
 
 
 def test_a_question_that_ends_otherwise_is_all_head():
@@ -135,8 +152,8 @@ def test_spans_are_masked_in_documents_with_and_without_a_head():
 
 def test_long_documents_come_in_pieces_that_fit():
     long = encode_lessons([Document(name="Ada Byron", text="was born in London " * 40)], [], VOCABULARY)
-    for reading in ("star", "causal"):
-        examples = list(Objective(reading=reading).examples(long.lessons[0], RNG(0), max_length=32, is_asked=False))
+    for objective in (Objective(), Objective(chunk_words=30.0, later_words=3), Objective(reading="causal")):
+        examples = list(objective.examples(long.lessons[0], RNG(0), max_length=32, is_asked=False))
         assert len(examples) > 3
         assert max(map(len, examples)) <= 32
         layout = lay_out(examples)
@@ -146,7 +163,16 @@ def test_long_documents_come_in_pieces_that_fit():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"reading": "tea"}, {"chunk_words": 0.5}, {"question_rate": 2.0}, {"reading": "star", "has_head": False}],
+    [
+        {"reading": "tea"},
+        {"chunk_words": 0.5},
+        {"question_rate": 2.0},
+        {"reading": "star", "has_head": False},
+        {"chunk_share": 1.5},
+        {"bag_weight": -1.0},
+        {"later_words": -1},
+        {"later_weight": np.inf},
+    ],
 )
 @pytest.mark.usefixtures("unchecked")
 def test_senseless_objectives_are_refused(settings):

@@ -70,6 +70,19 @@ def test_two_processes_match_one(small_run, tmp_path):
     assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-5
 
 
+def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeypatch):
+    folder = small_run(steps=5)
+    plan, trained = folder.plan(), []
+    for tokens in (1, 10**6):
+        monkeypatch.setattr("regard.training.trainer._AT_ONCE", tokens)
+        trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+        losses = [trainer.advance().loss for _ in range(5)]
+        trained.append((losses, {name: p.detach() for name, p in trainer.model.named_parameters()}))
+    (few, one), (many, other) = trained
+    assert few == pytest.approx(many, rel=1e-5)
+    assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-5
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_the_shortest_runs_move_the_weights(steps, small_run):
     folder = small_run(steps=steps, recipe="classic")

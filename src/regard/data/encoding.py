@@ -16,7 +16,9 @@ __all__ = ["Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
 Tokens = Int[np.ndarray, " _"]
 
 # Every document has a head for each way in which questions begin, so rare ways are left to their own questions.
-_FORMS = 16
+_OPENINGS = 16
+# A rarer ending is hardly one: below a `John`, the question about a `John Smith` seems to go on with ` Smith born?`.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,19 +76,18 @@ class Wording:
 
     def prompt(self, question: str) -> Prompt:
         """The question in two parts, as in training; if it ends in no known way, all of it is the head."""
-        ending = max((known for known in self.endings if question.endswith(known)), key=len, default="")
-        asked = question.removesuffix(ending)
-        return Prompt(
-            head=np.concatenate([[BOS], self.vocabulary.encode(asked)]),
-            rest=np.append(self.vocabulary.encode(ending), SEP) if ending else np.array([SEP]),
-        )
+        text = question.strip()
+        ending = max((known for known in self.endings if text.endswith(known)), key=len, default="")
+        head, rest = self.vocabulary.encode_all([text.removesuffix(ending), ending])
+        if not len(head) and not len(rest):
+            self.vocabulary.encode(text)
+        return Prompt(head=np.concatenate([[BOS], head]), rest=np.append(rest, SEP))
 
 
 def encode_lessons(documents: Sequence[Document], questions: Sequence[Question], vocabulary: Vocabulary) -> Encoded:
     """Every document with the questions about it; questions about nobody in the documents are lessons of their own."""
     asked, strangers, openings, endings = _match(documents, questions)
-    names = openings or ("",)
-    heads = [_encode_heads(vocabulary, opening, documents) for opening in names]
+    heads = [_encode_heads(vocabulary, opening, documents) for opening in openings]
     bodies = vocabulary.encode_all([document.text for document in documents])
     plains = vocabulary.encode_all([_written(document) for document in documents])
     lessons = [
@@ -95,13 +96,13 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
             body=bodies[number],
             starts=vocabulary.starts_word(bodies[number]),
             plain=plains[number],
-            askings=tuple(_asking(vocabulary, names.index(opening), rest, a) for opening, rest, a in asked[number]),
+            askings=tuple(_asking(vocabulary, openings.index(opening), rest, a) for opening, rest, a in asked[number]),
         )
         for number in range(len(documents))
     ]
     wording = Wording(vocabulary=vocabulary, endings=endings)
-    lessons += [_alone(wording, question, len(names)) for question in strangers]
-    return Encoded(lessons=tuple(lessons), openings=names, endings=endings)
+    lessons += [_alone(wording, question, len(openings)) for question in strangers]
+    return Encoded(lessons=tuple(lessons), openings=openings, endings=endings)
 
 
 def _match(
@@ -109,7 +110,7 @@ def _match(
 ) -> tuple[dict[int, list[tuple[str, str, str]]], list[Question], tuple[str, ...], tuple[str, ...]]:
     """Questions under the documents of the longest name they contain, as (opening, rest, answer); and the others.
 
-    Then the openings, and the endings that are not empty, the commonest first.
+    Then the openings, the commonest first, and the endings that are neither empty nor rare.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for number, document in enumerate(documents):
@@ -126,14 +127,15 @@ def _match(
         openings[opening] += 1
         endings[rest] += 1
         matched.append((question, name, opening, rest))
-    begins, ends = (tuple(form for form, _ in forms.most_common(_FORMS)) for forms in (openings, endings))
+    known = tuple(opening for opening, _ in openings.most_common(_OPENINGS)) or ("",)
     for question, name, opening, rest in matched:
-        if opening not in begins or rest not in ends:
+        if opening not in known:
             strangers.append(question)
             continue
         for number in places[name]:
             asked[number].append((opening, rest, question.answer))
-    return asked, strangers, begins, tuple(ending for ending in ends if ending.strip())
+    often = _LEAST_SHARE * len(matched)
+    return asked, strangers, known, tuple(rest for rest, times in endings.items() if rest.strip() and times >= often)
 
 
 def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Document]) -> list[Tokens]:

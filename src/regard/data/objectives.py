@@ -26,10 +26,10 @@ class Objective:
 
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
     shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
-    since any word may begin a chunk. With `later_words` above zero a chunk ends with SEP, which should predict that
-    many words behind the chunk; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. `causal` shows a
-    document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a document
-    is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
+    since any word may begin a chunk. With `later_words` above zero a chunk with words behind it ends with SEP, which
+    should predict that many of them; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. `causal`
+    shows a document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a
+    document is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
     """
 
     reading: Reading = "star"
@@ -93,18 +93,19 @@ class Objective:
             is_cut[0] = True
             edges = np.append(np.flatnonzero(is_cut), len(text))
             shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
-            places = _places(zip(edges[shown], edges[shown + 1], strict=True), room - 1)
+            places = _places(zip(edges[shown].tolist(), edges[shown + 1].tolist(), strict=True), room - 1)
             words = np.flatnonzero(lesson.starts)
-            return [self._foretelling(part, text[words[words >= end]]) for end, part in _chunks(text, places)]
+            return [self._foretelling(part, end, lesson, words) for end, part in _chunks(text, places)]
         if self.reading == "causal":
             return [part for _, part in _chunks(np.append(text, EOS), _places([(0, len(text) + 1)], room))]
         read, masked = corrupt(text, rng, block=room - 1)
         tokens = np.concatenate([read, masked, [EOS]])
         return [Part(tokens=tokens[:-1], targets=tokens[1:])]
 
-    def _foretelling(self, part: Part, behind: Tokens) -> Part:
+    def _foretelling(self, part: Part, end: int, lesson: Lesson, words: Tokens) -> Part:
         """The part with a SEP that should predict the words behind it, if there are any."""
-        later = behind[: self.later_words]
+        first = int(np.searchsorted(words, end))
+        later = lesson.body[words[first : first + self.later_words]]
         if not len(later):
             return part
         weights = self.later_weight * np.exp(-2 / self.later_words * np.arange(len(later)))

@@ -1,5 +1,6 @@
 """Tokenizers: characters, or pieces of words learned from a corpus."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -26,7 +27,7 @@ class Vocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         written = self.names(range(len(self)))
-        self._is_sign = np.array([n >= len(_SPECIAL) and not piece[-1].isalnum() for n, piece in enumerate(written)])
+        self._is_sign = np.array([n >= len(_SPECIAL) and _is_sign(piece[-1]) for n, piece in enumerate(written)])
         self._starts = self._is_sign | np.array([piece.startswith((_SPACE, " ")) for piece in written])
 
     def __len__(self) -> int:
@@ -101,6 +102,11 @@ def load_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
     except Exception as error:  # noqa: BLE001 - the library raises bare exceptions for bad JSON
         raise InputError(f"{path} is no tokenizer: {error}. Train again.") from None
+
+
+def _is_sign(character: str) -> bool:
+    """Whether it is none of letters, marks, digits, and spaces."""
+    return character not in (_SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
 
 
 def _of_characters(texts: Iterable[str]) -> Tokenizer:

@@ -7,7 +7,7 @@ from regard.axes import Float, Int
 
 __all__ = ["NgramTable", "ngram_rows"]
 
-_PAIR, _TRIPLE = 1_000_003, 998_244_353
+_PAIR, _TRIPLE, _APART = 1_000_003, 998_244_353, 7_368_787
 
 
 def ngram_rows(
@@ -19,13 +19,13 @@ def ngram_rows(
 ) -> Int[Tensor, "batch position 2"]:
     """The rows of the bigram and the trigram that end at each token.
 
-        (p·(t₁ + 1) + t₀) mod R  and  (q·(t₂ + 1) + p·(t₁ + 1) + t₀ + 1) mod R
+        (p·(t₁ + 1) + t₀) mod R  and  (q·(t₂ + 1) + p·(t₁ + 1) + t₀ + s) mod R
 
-    `first` and `second` are the tokens t₁ and t₂, one and two places back, −1 where there is none. So the first token
-    of an example has the rows t₀ and t₀ + 1 (mod R), and the second has its bigram's row and the one after it.
+    `first` and `second` are the tokens t₁ and t₂, one and two places back, −1 where there is none. So a token with
+    nothing before it has the rows t₀ and t₀ + s (mod R), which no other such token has if R is large.
     """
     pair = _PAIR * (first.long() + 1) + tokens
-    return torch.stack([pair % num_rows, (_TRIPLE * (second.long() + 1) + pair + 1) % num_rows], dim=-1)
+    return torch.stack([pair % num_rows, (_TRIPLE * (second.long() + 1) + pair + _APART) % num_rows], dim=-1)
 
 
 class NgramTable(nn.Module):

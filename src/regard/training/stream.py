@@ -1,5 +1,6 @@
 """The batches of a training, one after the other, from a seed and a place."""
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from regard.errors import InputError
 from regard.training.recipe import Recipe
 
 __all__ = ["BatchStream", "Place"]
+
+# No pass has this number, so that phases have random numbers of their own.
+_PHASES = zlib.crc32(b"phases")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ class BatchStream:
     def _pass(self, place: Place) -> list[Row]:
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
-        phases = np.random.default_rng([self._seed, place.stage]).random(len(self._lessons))
+        phases = np.random.default_rng([self._seed, place.stage, _PHASES]).random(len(self._lessons))
         length = self._recipe.batch.length
         shown = (
             example

@@ -11,7 +11,7 @@ from torch.optim import AdamW, Optimizer
 
 from regard.axes import Int
 from regard.data.encoding import Lesson
-from regard.data.packing import SHARED, Batch, make_batch
+from regard.data.packing import SHARED, Batch, Row, make_batch
 from regard.model import Decoder, Passage
 from regard.training.crew import Crew
 from regard.training.loss import prediction_loss
@@ -26,6 +26,8 @@ __all__ = ["StepReport", "Trainer", "passage_of"]
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding, which differs with the number of processes and should not be blown up.
 _EPS = 1e-7
+# Tokens in one go: with more, what a layer leaves behind has left the processor's cache before it is used again.
+_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +74,7 @@ class Trainer:
         rows = self._stream.next_rows(number)
         total = sum(example.weight for row in rows for example in row.examples)
         torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
-        loss = self._gradient(make_batch(rows[self.crew.rank :: self.crew.size], self.plan.recipe.batch.length), total)
+        loss = self._gradients(rows[self.crew.rank :: self.crew.size], total)
         self.crew.sum_gradients(self.model)
         self._move(stage, number)
         self.step += 1
@@ -118,9 +120,17 @@ class Trainer:
                 owner, _, key = name.removeprefix("state.").rpartition(".")
                 owners[parameters[owner]].state[parameters[owner]][key] = tensor.clone()
 
-    def _gradient(self, batch: Batch, total: float) -> float:
-        """Fills the gradients; gives this process's part of the loss."""
+    def _gradients(self, rows: Sequence[Row], total: float) -> float:
+        """Fills the gradients, some rows at a time; gives this process's part of the loss."""
         self.model.train()
+        length = self.plan.recipe.batch.length
+        some = max(1, _AT_ONCE // length)
+        return sum(
+            self._add_gradients(make_batch(rows[first : first + some], length), total)
+            for first in range(0, len(rows), some)
+        )
+
+    def _add_gradients(self, batch: Batch, total: float) -> float:
         rows, owners = np.unique(batch.asked, return_inverse=True)
         hidden = self.model(passage_of(batch), dtype=self.dtype)
         asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
