@@ -61,7 +61,7 @@ def measure(name: str, options: argparse.Namespace) -> None:
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             out = Path(scratch) / str(seed)
             report = train(replace(request, seed=seed), out, silent)
-            score = evaluate(out, options.data / "dev.tsv")
+            score = evaluate([out], options.data / "dev.tsv")
             found.append(score.exact_match.value)
             row = {"recipe": name, "seed": seed, "steps": report.steps, "seconds": report.seconds}
             row |= {"exact_match": found[-1], "interval": [score.exact_match.lower, score.exact_match.upper]}
@@ -69,7 +69,12 @@ def measure(name: str, options: argparse.Namespace) -> None:
             if options.write:
                 with options.write.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({**row, "settings": dict(report.settings)}) + "\n")
-    print(f"{name}: mean {statistics.mean(found):.1%} of {len(found)} seeds", flush=True)
+        told = f"{name}: mean {statistics.mean(found):.1%} of {len(found)} seeds"
+        if len(found) > 1:
+            runs = sorted(path for path in Path(scratch).iterdir() if path.name.isdigit())
+            together = evaluate(runs, options.data / "dev.tsv").exact_match
+            told += f"; asked together {together.value:.1%} ({together.lower:.1%} to {together.upper:.1%})"
+    print(told, flush=True)
 
 
 def silent(message: dict) -> None:

@@ -23,7 +23,7 @@ def main() -> None:
     model = Decoder(ModelConfig(vocab_size=len(vocabulary), width=256, num_layers=4, num_heads=8, is_lean=False)).eval()
     begun = time.perf_counter()
     wording = Wording(vocabulary=vocabulary)
-    answer_questions(model, wording, questions, longest=LONGEST)
+    answer_questions([model], wording, questions, longest=LONGEST)
     batched = time.perf_counter() - begun
     begun = time.perf_counter()
     for question in questions[:SAMPLE]:

@@ -1,6 +1,7 @@
 """`regard train` as people use it, at a size for tests."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import jsonschema
@@ -72,6 +73,22 @@ def test_a_run_leaves_its_page_and_can_be_asked(finished, files, run, tmp_path):
     assert found["interval"][0] <= found["exact_match"] <= found["interval"][1]
     right = sum(row["prediction"] == row["answer"] for row in found["predictions"])
     assert found["exact_match"] == right / 20
+
+
+def test_runs_are_asked_together_if_they_have_the_same_tokens(finished, files, run, tmp_path):
+    questions = str(files[1])
+    alone, twice = tmp_path / "alone.json", tmp_path / "twice.json"
+    run("train", "evaluate", str(finished), "--questions", questions, "--json", str(alone))
+    code, _, _ = run("train", "evaluate", str(finished), str(finished), "--questions", questions, "--json", str(twice))
+    assert code in (0, 1)
+    one, two = (json.loads(path.read_text())["predictions"] for path in (alone, twice))
+    assert [row["prediction"] for row in one] == [row["prediction"] for row in two]
+    other = shutil.copytree(finished, tmp_path / "other")
+    facts = json.loads((other / "data.json").read_text())
+    (other / "data.json").write_text(json.dumps({**facts, "endings": []}))
+    code, _, err = run("train", "evaluate", str(finished), str(other), "--questions", questions)
+    assert code == 2
+    assert "puts questions in other tokens" in err
 
 
 def test_it_is_asked_without_the_corpus(finished, run, tmp_path):

@@ -17,7 +17,7 @@ VOCABULARY = learn_vocabulary([*TEXTS, "London Paris Rome"] * 3, size=120)
 WORDINGS = [Wording(vocabulary=VOCABULARY, endings=endings) for endings in ((), (" born?",))]
 
 
-def one_at_a_time(model: Decoder, wording: Wording, text: str, longest: int) -> str:
+def one_at_a_time(models: list[Decoder], wording: Wording, text: str, longest: int) -> str:
     """Greedy decoding that reads everything again for each token."""
     prompt = wording.prompt(text)
     tokens = prompt.tokens.tolist()
@@ -31,32 +31,47 @@ def one_at_a_time(model: Decoder, wording: Wording, text: str, longest: int) -> 
                 if place - back >= (head if place >= head else 0):
                     before[0, place, back - 1] = tokens[place - back]
         visible = torch.ones(1, length, length, dtype=torch.bool).tril_()
-        hidden = model(Passage(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before))
-        best = int(model.logits(hidden[:, -1]).argmax())
+        passage = Passage(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before)
+        best = int(sum(model.logits(model(passage)[:, -1]).softmax(dim=-1) for model in models).argmax())
         if best == EOS:
             break
         tokens.append(best)
     return VOCABULARY.decode(tokens[start:])
 
 
-@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted"])
-@pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
-def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
-    torch.manual_seed(1)
-    config = ModelConfig(
-        vocab_size=len(VOCABULARY), max_length=48, width=16, num_heads=2, hidden=32, positions=positions, ngram_rows=61
-    )
-    model = Decoder(config)
+def drawn(seed: int, **settings) -> Decoder:
+    """A model with random weights that are large enough to matter."""
+    torch.manual_seed(seed)
+    sizes = {"vocab_size": len(VOCABULARY), "max_length": 48, "width": 16, "num_heads": 2, "hidden": 32}
+    model = Decoder(ModelConfig(**sizes, ngram_rows=61, **settings))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.5)
-        answers = answer_questions(model, wording, TEXTS, longest=6)
-        assert [answer.text for answer in answers] == [one_at_a_time(model, wording, text, 6) for text in TEXTS]
+    return model
+
+
+@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted"])
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
+def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
+    model = drawn(1, positions=positions)
+    answers = answer_questions([model], wording, TEXTS, longest=6)
+    with torch.no_grad():
+        assert [answer.text for answer in answers] == [one_at_a_time([model], wording, text, 6) for text in TEXTS]
     assert len({answer.text for answer in answers}) > 1
     assert all(0 < answer.probability <= 1 for answer in answers)
+
+
+def test_several_models_answer_by_their_mean_probability():
+    models = [drawn(1), drawn(2, positions="alibi"), drawn(3, positions="none")]
+    answers = [answer.text for answer in answer_questions(models, WORDINGS[1], TEXTS, longest=6)]
+    with torch.no_grad():
+        assert answers == [one_at_a_time(models, WORDINGS[1], text, 6) for text in TEXTS]
+    alone = [[answer.text for answer in answer_questions([model], WORDINGS[1], TEXTS, longest=6)] for model in models]
+    assert answers not in alone
+    assert all(model.training for model in models)
 
 
 def test_a_question_that_is_too_long_is_refused():
     model = Decoder(ModelConfig(vocab_size=len(VOCABULARY), max_length=24, width=16, num_heads=2, hidden=32))
     with pytest.raises(InputError, match="shorter"):
-        answer_questions(model, WORDINGS[0], ["Where was Ada Byron born? " * 5])
+        answer_questions([model], WORDINGS[0], ["Where was Ada Byron born? " * 5])

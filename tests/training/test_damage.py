@@ -122,7 +122,7 @@ def test_files_of_a_run_that_are_missing_or_damaged(name, content, words, finish
     else:
         (folder.path / name).write_bytes(content)
     with pytest.raises(InputError, match=words) as caught:
-        evaluate(folder, finished.held_out())
+        evaluate([folder], finished.held_out())
     assert "\n" not in str(caught.value)
 
 

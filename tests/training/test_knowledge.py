@@ -60,7 +60,7 @@ def test_answers_follow_the_corpus(small_run):
     assert sum(changed) >= 20
     for material in (world, other):
         folder = trained(small_run(steps=500, material=material, changes=LEARNING))
-        found = evaluate(folder, material.held_out)
+        found = evaluate([folder], material.held_out)
         right = [each.is_right for each, is_changed in zip(found.answered, changed, strict=True) if is_changed]
         assert sum(right) > 0.35 * len(right)
         assert verdict_on_knowledge(found, reproduce="").status == "holds"
@@ -69,6 +69,6 @@ def test_answers_follow_the_corpus(small_run):
 def test_without_reading_nothing_is_known(small_run):
     world = places_only(synthetic_material(Biographies(people=60, asked_share=0.5), seed=1))
     folder = trained(small_run(steps=60, recipe="scratch", material=world))
-    found = evaluate(folder, world.held_out)
+    found = evaluate([folder], world.held_out)
     assert found.exact_match.value < 0.3
     assert verdict_on_knowledge(found, reproduce="").status != "holds"

@@ -121,12 +121,19 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     return ALL_IS_WELL
 
 
-@train.command(short_help="Ask a run the questions of a file.")
-@click.argument("run", type=click.Path(path_type=Path))
+@train.command(short_help="Ask a run, or several together, the questions of a file.")
+@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--questions", type=click.Path(path_type=Path), required=True, help="Questions with answers.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output.")
-def evaluate(run: Path, questions: Path, json_file: str | None) -> int:
+def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> int:
     """Ask every question of a file, closed book, and count exact matches.
+
+    Several runs answer together, by the mean of their probabilities; they must have learned from the same data.
+
+    \b
+    Examples:
+      regard train evaluate runs/a --questions dev.tsv --json result.json
+      regard train evaluate runs/a runs/b runs/c --questions dev.tsv
 
     Exit code: 0 the model knows more than the commonest answer does, 1 it does not (or that is undecided), 2 bad input.
     """
@@ -139,8 +146,9 @@ def evaluate(run: Path, questions: Path, json_file: str | None) -> int:
 
     if json_file not in (None, "-"):
         ensure_writable(Path(json_file))
-    found = verb(run, questions)
-    verdict = verdict_on_knowledge(found, reproduce=f"regard train evaluate {run} --questions {questions}")
+    found = verb(runs, questions)
+    command = f"regard train evaluate {' '.join(map(str, runs))} --questions {questions}"
+    verdict = verdict_on_knowledge(found, reproduce=command)
     text = as_json("train evaluate", [verdict], found.to_dict(), is_ascii=json_file == "-" and not is_unicode())
     if json_file == "-":
         sys.stdout.write(text)

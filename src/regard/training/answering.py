@@ -37,45 +37,48 @@ def require_askable(vocabulary: Vocabulary, questions: Sequence[str]) -> None:
 
 @torch.no_grad()
 def answer_questions(
-    model: Decoder, wording: Wording, questions: Sequence[str], *, longest: int = 16
+    models: Sequence[Decoder], wording: Wording, questions: Sequence[str], *, longest: int = 16
 ) -> list[Answer]:
-    """The greedy answer to each question.
+    """The greedy answer to each question; several models of one wording answer together, by their mean probability.
 
     Batches have few shapes, because each new shape costs the libraries below some preparation.
     """
-    was_training = model.training
-    model.eval()
+    were_training = [model.training for model in models]
+    for model in models:
+        model.eval()
+    max_length = min(model.config.max_length for model in models)
     prompts = [wording.prompt(question) for question in questions]
-    room = max(4, min(longest, model.config.max_length // 2))
+    room = max(4, min(longest, max_length // 2))
     for question, prompt in zip(questions, prompts, strict=True):
-        if len(prompt.tokens) + room > model.config.max_length:
+        if len(prompt.tokens) + room > max_length:
             raise InputError(
                 f"{question[:60]!r} has {len(prompt.tokens)} tokens, and with its answer that is more than the "
-                f"{model.config.max_length} the model can read. Ask a shorter question."
+                f"{max_length} the model can read. Ask a shorter question."
             )
     order = sorted(range(len(prompts)), key=lambda number: len(prompts[number].tokens))
     answers: dict[int, Answer] = {}
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
-        said, chances = _Dialogue(model, [prompts[number] for number in some], room).finish()
+        said, chances = _Dialogue(models, [prompts[number] for number in some], room).finish()
         for number, tokens, chance in zip(some, said, chances, strict=True):
             answers[number] = Answer(text=wording.vocabulary.decode(tokens), probability=chance)
-    model.train(was_training)
+    for model, was_training in zip(models, were_training, strict=True):
+        model.train(was_training)
     return [answers[number] for number in range(len(prompts))]
 
 
 class _Dialogue:
     """A batch of prompts, padded on the right, and what has been said after them."""
 
-    def __init__(self, model: Decoder, prompts: Sequence[Prompt], room: int) -> None:
-        self.model, self.room = model, room
+    def __init__(self, models: Sequence[Decoder], prompts: Sequence[Prompt], room: int) -> None:
+        self.models, self.room = models, room
         self.heads = torch.tensor([len(prompt.head) for prompt in prompts])
         self.lengths = self.heads + torch.tensor([len(prompt.rest) for prompt in prompts])
         length = -(-int(self.lengths.max()) // _ROUND) * _ROUND
         self.tokens = torch.full((len(prompts), length), PAD)
         for row, prompt in enumerate(prompts):
             self.tokens[row, : self.lengths[row]] = torch.from_numpy(prompt.tokens)
-        self.cache = Cache(model.config, batch=len(prompts), room=length + room)
+        self.caches = [Cache(model.config, batch=len(prompts), room=length + room) for model in models]
         self.logs = torch.zeros(len(prompts))
         self.is_done = torch.zeros(len(prompts), dtype=torch.bool)
         self.said: list[Tensor] = []
@@ -91,19 +94,25 @@ class _Dialogue:
         said = torch.stack(self.said, dim=1)
         return [_until_eos(row) for row in said.tolist()], self.logs.exp().tolist()
 
-    def _read_prompts(self) -> Tensor:
+    def _read_prompts(self) -> list[Tensor]:
         passage = plain_passage(self.tokens, self.heads)
-        self.cache.place(passage.positions, passage.positions < self.lengths[:, None])
-        hidden = self.model(passage, cache=self.cache)
-        return hidden[torch.arange(len(hidden)), self.lengths - 1]
+        rows = torch.arange(len(self.tokens))
+        found = []
+        for model, cache in zip(self.models, self.caches, strict=True):
+            cache.place(passage.positions, passage.positions < self.lengths[:, None])
+            found.append(model(passage, cache=cache)[rows, self.lengths - 1])
+        return found
 
-    def _read_next(self, chosen: Tensor, number: int) -> Tensor:
+    def _read_next(self, chosen: Tensor, number: int) -> list[Tensor]:
         before = torch.stack([self._said_before(number - 1), self._said_before(number - 2)], dim=-1)[:, None]
         positions = (self.lengths + number)[:, None]
-        self.cache.place(positions, torch.ones_like(positions, dtype=torch.bool))
-        visible = self.cache.is_real[:, None, :]
-        passage = Passage(tokens=chosen[:, None], positions=positions, visible=visible, before=before)
-        return self.model(passage, cache=self.cache)[:, 0]
+        found = []
+        for model, cache in zip(self.models, self.caches, strict=True):
+            cache.place(positions, torch.ones_like(positions, dtype=torch.bool))
+            visible = cache.is_real[:, None, :]
+            passage = Passage(tokens=chosen[:, None], positions=positions, visible=visible, before=before)
+            found.append(model(passage, cache=cache)[:, 0])
+        return found
 
     def _said_before(self, number: int) -> Tensor:
         """A token of the answer, or, with a number below zero, of the rest of the question; −1 before that."""
@@ -112,10 +121,10 @@ class _Dialogue:
         places = self.lengths + number
         return torch.where(places >= self.heads, self.tokens[torch.arange(len(places)), places], -1)
 
-    def _choose(self, hidden: Tensor) -> Tensor:
-        logs = torch.log_softmax(self.model.logits(hidden).float(), dim=-1)
-        best, chosen = logs.max(dim=-1)
-        self.logs += torch.where(self.is_done, 0.0, best)
+    def _choose(self, hidden: Sequence[Tensor]) -> Tensor:
+        chances = [torch.softmax(m.logits(h).float(), dim=-1) for m, h in zip(self.models, hidden, strict=True)]
+        best, chosen = torch.stack(chances).mean(dim=0).max(dim=-1)
+        self.logs += torch.where(self.is_done, 0.0, best.log())
         chosen = torch.where(self.is_done, EOS, chosen)
         self.is_done |= chosen == EOS
         self.said.append(chosen)

@@ -143,7 +143,7 @@ def _make(work: _Work, entry: Entry, asked: Sequence[Question]) -> Bool[np.ndarr
                     with work.lock:
                         work.done += 1
                         work.progress(work.done, work.total)
-    return np.array([each.is_right for each in evaluate(folder, asked).answered])
+    return np.array([each.is_right for each in evaluate([folder], asked).answered])
 
 
 def _require_memory(work: _Work, entry: Entry, jobs: int) -> None:

@@ -6,8 +6,10 @@ from math import comb
 
 import numpy as np
 
+from regard.data.encoding import Wording
 from regard.data.reading import Question
 from regard.engines.tally import Tally, wilson_interval
+from regard.errors import InputError
 from regard.report.trained import Answered, Evaluation, Share
 from regard.training.answering import answer_questions
 from regard.training.folder import RunFolder
@@ -18,17 +20,18 @@ __all__ = ["evaluate", "share", "verdict_on_knowledge"]
 _DOUBT = 0.05
 
 
-def evaluate(folder: RunFolder, questions: Sequence[Question]) -> Evaluation:
-    """Every question asked, closed book: the model sees the question only."""
-    model, wording = folder.model(), folder.wording()
+def evaluate(folders: Sequence[RunFolder], questions: Sequence[Question]) -> Evaluation:
+    """Every question asked, closed book: the models of the runs see the question only, and answer it together."""
+    wording = _common_wording(folders)
+    models = [folder.model() for folder in folders]
     begun = time.perf_counter()
-    answers = answer_questions(model, wording, [question.text for question in questions])
+    answers = answer_questions(models, wording, [question.text for question in questions])
     seconds = time.perf_counter() - begun
     answered = tuple(
         Answered(question=q.text, prediction=a.text, probability=a.probability, answer=q.answer)
         for q, a in zip(questions, answers, strict=True)
     )
-    commonest = folder.facts()["commonest_answer"]
+    commonest = folders[0].facts()["commonest_answer"]
     return Evaluation(
         answered=answered,
         exact_match=share(sum(each.is_right for each in answered), len(answered)),
@@ -36,6 +39,17 @@ def evaluate(folder: RunFolder, questions: Sequence[Question]) -> Evaluation:
         commonest_answer=commonest,
         seconds=seconds,
     )
+
+
+def _common_wording(folders: Sequence[RunFolder]) -> Wording:
+    first, *others = (folder.wording() for folder in folders)
+    for folder, other in zip(folders[1:], others, strict=True):
+        if (other.vocabulary.text(), other.endings) != (first.vocabulary.text(), first.endings):
+            raise InputError(
+                f"{folder.path} puts questions in other tokens than {folders[0].path}. Ask runs together that learned "
+                "from the same data with the same tokens."
+            )
+    return first
 
 
 def share(right: int, asked: int) -> Share:

@@ -104,7 +104,7 @@ def _choose(model: Decoder, run: RunFolder, questions: Sequence[Question], names
     step = -(-len(questions) // _MOST_QUESTIONS)
     some = questions[::step]
     wording = run.wording()
-    answers = answer_questions(model, wording, [question.text for question in some])
+    answers = answer_questions([model], wording, [question.text for question in some])
     known = [q for q, answer in zip(some, answers, strict=True) if answer.text == q.answer]
     is_enough = len(known) >= _FEWEST_KNOWN
     told = f"{len(known)} of {len(some)} questions are answered right"
@@ -117,7 +117,7 @@ def _choose(model: Decoder, run: RunFolder, questions: Sequence[Question], names
 def _show(model: Decoder, run: RunFolder, question: str, names: frozenset[str]) -> Shown:
     wording = run.wording()
     require_askable(wording.vocabulary, [question])
-    answer = answer_questions(model, wording, [question])[0]
+    answer = answer_questions([model], wording, [question])[0]
     probe = make_probe(wording, question, answer.text, names)
     return Shown(
         question=question,

@@ -87,7 +87,7 @@ def _examine(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
     if not trainer.crew.is_first or not questions:
         return
     begun = time.perf_counter()
-    answers = answer_questions(trainer.model, folder.wording(), [question.text for question in questions])
+    answers = answer_questions([trainer.model], folder.wording(), [question.text for question in questions])
     right = sum(answer.text == question.answer for answer, question in zip(answers, questions, strict=True))
     measured = {"step": trainer.step, "right": right, "asked": len(questions), "seconds": time.perf_counter() - begun}
     folder.add_metric("held out", **measured)

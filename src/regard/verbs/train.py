@@ -108,13 +108,14 @@ def estimate(request: Request, scratch: Path, hear: Hear) -> Outlook:
     )
 
 
-def evaluate(out: Path, questions: Path) -> Evaluation:
-    """The answers of a finished run to the questions of a file."""
-    folder = RunFolder(out)
-    folder.plan()
+def evaluate(runs: Sequence[Path], questions: Path) -> Evaluation:
+    """The answers of a finished run, or of several together, to the questions of a file."""
+    folders = [RunFolder(run) for run in runs]
+    for folder in folders:
+        folder.plan()
     asked = read_questions(questions)
-    require_askable(folder.vocabulary(), [question.text for question in asked])
-    return examine(folder, asked)
+    require_askable(folders[0].vocabulary(), [question.text for question in asked])
+    return examine(folders, asked)
 
 
 def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
@@ -123,7 +124,7 @@ def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
     folder.plan()
     wording = folder.wording()
     require_askable(wording.vocabulary, questions)
-    return answer_questions(folder.model(), wording, questions)
+    return answer_questions([folder.model()], wording, questions)
 
 
 def report_on(out: Path) -> RunReport:
