@@ -53,8 +53,8 @@ class Example:
     def weight(self) -> float:
         """The weights of all that is asked, together."""
         bags = (self.bag, *(part.bag for part in self.parts))
-        foretold = sum(float(bag.weights.sum()) for bag in bags)
-        return foretold + sum(np.count_nonzero(part.targets >= 0) for part in self.parts)
+        wanted = sum(int(np.count_nonzero(part.targets >= 0)) for part in self.parts)
+        return wanted + sum(float(bag.weights.sum()) for bag in bags)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
