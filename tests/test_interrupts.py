@@ -2,18 +2,35 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
 from regard.interrupts import interrupts_held_back
 
 
+@pytest.fixture(params=["alone", "with another thread"])
+def company(request):
+    """A second thread takes signals that the first one has masked."""
+    done = threading.Event()
+    threads = [threading.Thread(target=done.wait)] if request.param != "alone" else []
+    for thread in threads:
+        thread.start()
+    yield
+    done.set()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.usefixtures("company")
 def test_an_interrupt_is_kept_for_afterwards():
     reached = []
 
     def start_something():
         with interrupts_held_back():
             os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
             reached.append(True)
 
     with pytest.raises(KeyboardInterrupt):
