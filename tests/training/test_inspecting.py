@@ -18,7 +18,7 @@ ASK, BORN, NAMES, ANSWERS, WIDTH = 5, 6, range(7, 11), range(11, 15), 32
 def probe(name, *, more=0):
     """`BOS ask name born … SEP answer`, with the name at token 2."""
     tokens = np.array([BOS, ASK, NAMES[name], *[BORN] * (1 + more), SEP, ANSWERS[name]])
-    return Probe(question="", name="", tokens=tokens, head=3, first=2, end=3, start=len(tokens) - 1)
+    return Probe(question="", name="", tokens=tokens, head_length=3, first=2, end=3, start=len(tokens) - 1)
 
 
 PROBES = [probe(number % 4, more=number % 3) for number in range(12)]
@@ -145,8 +145,8 @@ def test_a_question_about_nobody_is_refused():
 def test_the_tokens_of_the_name_are_marked(kind):
     vocabulary = learn_vocabulary(["Where was Ada Byron born? London"] * 3, kind=kind, size=200)
     wording = Wording(vocabulary=vocabulary, endings=(" born?",))
-    made = make_probe(wording, "Where was Ada Byron born?", "London", {"Ada Byron"})
-    assert made.head == made.end
+    made = make_probe(wording, " Where was Ada Byron born? ", "London", {"Ada Byron"})
+    assert made.head_length == made.end
     assert vocabulary.decode(made.tokens[made.first : made.end]) == "Ada Byron"
     assert made.tokens[made.start - 1] == SEP
     assert vocabulary.decode(made.answer) == "London"

@@ -78,10 +78,11 @@ class Wording:
         """The question in two parts, as in training; if it ends in no known way, all of it is the head."""
         text = question.strip()
         ending = max((known for known in self.endings if text.endswith(known)), key=len, default="")
-        head, rest = self.vocabulary.encode_all([text.removesuffix(ending), ending])
-        if not len(head) and not len(rest):
+        (head,) = self.vocabulary.encode_all([text.removesuffix(ending)])
+        rest = _ended(self.vocabulary, ending, SEP)
+        if not len(head) and len(rest) == 1:
             self.vocabulary.encode(text)
-        return Prompt(head=np.concatenate([[BOS], head]), rest=np.append(rest, SEP))
+        return Prompt(head=np.concatenate([[BOS], head]), rest=rest)
 
 
 def encode_lessons(documents: Sequence[Document], questions: Sequence[Question], vocabulary: Vocabulary) -> Encoded:
@@ -144,8 +145,14 @@ def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Docu
 
 
 def _asking(vocabulary: Vocabulary, opening: int, rest: str, answer: str) -> Asking:
-    tokens = vocabulary.encode(rest) if rest.strip() else np.zeros(0, dtype=np.int64)
-    return Asking(opening=opening, rest=np.append(tokens, SEP), answer=np.append(vocabulary.encode(answer), EOS))
+    return Asking(
+        opening=opening, rest=_ended(vocabulary, rest, SEP), answer=np.append(vocabulary.encode(answer), EOS)
+    )
+
+
+def _ended(vocabulary: Vocabulary, text: str, sign: int) -> Tokens:
+    """The tokens of a text, of which nothing need be left, and a sign behind them."""
+    return np.append(vocabulary.encode_all([text])[0], sign)
 
 
 def _alone(wording: Wording, question: Question, num_heads: int) -> Lesson:

@@ -72,8 +72,8 @@ class _Dialogue:
 
     def __init__(self, models: Sequence[Decoder], prompts: Sequence[Prompt], room: int) -> None:
         self.models, self.room = models, room
-        self.heads = torch.tensor([len(prompt.head) for prompt in prompts])
-        self.lengths = self.heads + torch.tensor([len(prompt.rest) for prompt in prompts])
+        self.head_lengths = torch.tensor([len(prompt.head) for prompt in prompts])
+        self.lengths = self.head_lengths + torch.tensor([len(prompt.rest) for prompt in prompts])
         length = -(-int(self.lengths.max()) // _ROUND) * _ROUND
         self.tokens = torch.full((len(prompts), length), PAD)
         for row, prompt in enumerate(prompts):
@@ -95,7 +95,7 @@ class _Dialogue:
         return [_until_eos(row) for row in said.tolist()], self.logs.exp().tolist()
 
     def _read_prompts(self) -> list[Tensor]:
-        passage = plain_passage(self.tokens, self.heads)
+        passage = plain_passage(self.tokens, self.head_lengths)
         rows = torch.arange(len(self.tokens))
         found = []
         for model, cache in zip(self.models, self.caches, strict=True):
@@ -119,7 +119,7 @@ class _Dialogue:
         if number >= 0:
             return self.said[number]
         places = self.lengths + number
-        return torch.where(places >= self.heads, self.tokens[torch.arange(len(places)), places], -1)
+        return torch.where(places >= self.head_lengths, self.tokens[torch.arange(len(places)), places], -1)
 
     def _choose(self, hidden: Sequence[Tensor]) -> Tensor:
         chances = [torch.softmax(m.logits(h).float(), dim=-1) for m, h in zip(self.models, hidden, strict=True)]

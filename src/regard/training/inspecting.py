@@ -83,7 +83,7 @@ def _batches(probes: Sequence[Probe]) -> Iterator[_Batch]:
         firsts, ends = (torch.tensor([[getattr(probe, name)] for probe in some]) for name in ("first", "end"))
         yield _Batch(
             probes=some,
-            passage=plain_passage(tokens, torch.tensor([probe.head for probe in some])),
+            passage=plain_passage(tokens, torch.tensor([probe.head_length for probe in some])),
             is_name=(places >= firsts) & (places < ends),
             is_after=places >= ends,
         )

@@ -19,13 +19,13 @@ __all__ = ["Probe", "find_name", "known_names", "make_probe"]
 class Probe:
     """A question and an answer as tokens; the name's tokens are `first` up to `end`, the answer starts at `start`.
 
-    The first `head` tokens are the head.
+    The head has `head_length` tokens.
     """
 
     question: str
     name: str
     tokens: Int[np.ndarray, " token"]
-    head: int
+    head_length: int
     first: int
     end: int
     start: int
@@ -62,15 +62,16 @@ def find_name(question: str, names: Set[str]) -> tuple[int, int]:
 
 def make_probe(wording: Wording, question: str, answer: str, names: Set[str]) -> Probe:
     """The tokens of a question with its answer, and where the name is in them."""
-    start, end = find_name(question, names)
-    vocabulary, asked = wording.vocabulary, wording.prompt(question)
-    before = question[:start].rstrip()
+    text = question.strip()
+    start, end = find_name(text, names)
+    vocabulary, asked = wording.vocabulary, wording.prompt(text)
+    before = text[:start].rstrip()
     return Probe(
         question=question,
-        name=question[start:end],
+        name=text[start:end],
         tokens=np.concatenate([asked.tokens, vocabulary.encode(answer)]),
-        head=len(asked.head),
+        head_length=len(asked.head),
         first=1 + (len(vocabulary.encode(before)) if before else 0),
-        end=1 + len(vocabulary.encode(question[:end])),
+        end=1 + len(vocabulary.encode(text[:end])),
         start=len(asked.tokens),
     )

@@ -26,7 +26,7 @@ __all__ = ["StepReport", "Trainer", "passage_of"]
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding, which differs with the number of processes and should not be blown up.
 _EPS = 1e-7
-# Tokens in one go: with more, what a layer leaves behind has left the processor's cache before it is used again.
+# Tokens in one go; the rest of a step's rows wait, so that memory does not grow with them.
 _AT_ONCE = 2048
 
 
@@ -131,6 +131,7 @@ class Trainer:
         )
 
     def _add_gradients(self, batch: Batch, total: float) -> float:
+        """Adds what a batch says to the gradients; gives its part of the loss."""
         rows, owners = np.unique(batch.asked, return_inverse=True)
         hidden = self.model(passage_of(batch), dtype=self.dtype)
         asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
