@@ -91,11 +91,12 @@ class Crew:
                 failure = error
         told: list = [failure is None, found[0]]
         dist.broadcast_object_list(told)
-        if failure is not None:
-            raise failure
-        if not told[0]:
-            raise SystemExit(REFUSED)
-        return told[1]
+        if told[0]:
+            return told[1]
+        # Left open, the connection aborts whoever ends a moment after the other.
+        dist.barrier()
+        self.leave()
+        raise failure or SystemExit(REFUSED)
 
     def leave(self) -> None:
         """Ends working together."""
