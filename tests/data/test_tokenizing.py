@@ -30,6 +30,32 @@ def test_a_question_is_the_same_tokens_in_one_piece_or_two():
     assert whole == [*PIECES.encode("Where was Ada Byron"), *PIECES.encode(" born?")]
 
 
+def test_pieces_that_only_lead_to_a_word_are_dropped_and_the_longest_is_taken():
+    vocabulary = learn_vocabulary(["Copenhagen Copenhagen open"], size=400)
+    assert vocabulary.names(vocabulary.encode("Copenhagen open")) == ["▁Copenhagen", "▁open"]
+    longer = [name for name in vocabulary.names(range(len(vocabulary)))[5:] if len(name) > 1]
+    assert longer == ["▁Copenhagen", "▁open"]
+    assert vocabulary.names(vocabulary.encode("Copenhagenopen Cop")) == ["▁Copenhagen", *"open", "▁", *"Cop"]
+
+
+def test_characters_without_a_piece_are_left_out_and_long_words_are_cut():
+    vocabulary = learn_vocabulary(["Copenhagen open"], size=400)
+    plain = vocabulary.encode("open open").tolist()
+    assert vocabulary.encode("op\u00a0en\t öopen").tolist() == plain
+    assert vocabulary.decode(vocabulary.encode("open" * 20_000)) == "open" * 20_000
+
+
+def test_letters_that_an_address_escapes_are_letters():
+    vocabulary = learn_vocabulary(["Where was Lene B%C3%B8rglum born? 50%20 %C3%28 %F0%9F%98%80"] * 5, size=100)
+    assert vocabulary.encode("Lene B%c3%b8rglum").tolist() == vocabulary.encode("Lene Børglum").tolist()
+    assert vocabulary.decode(vocabulary.encode("Lene B%C3%B8rglum")) == "Lene Børglum"
+    assert vocabulary.decode(vocabulary.encode("50%20 %C3%28")) == "50%20 %C3%28"
+    assert not vocabulary.lacks("B%C3%B8r 😀")
+    assert vocabulary.lacks("%C3%A6") == "æ"
+    escaped = "%E2%82%C3"  # cut short inside a letter
+    assert vocabulary.lacks(escaped) == "E"
+
+
 def test_words_begin_where_they_are_written_apart():
     tokens = PIECES.encode("was born in London .")
     starts = PIECES.starts_word(tokens)

@@ -13,6 +13,7 @@ SETTINGS = [
     "tokens.size=400",
     "batch.rows=4",
     "batch.length=64",
+    "batch.candidates=128",
 ]
 
 

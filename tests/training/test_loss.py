@@ -4,12 +4,13 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.training.loss import prediction_loss
+from regard.training.loss import Wanted, prediction_loss
 
 
-def reference(hidden, head, owners, targets, weights):
-    logs = torch.log_softmax(hidden @ head.T, dim=-1)
-    return -(weights * logs[owners, targets]).sum()
+def reference(hidden, head, log_counts, wanted):
+    scores = hidden @ head.T
+    sums = (scores.exp() * log_counts.exp()).sum(dim=-1)
+    return (wanted.weights * (sums.log()[wanted.owners] - scores[wanted.owners, wanted.targets])).sum()
 
 
 def material(rows: int = 600):
@@ -17,9 +18,10 @@ def material(rows: int = 600):
     hidden = torch.randn(rows, 12, generator=generator, dtype=torch.float64, requires_grad=True)
     head = torch.randn(31, 12, generator=generator, dtype=torch.float64, requires_grad=True)
     owners = torch.sort(torch.cat([torch.arange(rows), torch.randint(0, rows, (200,), generator=generator)])).values
-    targets = torch.randint(0, 31, (len(owners),), generator=generator)
+    targets = torch.randint(0, 20, (len(owners),), generator=generator)
     weights = torch.rand(len(owners), generator=generator)
-    return hidden, head, owners, targets, weights
+    log_counts = torch.cat([torch.zeros(20), 2 * torch.rand(11, generator=generator)])
+    return hidden, head, log_counts, Wanted(owners=owners, targets=targets, weights=weights)
 
 
 def test_it_is_the_cross_entropy_with_its_gradients():
@@ -34,6 +36,10 @@ def test_it_is_the_cross_entropy_with_its_gradients():
 def test_a_wrong_target_costs_more():
     hidden, head = material(8)[:2]
     best = (hidden @ head.T).argmax(-1)
-    right = prediction_loss(hidden, head, torch.arange(8), best, torch.ones(8))
-    wrong = prediction_loss(hidden, head, torch.arange(8), (best + 1) % 31, torch.ones(8))
+    right, wrong = (
+        prediction_loss(
+            hidden, head, torch.zeros(31), Wanted(owners=torch.arange(8), targets=targets, weights=torch.ones(8))
+        )
+        for targets in (best, (best + 1) % 31)
+    )
     assert right < wrong

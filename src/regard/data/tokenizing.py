@@ -1,9 +1,11 @@
 """Tokenizers: characters, or pieces of words learned from a corpus."""
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
 
 import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -18,7 +20,9 @@ Kind: TypeAlias = Literal["characters", "pieces"]
 PAD, BOS, SEP, EOS, MASK = range(5)
 _SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
 _SPACE = "▁"
-_WORD_OR_SIGN = Regex(rf"{_SPACE}?[^\w{_SPACE}]|{_SPACE}?\w+")
+# Letters beyond ASCII as addresses write them: the `%C3%B8` of `B%C3%B8rglum`.
+_ESCAPED = re.compile(r"(?:%[C-F][0-9A-F](?:%[89AB][0-9A-F])+)+", re.IGNORECASE)
+_WORD_OR_SIGN = Regex(rf"{_SPACE}?[^\w{_SPACE}]|{_SPACE}?\w{{1,64}}")
 
 
 class Vocabulary:
@@ -27,6 +31,7 @@ class Vocabulary:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         written = self.names(range(len(self)))
+        self._characters = {" ", *"".join(written[len(_SPECIAL) :])}
         self._is_sign = np.array([n >= len(_SPECIAL) and _is_sign(piece[-1]) for n, piece in enumerate(written)])
         self._starts = self._is_sign | np.array([piece.startswith((_SPACE, " ")) for piece in written])
 
@@ -38,7 +43,7 @@ class Vocabulary:
 
         Characters that the vocabulary lacks are left out, unless nothing would be left.
         """
-        tokens = np.array(self._tokenizer.encode(text).ids, dtype=np.int64)
+        (tokens,) = self.encode_all([text])
         if text.strip() and not len(tokens):
             raise InputError(
                 f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them."
@@ -47,7 +52,8 @@ class Vocabulary:
 
     def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
         """The tokens of many texts, which is faster than one by one."""
-        return [np.array(found.ids, dtype=np.int64) for found in self._tokenizer.encode_batch(list(texts))]
+        found = self._tokenizer.encode_batch([self._writable(_spelt_out(text)) for text in texts])
+        return [np.array(each.ids, dtype=np.int64) for each in found]
 
     def decode(self, tokens: Iterable[Any]) -> str:
         """The text of some tokens, special ones left out."""
@@ -55,8 +61,7 @@ class Vocabulary:
 
     def lacks(self, text: str) -> str:
         """The characters of a text that it cannot write, each once."""
-        known = set("".join(name for name in self._tokenizer.get_vocab() if name not in _SPECIAL)) | {" "}
-        return "".join(sorted({c for c in text if c not in known and not c.isspace()}))
+        return "".join(sorted({c for c in _spelt_out(text) if c not in self._characters and not c.isspace()}))
 
     def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
         """Which tokens begin a word: those with a space before them, signs, and what follows a sign."""
@@ -75,23 +80,18 @@ class Vocabulary:
         """Each token as it is written, with spaces visible."""
         return [self._tokenizer.id_to_token(int(token)) or "" for token in tokens]
 
+    def _writable(self, text: str) -> str:
+        return "".join(c for c in text if c in self._characters)
+
     def text(self) -> str:
         """The whole tokenizer as JSON."""
         return self._tokenizer.to_str(pretty=False)
 
 
 def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
-    """A tokenizer for a corpus: its characters, or the pieces that byte-pair merging finds."""
-    if kind == "characters":
-        return Vocabulary(_of_characters(texts))
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
-    )
-    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE)
-    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
-    tokenizer.train_from_iterator(texts, trainer)
-    return Vocabulary(tokenizer)
+    """A tokenizer for a corpus: its characters, or `size` pieces at most."""
+    spelt_out = [_spelt_out(text) for text in texts]
+    return Vocabulary(_of_characters(spelt_out) if kind == "characters" else _of_pieces(spelt_out, size))
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
@@ -104,9 +104,44 @@ def load_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path} is no tokenizer: {error}. Train again.") from None
 
 
+def _spelt_out(text: str) -> str:
+    """Escaped letters as letters; what spells none stays as it is."""
+    return _ESCAPED.sub(lambda found: _letters(found[0]), text)
+
+
+def _letters(escaped: str) -> str:
+    try:
+        return unquote(escaped, errors="strict")
+    except UnicodeDecodeError:
+        return escaped
+
+
 def _is_sign(character: str) -> bool:
     """Whether it is none of letters, marks, digits, and spaces."""
     return character not in (_SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
+
+
+def _of_pieces(texts: list[str], size: int) -> Tokenizer:
+    """Words are cut into the longest pieces there are, from their beginning.
+
+    The pieces are those that byte-pair merging finds and that are left when it is done: no `▁Copenh` once there is a
+    `▁Copenhagen`. So a vocabulary may hold every word of a small corpus and yet be small.
+    """
+    merging = Tokenizer(models.BPE())
+    merging.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
+    )
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
+    merging.train_from_iterator(texts, trainer)
+    used = {piece for found in merging.encode_batch(texts) for piece in found.tokens}
+    pieces = sorted(merging.get_vocab(), key=merging.token_to_id)
+    kept = [piece for piece in pieces if piece in used or len(piece) == 1 or piece in _SPECIAL]
+    numbers = {piece: number for number, piece in enumerate(kept)}
+    tokenizer = Tokenizer(models.WordPiece(vocab=numbers, unk_token="[PAD]", continuing_subword_prefix=""))
+    tokenizer.add_special_tokens(_SPECIAL)
+    tokenizer.pre_tokenizer = merging.pre_tokenizer
+    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE)
+    return tokenizer
 
 
 def _of_characters(texts: Iterable[str]) -> Tokenizer:

@@ -51,7 +51,8 @@ class Plan:
     def flops(self) -> float:
         """Multiplications and additions of the whole training."""
         batch = self.recipe.batch
-        return self.steps * batch.rows * batch.length * self.model_config.flops_per_token(batch.length)
+        config = self.recipe.model_config(vocab_size=batch.num_candidates(self.vocab_size))
+        return self.steps * batch.rows * batch.length * config.flops_per_token(batch.length)
 
     def as_text(self) -> str:
         """The plan as JSON."""

@@ -50,14 +50,24 @@ class Tokens:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchShape:
-    """Rows in a step, over all processes, and tokens in a row."""
+    """Rows in a step, over all processes, and tokens in a row.
+
+    A step holds its predictions against `candidates` tokens, which stand for all of a larger vocabulary (0: all).
+    """
 
     rows: int = 32
     length: int = 128
+    candidates: int = 0
 
     def __post_init__(self) -> None:
+        if self.candidates < 0:
+            raise InputError(f"batch.candidates is {self.candidates}. Use a number from 0 up.")
         if self.rows < 1 or self.length < 16:
             raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
+
+    def num_candidates(self, vocab_size: int) -> int:
+        """How many tokens of a vocabulary a step's predictions are held against."""
+        return min(self.candidates, vocab_size) or vocab_size
 
 
 @dataclass(frozen=True, kw_only=True)

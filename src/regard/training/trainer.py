@@ -1,6 +1,7 @@
 """One model in training: a step, and everything that must be kept to go on from there."""
 
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -14,11 +15,12 @@ from regard.data.encoding import Lesson
 from regard.data.packing import SHARED, Batch, Row, make_batch
 from regard.model import Decoder, Passage
 from regard.training.crew import Crew
-from regard.training.loss import prediction_loss
+from regard.training.loss import Wanted, prediction_loss
 from regard.training.muon import Muon
 from regard.training.plan import Plan
 from regard.training.recipe import Stage
 from regard.training.rowwise import RowAdam
+from regard.training.shortlist import Shortlist, Shortlists
 from regard.training.stream import BatchStream, Place
 
 __all__ = ["StepReport", "Trainer", "passage_of"]
@@ -28,6 +30,8 @@ _BETAS = (0.9, 0.95)
 _EPS = 1e-7
 # Tokens in one go; the rest of a step's rows wait, so that memory does not grow with them.
 _AT_ONCE = 2048
+# Batches draw from other random numbers.
+_DRAWS = zlib.crc32(b"draws")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +61,8 @@ class Trainer:
         self.dtype = getattr(torch, plan.precision)
         self._stream = BatchStream(lessons, plan.recipe, plan.seed)
         self._lessons = lessons
+        candidates = plan.recipe.batch.num_candidates(plan.vocab_size)
+        self._shortlists = Shortlists(lessons, vocab_size=plan.vocab_size, size=candidates)
         self._ends = np.cumsum(plan.recipe.stage_steps(plan.steps))
         self._optimizers = self._make_optimizers(plan.recipe.stages[0])
 
@@ -74,7 +80,8 @@ class Trainer:
         rows = self._stream.next_rows(number)
         total = sum(example.weight for row in rows for example in row.examples)
         torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
-        loss = self._gradients(rows[self.crew.rank :: self.crew.size], total)
+        shortlist = self._shortlists.draw(rows, np.random.default_rng([self.plan.seed, self.step, _DRAWS]))
+        loss = self._gradients(rows[self.crew.rank :: self.crew.size], shortlist, total)
         self.crew.sum_gradients(self.model)
         self._move(stage, number)
         self.step += 1
@@ -120,27 +127,30 @@ class Trainer:
                 owner, _, key = name.removeprefix("state.").rpartition(".")
                 owners[parameters[owner]].state[parameters[owner]][key] = tensor.clone()
 
-    def _gradients(self, rows: Sequence[Row], total: float) -> float:
+    def _gradients(self, rows: Sequence[Row], shortlist: Shortlist, total: float) -> float:
         """Fills the gradients, some rows at a time; gives this process's part of the loss."""
         self.model.train()
         length = self.plan.recipe.batch.length
         some = max(1, _AT_ONCE // length)
         return sum(
-            self._add_gradients(make_batch(rows[first : first + some], length), total)
+            self._add_gradients(make_batch(rows[first : first + some], length), shortlist, total)
             for first in range(0, len(rows), some)
         )
 
-    def _add_gradients(self, batch: Batch, total: float) -> float:
+    def _add_gradients(self, batch: Batch, shortlist: Shortlist, total: float) -> float:
         """Adds what a batch says to the gradients; gives its part of the loss."""
         rows, owners = np.unique(batch.asked, return_inverse=True)
         hidden = self.model(passage_of(batch), dtype=self.dtype)
         asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
         loss = prediction_loss(
             asked,
-            self.model.head_matrix,
-            torch.from_numpy(owners),
-            torch.from_numpy(batch.targets),
-            torch.from_numpy(batch.weights) / total,
+            self.model.head_matrix.index_select(0, torch.from_numpy(shortlist.tokens)),
+            torch.from_numpy(shortlist.log_counts),
+            Wanted(
+                owners=torch.from_numpy(owners),
+                targets=torch.from_numpy(shortlist.places(batch.targets)),
+                weights=torch.from_numpy(batch.weights) / total,
+            ),
         )
         loss.backward()
         return loss.item()

@@ -1,0 +1,85 @@
+import pytest
+
+pytest.importorskip("torch")
+
+import numpy as np
+
+from regard.data.encoding import Lesson
+from regard.data.examples import Bag, Example, Part
+from regard.data.packing import Row
+from regard.training.recipe import BatchShape
+from regard.training.shortlist import Shortlists
+from regard.training.trainer import Trainer
+
+VOCAB = 100
+
+
+def numbers(*tokens: int) -> np.ndarray:
+    return np.array(tokens, dtype=np.int64)
+
+
+def lesson(body: np.ndarray) -> Lesson:
+    return Lesson(heads=(numbers(1),), body=body, starts=np.ones(len(body), dtype=bool), plain=body)
+
+
+# The token n is said 100 − n times.
+LESSONS = [lesson(np.repeat(np.arange(VOCAB), np.arange(VOCAB, 0, -1)))]
+ASKED = Example(
+    head=numbers(1),
+    parts=[
+        Part(tokens=numbers(50, 2), targets=numbers(-1, 90), bag=Bag(tokens=numbers(91), weights=np.ones(1))),
+        Part(tokens=numbers(51), targets=numbers(92)),
+    ],
+    bag=Bag(tokens=numbers(93, 94), weights=np.ones(2)),
+)
+ROWS = [Row(opening=numbers(), examples=[ASKED])]
+
+
+def draw(seed: int, size: int = 32):
+    return Shortlists(LESSONS, vocab_size=VOCAB, size=size).draw(ROWS, np.random.default_rng(seed))
+
+
+def test_it_has_the_commonest_tokens_and_those_that_are_asked_for():
+    found = draw(0)
+    assert len(found.tokens) == 32
+    assert set(found.tokens) >= {*range(20), 90, 91, 92, 93, 94}
+    assert found.places(numbers(0, 90)).tolist() == [0, found.tokens.tolist().index(90)]
+    assert not found.log_counts[found.places(numbers(0, 19, 90, 94))].any()
+    assert not np.array_equal(found.tokens, draw(1).tokens)
+    assert np.array_equal(found.tokens, draw(0).tokens)
+
+
+def test_it_stands_for_the_whole_vocabulary():
+    assert np.exp(draw(0).log_counts).sum() == pytest.approx(VOCAB)
+    values = np.random.default_rng(0).random(VOCAB)
+    sums = [np.exp(found.log_counts) @ values[found.tokens] for found in map(draw, range(2000))]
+    error = np.std(sums) / np.sqrt(len(sums))
+    assert error < 0.2
+    assert abs(np.mean(sums) - values.sum()) < 4 * error
+
+
+def test_more_are_taken_if_more_are_asked_for_and_all_if_the_size_is_the_vocabulary():
+    small = draw(0, size=2)
+    assert set(small.tokens) > {0, 90, 91, 92, 93, 94}
+    assert np.exp(small.log_counts).sum() == pytest.approx(VOCAB)
+    whole = draw(0, size=VOCAB)
+    assert whole.tokens.tolist() == list(range(VOCAB))
+    assert not whole.log_counts.any()
+    assert [BatchShape(candidates=size).num_candidates(VOCAB) for size in (0, 30, 300)] == [VOCAB, 30, VOCAB]
+
+
+def test_a_run_with_few_candidates_learns_what_one_with_all_does(small_run):
+    from regard.training.crew import solo
+
+    losses = []
+    for candidates in (0, 64):
+        folder = small_run(steps=40, changes=[f"batch.candidates={candidates}"])
+        plan = folder.plan()
+        assert plan.vocab_size > 200
+        trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+        losses.append([trainer.advance().loss for _ in range(40)])
+    every, few = np.array(losses)
+    # At first all tokens are equally likely, however many are drawn.
+    assert few[0] == pytest.approx(every[0], rel=1e-3)
+    assert np.abs(few - every).max() < 0.1 * every[0]
+    assert few[-5:].mean() < 0.75 * few[0]
