@@ -41,7 +41,7 @@ def test_pieces_that_only_lead_to_a_word_are_dropped_and_the_longest_is_taken():
 def test_characters_without_a_piece_are_left_out_and_long_words_are_cut():
     vocabulary = learn_vocabulary(["Copenhagen open"], size=400)
     plain = vocabulary.encode("open open").tolist()
-    assert vocabulary.encode("op\u00a0en\t öopen").tolist() == plain
+    assert vocabulary.encode("öopen\u00a0open").tolist() == vocabulary.encode("open\nopené").tolist() == plain
     assert vocabulary.decode(vocabulary.encode("open" * 20_000)) == "open" * 20_000
 
 
@@ -52,8 +52,15 @@ def test_letters_that_an_address_escapes_are_letters():
     assert vocabulary.decode(vocabulary.encode("50%20 %C3%28")) == "50%20 %C3%28"
     assert not vocabulary.lacks("B%C3%B8r 😀")
     assert vocabulary.lacks("%C3%A6") == "æ"
-    escaped = "%E2%82%C3"  # cut short inside a letter
-    assert vocabulary.lacks(escaped) == "E"
+    # The second letter is cut short.
+    assert vocabulary.lacks("%C3%B8%E2%82") == "E"
+
+
+def test_a_sign_of_ours_that_somebody_wrote_is_text():
+    vocabulary = learn_vocabulary(["Ada [EOS] was [SEP] born"] * 5, size=100)
+    tokens = vocabulary.encode("Ada [EOS] was")
+    assert EOS not in tokens
+    assert vocabulary.decode(tokens) == "Ada [EOS] was"
 
 
 def test_words_begin_where_they_are_written_apart():

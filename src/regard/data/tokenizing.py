@@ -1,16 +1,15 @@
 """Tokenizers: characters, or pieces of words learned from a corpus."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import unquote
 
 import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from regard.axes import Int
+from regard.data.spelling import spelt_out
 from regard.errors import InputError
 
 __all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
@@ -20,8 +19,6 @@ Kind: TypeAlias = Literal["characters", "pieces"]
 PAD, BOS, SEP, EOS, MASK = range(5)
 _SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
 _SPACE = "▁"
-# Letters beyond ASCII as addresses write them: the `%C3%B8` of `B%C3%B8rglum`.
-_ESCAPED = re.compile(r"(?:%[C-F][0-9A-F](?:%[89AB][0-9A-F])+)+", re.IGNORECASE)
 _WORD_OR_SIGN = Regex(rf"{_SPACE}?[^\w{_SPACE}]|{_SPACE}?\w{{1,64}}")
 
 
@@ -30,6 +27,8 @@ class Vocabulary:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        # An `[EOS]` that somebody wrote is text.
+        tokenizer.encode_special_tokens = True
         written = self.names(range(len(self)))
         self._characters = {" ", *"".join(written[len(_SPECIAL) :])}
         self._is_sign = np.array([n >= len(_SPECIAL) and _is_sign(piece[-1]) for n, piece in enumerate(written)])
@@ -52,7 +51,7 @@ class Vocabulary:
 
     def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
         """The tokens of many texts, which is faster than one by one."""
-        found = self._tokenizer.encode_batch([self._writable(_spelt_out(text)) for text in texts])
+        found = self._tokenizer.encode_batch([self._writable(spelt_out(text)) for text in texts])
         return [np.array(each.ids, dtype=np.int64) for each in found]
 
     def decode(self, tokens: Iterable[Any]) -> str:
@@ -61,7 +60,7 @@ class Vocabulary:
 
     def lacks(self, text: str) -> str:
         """The characters of a text that it cannot write, each once."""
-        return "".join(sorted({c for c in _spelt_out(text) if c not in self._characters and not c.isspace()}))
+        return "".join(sorted({c for c in spelt_out(text) if c not in self._characters and not c.isspace()}))
 
     def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
         """Which tokens begin a word: those with a space before them, signs, and what follows a sign."""
@@ -90,8 +89,8 @@ class Vocabulary:
 
 def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
     """A tokenizer for a corpus: its characters, or `size` pieces at most."""
-    spelt_out = [_spelt_out(text) for text in texts]
-    return Vocabulary(_of_characters(spelt_out) if kind == "characters" else _of_pieces(spelt_out, size))
+    read = [spelt_out(text) for text in texts]
+    return Vocabulary(_of_characters(read) if kind == "characters" else _of_pieces(read, size))
 
 
 def load_vocabulary(path: Path) -> Vocabulary:
@@ -102,18 +101,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
     except Exception as error:  # noqa: BLE001 - the library raises bare exceptions for bad JSON
         raise InputError(f"{path} is no tokenizer: {error}. Train again.") from None
-
-
-def _spelt_out(text: str) -> str:
-    """Escaped letters as letters; what spells none stays as it is."""
-    return _ESCAPED.sub(lambda found: _letters(found[0]), text)
-
-
-def _letters(escaped: str) -> str:
-    try:
-        return unquote(escaped, errors="strict")
-    except UnicodeDecodeError:
-        return escaped
 
 
 def _is_sign(character: str) -> bool:
