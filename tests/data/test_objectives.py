@@ -49,6 +49,16 @@ def test_questions_belong_to_the_documents_of_the_people_they_name():
     assert len(ENCODED.lessons[-1].body) == 0
 
 
+def test_an_escaped_question_is_about_the_same_person():
+    documents = (Document(name="Jørn Berg", text="Born in Oslo ."),)
+    question = Question(text="Where was J%C3%B8rn\u00a0Berg born?", answer="Oslo")
+    vocabulary = learn_vocabulary(["Where was Jørn Berg born? Oslo Born in"], size=200)
+    (lesson,) = encode_lessons(documents, (question,), vocabulary).lessons
+    assert len(lesson.askings) == 1
+    prompt = Wording(vocabulary=vocabulary, endings=(" born?",)).prompt(question.text)
+    assert (prompt.head.tolist(), prompt.rest.tolist()) == (lesson.heads[0].tolist(), lesson.askings[0].rest.tolist())
+
+
 def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
     for lesson, question in zip(ENCODED.lessons, QUESTIONS[:2], strict=False):
         prompt = Wording(vocabulary=VOCABULARY, endings=ENCODED.endings).prompt(question.text)

@@ -38,6 +38,13 @@ def test_questions_are_split_at_their_tab(tmp_path):
     assert read_questions(path) == (Question(text="Where was Ada born?", answer="London"),)
 
 
+def test_documents_and_answers_are_spelt_out_and_questions_stay_as_asked(tmp_path):
+    people = written(tmp_path, "J%C3%B8rn Utzon. Born in\u00a0K%C3%B8benhavn .".encode())
+    assert read_documents(people) == (Document(name="Jørn Utzon", text="Born in København ."),)
+    asked = written(tmp_path, b"Where was J%C3%B8rn born?\tK%C3%B8benhavn\n")
+    assert read_questions(asked) == (Question(text="Where was J%C3%B8rn born?", answer="København"),)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

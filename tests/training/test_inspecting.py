@@ -151,3 +151,11 @@ def test_the_tokens_of_the_name_are_marked(kind):
     assert made.tokens[made.start - 1] == SEP
     assert vocabulary.decode(made.answer) == "London"
     assert made.answer[-1] == EOS
+
+
+def test_the_tokens_of_an_escaped_name_are_marked():
+    vocabulary = learn_vocabulary(["Where was Álvarez de Paz born? Toledo"] * 3, size=200)
+    wording = Wording(vocabulary=vocabulary, endings=(" born?",))
+    made = make_probe(wording, "Where was %C3%81lvarez de\u00a0Paz born?", "Toledo", {"Álvarez de Paz", "Paz"})
+    assert vocabulary.decode(made.tokens[made.first : made.end]) == made.name == "Álvarez de Paz"
+    assert made.head_length == made.end

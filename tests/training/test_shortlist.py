@@ -7,6 +7,7 @@ import numpy as np
 from regard.data.encoding import Lesson
 from regard.data.examples import Bag, Example, Part
 from regard.data.packing import Row
+from regard.training.crew import solo
 from regard.training.recipe import BatchShape
 from regard.training.shortlist import Shortlists
 from regard.training.trainer import Trainer
@@ -52,10 +53,13 @@ def test_it_has_the_commonest_tokens_and_those_that_are_asked_for():
 def test_it_stands_for_the_whole_vocabulary():
     assert np.exp(draw(0).log_counts).sum() == pytest.approx(VOCAB)
     values = np.random.default_rng(0).random(VOCAB)
-    sums = [np.exp(found.log_counts) @ values[found.tokens] for found in map(draw, range(2000))]
-    error = np.std(sums) / np.sqrt(len(sums))
-    assert error < 0.2
-    assert abs(np.mean(sums) - values.sum()) < 4 * error
+    found = [draw(seed) for seed in range(2000)]
+    sums = np.array([np.exp(each.log_counts) @ values[each.tokens] for each in found])
+    # Four standard errors: a false alarm in 16,000.
+    allowed = 4 * sums.std() / np.sqrt(len(sums))
+    assert abs(sums.mean() - values.sum()) < allowed
+    unweighted = np.mean([values[each.tokens].sum() for each in found])
+    assert abs(unweighted - values.sum()) > 50 * allowed
 
 
 def test_more_are_taken_if_more_are_asked_for_and_all_if_the_size_is_the_vocabulary():
@@ -68,9 +72,15 @@ def test_more_are_taken_if_more_are_asked_for_and_all_if_the_size_is_the_vocabul
     assert [BatchShape(candidates=size).num_candidates(VOCAB) for size in (0, 30, 300)] == [VOCAB, 30, VOCAB]
 
 
-def test_a_run_with_few_candidates_learns_what_one_with_all_does(small_run):
-    from regard.training.crew import solo
+def test_lessons_may_have_nothing_to_read_and_a_token_must_be_listed():
+    empty = Shortlists([lesson(numbers())], vocab_size=VOCAB, size=32).draw(ROWS, np.random.default_rng(0))
+    assert len(empty.tokens) == 32
+    missing = next(token for token in range(VOCAB) if token not in empty.tokens)
+    with pytest.raises(AssertionError, match="not listed"):
+        empty.places(numbers(missing))
 
+
+def test_a_run_with_few_candidates_learns_what_one_with_all_does(small_run):
     losses = []
     for candidates in (0, 64):
         folder = small_run(steps=40, changes=[f"batch.candidates={candidates}"])

@@ -9,6 +9,7 @@ import numpy as np
 from regard.axes import Bool, Int
 from regard.data.names import find_known_name
 from regard.data.reading import Document, Question
+from regard.data.spelling import spelt_out
 from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
 
 __all__ = ["Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
@@ -76,7 +77,7 @@ class Wording:
 
     def prompt(self, question: str) -> Prompt:
         """The question in two parts, as in training; if it ends in no known way, all of it is the head."""
-        text = question.strip()
+        text = spelt_out(question).strip()
         ending = max((known for known in self.endings if text.endswith(known)), key=len, default="")
         (head,) = self.vocabulary.encode_all([text.removesuffix(ending)])
         rest = _ended(self.vocabulary, ending, SEP)
@@ -120,11 +121,12 @@ def _match(
     asked: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
     strangers, matched, openings, endings = [], [], Counter(), Counter()
     for question in questions:
-        span = find_known_name(question.text, places)
+        text = spelt_out(question.text)
+        span = find_known_name(text, places)
         if span is None:
             strangers.append(question)
             continue
-        opening, name, rest = question.text[: span[0]], question.text[slice(*span)], question.text[span[1] :]
+        opening, name, rest = text[: span[0]], text[slice(*span)], text[span[1] :]
         openings[opening] += 1
         endings[rest] += 1
         matched.append((question, name, opening, rest))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from regard.data.spelling import spelt_out
 from regard.errors import InputError
 
 __all__ = ["Document", "Question", "read_documents", "read_questions", "split_name"]
@@ -30,8 +31,8 @@ class Question:
 
 
 def read_documents(path: Path) -> tuple[Document, ...]:
-    """Every line that is not blank, split into a name and a text."""
-    documents = tuple(split_name(line) for _, line in _lines(path))
+    """Every line that is not blank, spelt out and split into a name and a text."""
+    documents = tuple(split_name(spelt_out(line)) for _, line in _lines(path))
     if not documents:
         raise InputError(
             f"{path} has no documents. Give a file with one document a line, such as: Ada Byron. Born in …"
@@ -40,7 +41,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """Every line that is not blank, split at its tab."""
+    """Every line that is not blank, split at its tab; a question stays as it was asked, its answer is spelt out."""
     questions = tuple(_question(path, number, line) for number, line in _lines(path))
     if not questions:
         raise InputError(
@@ -72,7 +73,7 @@ def _question(path: Path, number: int, line: str) -> Question:
         raise InputError(f"{path}:{number} has {found} in {line[:60]!r}. Write the question, one tab, the answer.")
     if not text.strip() or not answers[0].strip():
         raise InputError(f"{path}:{number} has an empty {'question' if not text.strip() else 'answer'}. Fill it in.")
-    return Question(text=text.strip(), answer=answers[0].strip())
+    return Question(text=text.strip(), answer=spelt_out(answers[0]).strip())
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

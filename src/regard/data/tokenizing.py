@@ -43,7 +43,7 @@ class Vocabulary:
         Characters that the vocabulary lacks are left out, unless nothing would be left.
         """
         (tokens,) = self.encode_all([text])
-        if text.strip() and not len(tokens):
+        if text.strip() and not self._writable(spelt_out(text)).strip():
             raise InputError(
                 f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them."
             )
@@ -79,16 +79,19 @@ class Vocabulary:
         """Each token as it is written, with spaces visible."""
         return [self._tokenizer.id_to_token(int(token)) or "" for token in tokens]
 
-    def _writable(self, text: str) -> str:
-        return "".join(c for c in text if c in self._characters)
-
     def text(self) -> str:
         """The whole tokenizer as JSON."""
         return self._tokenizer.to_str(pretty=False)
 
+    def _writable(self, text: str) -> str:
+        return "".join(c for c in text if c in self._characters)
+
 
 def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
-    """A tokenizer for a corpus: its characters, or `size` pieces at most."""
+    """A tokenizer for a corpus: its characters, and, if `kind` is pieces, what merging them makes of its words.
+
+    Merging goes on until there are `size` tokens; those that only led to others are then dropped.
+    """
     read = [spelt_out(text) for text in texts]
     return Vocabulary(_of_characters(read) if kind == "characters" else _of_pieces(read, size))
 
@@ -111,7 +114,7 @@ def _is_sign(character: str) -> bool:
 def _of_pieces(texts: list[str], size: int) -> Tokenizer:
     """Words are cut into the longest pieces there are, from their beginning.
 
-    The pieces are those that byte-pair merging finds and that are left when it is done: no `▁Copenh` once there is a
+    The pieces are the characters and what byte-pair merging has left when it is done: no `▁Copenh` once there is a
     `▁Copenhagen`. So a vocabulary may hold every word of a small corpus and yet be small.
     """
     merging = Tokenizer(models.BPE())

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -94,7 +95,8 @@ class Crew:
         if told[0]:
             return told[1]
         # Left open, the connection aborts whoever ends a moment after the other.
-        dist.barrier()
+        with suppress(RuntimeError):
+            dist.barrier()
         self.leave()
         raise failure or SystemExit(REFUSED)
 

@@ -8,6 +8,7 @@ import numpy as np
 from regard.axes import Int
 from regard.data.encoding import Wording
 from regard.data.names import find_known_name, words_of
+from regard.data.spelling import spelt_out
 from regard.data.tokenizing import EOS
 from regard.errors import InputError
 from regard.training.folder import RunFolder
@@ -62,7 +63,7 @@ def find_name(question: str, names: Set[str]) -> tuple[int, int]:
 
 def make_probe(wording: Wording, question: str, answer: str, names: Set[str]) -> Probe:
     """The tokens of a question with its answer, and where the name is in them."""
-    text = question.strip()
+    text = spelt_out(question).strip()
     start, end = find_name(text, names)
     vocabulary, asked = wording.vocabulary, wording.prompt(text)
     before = text[:start].rstrip()

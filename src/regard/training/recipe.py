@@ -32,7 +32,7 @@ Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
 @dataclass(frozen=True, kw_only=True)
 class Tokens:
-    """Characters, or pieces of words, and how many of those.
+    """Characters, or words and pieces of words, merged until there are `size`, of which some are then dropped.
 
     With `reads_alike` tokens that differ only in capitals, or in a space before them, have one embedding.
     """

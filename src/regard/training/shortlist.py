@@ -28,8 +28,10 @@ class Shortlist:
     log_counts: Float[np.ndarray, " token"]
 
     def places(self, tokens: Int[np.ndarray, " _"]) -> Int[np.ndarray, " _"]:
-        """Where tokens stand in it that it has."""
-        return np.searchsorted(self.tokens, tokens)
+        """Where tokens stand in it, which must be there."""
+        found = np.searchsorted(self.tokens, tokens)
+        assert np.array_equal(self.tokens[np.minimum(found, len(self.tokens) - 1)], tokens), "a token is not listed"
+        return found
 
 
 class Shortlists:

@@ -36,7 +36,7 @@ _DRAWS = zlib.crc32(b"draws")
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """What a step did, over all processes."""
+    """What a step did, over all processes; with few candidates the loss is that of a draw, and a little low."""
 
     step: int
     stage: str
