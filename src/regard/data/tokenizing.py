@@ -124,7 +124,8 @@ def _of_pieces(texts: list[str], size: int) -> Tokenizer:
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
     merging.train_from_iterator(texts, trainer)
     used = {piece for found in merging.encode_batch(texts) for piece in found.tokens}
-    pieces = sorted(merging.get_vocab(), key=merging.token_to_id)
+    numbered = merging.get_vocab()
+    pieces = sorted(numbered, key=numbered.__getitem__)
     kept = [piece for piece in pieces if piece in used or len(piece) == 1 or piece in _SPECIAL]
     numbers = {piece: number for number, piece in enumerate(kept)}
     tokenizer = Tokenizer(models.WordPiece(vocab=numbers, unk_token="[PAD]", continuing_subword_prefix=""))
