@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from regard.data.biographies import Biographies
+from regard.data.reading import Document, Question
 from regard.errors import InputError
 from regard.model.config import ModelConfig
 from regard.training import memory, planning
@@ -15,8 +16,8 @@ from regard.training.folder import RunFolder
 from regard.training.launching import Layout
 from regard.training.memory import footprint
 from regard.training.planning import Length, Request, outline
-from regard.training.preparing import Source
-from regard.training.recipe import BatchShape
+from regard.training.preparing import Material, Source, prepare
+from regard.training.recipe import BatchShape, load_recipe
 from training.conftest import SETTINGS
 
 FILE = Path("some.tsv")
@@ -71,3 +72,12 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     assert [speed.layout for speed in measured] == [Layout(processes=1, threads=2)]
     with pytest.raises(InputError, match=r"GiB \(processes: 2\)"):
         outline(Request(changes=SETTINGS, biographies=Biographies(people=24), layout=Layout(processes=2, threads=1)))
+
+
+def test_who_reads_no_documents_has_their_letters_all_the_same():
+    documents = (Document(name="Fiachna Ó", text="Born in Rome ."),)
+    asked = (Question(text="Where was Ada born?", answer="London"),)
+    material = Material(documents=documents, questions=asked, held_out=(), sources=())
+    prepared = prepare(material, load_recipe("scratch"))
+    assert not prepared.vocabulary.lacks("Where was Fiachna %C3%93 born?")
+    assert [len(lesson.body) for lesson in prepared.encoded.lessons] == [0]

@@ -91,11 +91,14 @@ def synthetic_material(settings: Biographies, *, seed: int) -> Material:
 
 
 def prepare(material: Material, recipe: Recipe, *, processes: int = 1) -> Prepared:
-    """The material as the recipe's tokens; what would not fit into memory is refused here."""
+    """The material as the recipe's tokens; what would not fit into memory is refused here.
+
+    Words of documents are in the vocabulary of those who do not read them too, so that all can be asked alike.
+    """
     documents = material.documents if _reads(recipe) else ()
     if _reads(recipe) and not documents:
         raise InputError(f"The recipe {recipe.name!r} reads documents, and there are none. Give --corpus FILE.")
-    texts = [f"{document.name}. {document.text}" for document in documents]
+    texts = [f"{document.name}. {document.text}" for document in material.documents]
     texts += [text for question in material.questions for text in (question.text, question.answer)]
     vocabulary = learn_vocabulary(texts, kind=recipe.tokens.kind, size=recipe.tokens.size)
     config = recipe.model_config(vocab_size=len(vocabulary))
