@@ -43,7 +43,7 @@ class Vocabulary:
         Characters that the vocabulary lacks are left out, unless nothing would be left.
         """
         (tokens,) = self.encode_all([text])
-        if text.strip() and not self._writable(spelt_out(text)).strip():
+        if text.strip() and not self._writable(text).strip():
             raise InputError(
                 f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them."
             )
@@ -51,7 +51,7 @@ class Vocabulary:
 
     def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
         """The tokens of many texts, which is faster than one by one."""
-        found = self._tokenizer.encode_batch([self._writable(spelt_out(text)) for text in texts])
+        found = self._tokenizer.encode_batch([self._writable(text) for text in texts])
         return [np.array(each.ids, dtype=np.int64) for each in found]
 
     def decode(self, tokens: Iterable[Any]) -> str:
@@ -84,7 +84,8 @@ class Vocabulary:
         return self._tokenizer.to_str(pretty=False)
 
     def _writable(self, text: str) -> str:
-        return "".join(c for c in text if c in self._characters)
+        """The text spelt out, without the characters that the vocabulary lacks."""
+        return "".join(c for c in spelt_out(text) if c in self._characters)
 
 
 def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
@@ -112,7 +113,7 @@ def _is_sign(character: str) -> bool:
 
 
 def _of_pieces(texts: list[str], size: int) -> Tokenizer:
-    """Words are cut into the longest pieces there are, from their beginning.
+    """A tokenizer that cuts words into the longest pieces it has, from their beginning.
 
     The pieces are the characters and what byte-pair merging has left when it is done: no `▁Copenh` once there is a
     `▁Copenhagen`. So a vocabulary may hold every word of a small corpus and yet be small.
@@ -136,7 +137,7 @@ def _of_pieces(texts: list[str], size: int) -> Tokenizer:
 
 
 def _of_characters(texts: Iterable[str]) -> Tokenizer:
-    characters = sorted(set("".join(texts)) - {"\n", "\r"})
+    characters = sorted(set("".join(texts)))
     vocabulary = {name: number for number, name in enumerate([*_SPECIAL, *characters])}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.add_special_tokens(_SPECIAL)
