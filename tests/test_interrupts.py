@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from regard.interrupts import interrupts_held_back
+from regard.interrupts import interrupts_held_back, spawning_pool
 
 
 @pytest.fixture(params=["alone", "with another thread"])
@@ -44,3 +44,18 @@ def test_processes_started_inside_see_none():
     child.send_signal(signal.SIGINT)
     child.communicate(b"\n", timeout=60)
     assert child.returncode == 0
+
+
+def test_workers_that_are_stopped_while_they_start_say_nothing(monkeypatch, capfd):
+    def late(process):
+        time.sleep(2)
+        process.kill()
+        process.join()
+
+    monkeypatch.setattr("pebble.pool.process.CONSTS.sleep_unit", 0.001)
+    monkeypatch.setattr("pebble.pool.process.stop_process", late)
+    pool = spawning_pool(1)
+    pool.schedule(os.getpid)
+    pool.stop()
+    pool.join()
+    assert capfd.readouterr() == ("", "")

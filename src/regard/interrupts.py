@@ -1,12 +1,33 @@
-"""Ctrl-C while other processes are started."""
+"""Ctrl-C while other processes are started: the parent ends them, and they say nothing."""
 
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext
+from multiprocessing.synchronize import RLock
 
-__all__ = ["interrupts_held_back"]
+from pebble import ProcessPool
+
+__all__ = ["interrupts_held_back", "spawning_pool"]
+
+
+def spawning_pool(max_workers: int, max_tasks: int = 0) -> ProcessPool:
+    """Workers that import what they need; whenever the pool is stopped, none of them complains."""
+    return ProcessPool(max_workers=max_workers, max_tasks=max_tasks, context=_Spawning())
+
+
+class _Spawning(SpawnContext):
+    """Its locks last as long as itself: the pool drops them before it ends those workers that are yet to open them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._locks: list[RLock] = []
+
+    def RLock(self) -> RLock:  # noqa: N802 (as the standard library names it)
+        self._locks.append(super().RLock())
+        return self._locks[-1]
 
 
 @contextmanager

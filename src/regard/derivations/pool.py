@@ -4,14 +4,13 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired
 
 from regard.derivations.reports import Outcome
 from regard.errors import InputError
-from regard.interrupts import interrupts_held_back
+from regard.interrupts import interrupts_held_back, spawning_pool
 
 __all__ = ["Limits", "Lost", "run_tasks"]
 
@@ -50,7 +49,7 @@ def run_tasks(
     `work` is imported by name in other processes. Whoever stops asking for results ends all that is under way.
     """
     waiting = iter(tasks)
-    pool = _pool(limits)
+    pool = spawning_pool(limits.jobs, limits.tasks_a_process)
     under_way: dict[Future, Task] = {}
     try:
         while True:
@@ -69,14 +68,6 @@ def run_tasks(
         raise
     finally:
         pool.join()
-
-
-def _pool(limits: Limits) -> ProcessPool:
-    return ProcessPool(
-        max_workers=limits.jobs,
-        max_tasks=limits.tasks_a_process,
-        context=get_context("spawn"),
-    )
 
 
 def _result(future: Future, limits: Limits) -> Any:

@@ -3,15 +3,12 @@
 import difflib
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from multiprocessing import get_context
 from typing import TypeVar
-
-from pebble import ProcessPool
 
 from regard.claims import Claim, all_claims
 from regard.claims.parameters import settings
 from regard.errors import DomainError, InputError
-from regard.interrupts import interrupts_held_back
+from regard.interrupts import interrupts_held_back, spawning_pool
 from regard.report.explanation import Explanation, RivalOutcome
 from regard.report.listing import Entry
 from regard.verdict import ClaimVerdict
@@ -170,7 +167,7 @@ def _side_by_side(
     work: Callable[[Claim, Overrides, int], Finding], hearings: Sequence[Hearing], seed: int, jobs: int, report: Report
 ) -> Iterable[Finding]:
     tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in hearings]
-    with ProcessPool(max_workers=jobs, context=get_context("spawn")) as pool:
+    with spawning_pool(jobs) as pool:
         with interrupts_held_back():
             futures = [pool.schedule(_by_name, args=task) for task in tasks]
         try:
