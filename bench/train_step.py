@@ -2,7 +2,8 @@
 
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
 layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
-measured as `regard train` would run it, with the layout of processes and threads that it finds faster.
+measured as `regard train` would run it, with the layout of processes and threads that it finds faster. The last row
+of the table is a bound: the products with matrices that any such step has to make, and nothing else.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,9 @@ from regard.training.preparing import Prepared, material_from_files, prepare, sy
 from regard.training.recipe import Recipe, load_recipe
 
 ROWS, LENGTH, VOCABULARY = 128, 128, 256
+LAYERS, WIDTH = 4, 256
+# Rows of a product, so that what it reads and writes stays in the cache.
+PIECE = 1024
 
 
 def main() -> None:
@@ -36,8 +41,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=6.0, help="of steps in each round")
-    parser.add_argument("--peer", choices=["float32", "bfloat16"], help=argparse.SUPPRESS)
+    parser.add_argument("--peer", choices=["float32", "bfloat16", "products"], help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.peer == "products":
+        print(time_products(options.seconds))
+        return
     if options.peer:
         print(time_peer(options.nanogpt, options.seconds, is_narrow=options.peer == "bfloat16"))
         return
@@ -61,6 +69,7 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
             times.setdefault(f"Regard {speed.layout}, float32", []).append(speed.seconds)
         for precision in precisions:
             times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
+        times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     ours = min(seconds for name, seconds in medians.items() if name.startswith("Regard"))
     print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
@@ -92,9 +101,9 @@ def filled_shares(prepared: Prepared, recipe: Recipe) -> tuple[float, float]:
     return sum(lengths) / (LENGTH * len(rows)), float(np.mean(lengths)) / LENGTH
 
 
-def run_peer(options: argparse.Namespace, precision: str) -> float:
+def run_peer(options: argparse.Namespace, peer: str) -> float:
     """The peer in a process of its own, with a thread for each core."""
-    arguments = ["--nanogpt", str(options.nanogpt), "--peer", precision, "--seconds", str(options.seconds)]
+    arguments = ["--nanogpt", str(options.nanogpt), "--peer", peer, "--seconds", str(options.seconds)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(usable_cores()), "OMP_WAIT_POLICY": "active"}
     found = subprocess.run(
         [sys.executable, __file__, *arguments], env=environment, check=True, capture_output=True, text=True
@@ -110,21 +119,43 @@ def time_peer(path: Path, seconds: float, *, is_narrow: bool) -> float:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     config = module.GPTConfig(
-        block_size=LENGTH, vocab_size=VOCABULARY, n_layer=4, n_head=8, n_embd=256, dropout=0.0, bias=True
+        block_size=LENGTH, vocab_size=VOCABULARY, n_layer=LAYERS, n_head=8, n_embd=WIDTH, dropout=0.0, bias=True
     )
     model = module.GPT(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     drawn = torch.randint(0, VOCABULARY, (ROWS, LENGTH + 1))
     tokens, following = drawn[:, :-1].contiguous(), drawn[:, 1:].contiguous()
-    taken: list[float] = []
-    while len(taken) < 2 or sum(taken[1:]) < seconds:
-        begun = time.perf_counter()
+
+    def step() -> None:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_narrow):
             _, loss = model(tokens, following)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+
+    return time_steps(step, seconds)
+
+
+def time_products(seconds: float) -> float:
+    """Seconds for a step's products with the matrices of its layers: forward, and back to inputs and to weights."""
+    shapes = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)]
+    made = [[torch.randn(PIECE, n), torch.randn(m, n), torch.randn(PIECE, m)] for n, m in shapes]
+
+    def step() -> None:
+        for _ in range(LAYERS * ROWS * LENGTH // PIECE):
+            for inputs, weight, gradient in made:
+                _ = inputs @ weight.T, gradient @ weight, gradient.T @ inputs
+
+    return time_steps(step, seconds)
+
+
+def time_steps(step: Callable[[], None], seconds: float) -> float:
+    """Seconds for a step, the first one aside."""
+    taken: list[float] = []
+    while len(taken) < 2 or sum(taken[1:]) < seconds:
+        begun = time.perf_counter()
+        step()
         taken.append(time.perf_counter() - begun)
     return statistics.mean(taken[1:])
 

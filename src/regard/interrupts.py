@@ -25,7 +25,7 @@ class _Spawning(SpawnContext):
         super().__init__()
         self._locks: list[RLock] = []
 
-    def RLock(self) -> RLock:  # noqa: N802 (as the standard library names it)
+    def RLock(self) -> RLock:
         self._locks.append(super().RLock())
         return self._locks[-1]
 

@@ -30,7 +30,7 @@ __all__ = ["verify"]
 )
 @click.option("--jobs", type=int, default=1, show_default=True, help="How many documents to judge at a time.")
 @click.option("--time-limit", type=float, default=60.0, show_default=True, help="Seconds for one document.")
-@click.option("--resume", "is_resumed", is_flag=True, help="Skip what an earlier run has judged.")
+@click.option("--resume", "is_resumed", is_flag=True, help="Skip what is in the outputs already.")
 @click.option("--scheduler", metavar="ADDRESS", help="Judge on the Dask cluster at this address.")
 @click.option("--line", type=int, metavar="N", help="Show only the steps on this line.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")

@@ -62,7 +62,8 @@ class CheckReport:
         """Raises LawsBroken with every failure, one a line."""
         if self.failures:
             lines = [f"{v.law} {v.outcome}: {v.counterexample or v.reason}" for v in self.failures]
-            raise LawsBroken(f"{self.layer} breaks {len(lines)} of {len(self.verdicts)} laws.\n" + "\n".join(lines))
+            laws = "law" if len(self.verdicts) == 1 else "laws"
+            raise LawsBroken(f"{self.layer} breaks {len(lines)} of {len(self.verdicts)} {laws}.\n" + "\n".join(lines))
 
     def require(self, laws: Iterable[str]) -> None:
         """Raises LawsBroken if one of these laws did not run."""
