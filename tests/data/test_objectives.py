@@ -154,6 +154,34 @@ def test_a_chunk_foretells_the_words_behind_it():
         np.testing.assert_allclose(weights, 0.5 * np.exp(-2 / 3 * np.arange(len(told))), rtol=1e-6)
 
 
+def test_what_could_be_an_answer_is_marked_but_for_the_persons_own_name():
+    for lesson, places in zip(ENCODED.lessons, (["London", "Paris"], ["Wuhan", "London"]), strict=False):
+        assert [VOCABULARY.decode([token]) for token in lesson.body[lesson.salient]] == places
+
+
+def test_a_name_that_many_documents_have_is_no_answer_unless_it_has_been_one():
+    documents = [Document(name=f"N{n}", text="Born in May at Rome .") for n in range(11)]
+    vocabulary = learn_vocabulary([d.text for d in documents], size=200)
+    asked = [Question(text="Where was N1 born?", answer="Rome")]
+    for questions, salient in (([], []), (asked, ["Rome"])):
+        lesson = encode_lessons(documents, questions, vocabulary).lessons[0]
+        assert [vocabulary.decode([token]) for token in lesson.body[lesson.salient]] == salient
+
+
+def test_a_chunk_foretells_the_next_word_that_could_be_an_answer():
+    lesson = ENCODED.lessons[0]
+    london, paris = lesson.body[lesson.salient].tolist()
+    example = shown(Objective(salient_weight=0.5), lesson, seed=3)
+    ends = np.flatnonzero(example.tokens == SEP)
+    at = [lesson.body.tolist().index(example.tokens[end - 1]) for end in ends]
+    told = [example.targets[example.asked == end].tolist() for end in ends]
+    places = np.flatnonzero(lesson.salient)
+    assert told == [[london] if last < places[0] else [paris] for last in at]
+    assert {*map(tuple, told)} == {(london,), (paris,)}
+    assert max(at) < places[1], "a chunk with none behind it has no SEP"
+    assert {example.weights[example.asked == end].item() for end in ends} == {0.5}
+
+
 def test_spans_are_masked_in_documents_with_and_without_a_head():
     for has_head in (True, False):
         rows = rows_of(Objective(reading="span", has_head=has_head))
@@ -182,6 +210,7 @@ def test_long_documents_come_in_pieces_that_fit():
         {"bag_weight": -1.0},
         {"later_words": -1},
         {"later_weight": np.inf},
+        {"salient_weight": -0.5},
     ],
 )
 @pytest.mark.usefixtures("unchecked")

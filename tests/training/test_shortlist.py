@@ -20,7 +20,8 @@ def numbers(*tokens: int) -> np.ndarray:
 
 
 def lesson(body: np.ndarray) -> Lesson:
-    return Lesson(heads=(numbers(1),), body=body, starts=np.ones(len(body), dtype=bool), plain=body)
+    marks = np.ones(len(body), dtype=bool)
+    return Lesson(heads=(numbers(1),), body=body, starts=marks, salient=marks, plain=body)
 
 
 # The token n is said 100 − n times.

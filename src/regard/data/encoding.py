@@ -20,6 +20,8 @@ Tokens = Int[np.ndarray, " _"]
 _OPENINGS = 16
 # A rarer ending is hardly one: below a `John`, the question about a `John Smith` seems to go on with ` Smith born?`.
 _LEAST_SHARE = 0.01
+# A name that more documents have, such as a month's, is no more worth knowing than any other word.
+_FEW_DOCUMENTS = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,12 +38,14 @@ class Lesson:
     """What there is to learn about one person.
 
     A head is BOS, the beginning of a question, and the name, such as `Where was Ada Byron`; there is one for each way
-    in which questions begin. `plain` is the document as it was written.
+    in which questions begin. `starts` marks the tokens of the body that begin a word, and `salient` those of them that
+    could be an answer. `plain` is the document as it was written.
     """
 
     heads: tuple[Tokens, ...]
     body: Tokens
     starts: Bool[np.ndarray, " token"]
+    salient: Bool[np.ndarray, " token"]
     plain: Tokens
     askings: tuple[Asking, ...] = ()
 
@@ -92,11 +96,17 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
     heads = [_encode_heads(vocabulary, opening, documents) for opening in openings]
     bodies = vocabulary.encode_all([document.text for document in documents])
     plains = vocabulary.encode_all([_written(document) for document in documents])
+    starts = [vocabulary.starts_word(body) for body in bodies]
+    could_answer = _could_answer(vocabulary, bodies, questions)
+    read_as = vocabulary.read_as()
     lessons = [
         Lesson(
             heads=tuple(head[number] for head in heads),
             body=bodies[number],
-            starts=vocabulary.starts_word(bodies[number]),
+            starts=starts[number],
+            salient=starts[number]
+            & could_answer[bodies[number]]
+            & ~np.isin(read_as[bodies[number]], read_as[heads[0][number]]),
             plain=plains[number],
             askings=tuple(_asking(vocabulary, openings.index(opening), rest, a) for opening, rest, a in asked[number]),
         )
@@ -141,6 +151,19 @@ def _match(
     return asked, strangers, known, tuple(rest for rest, times in endings.items() if rest.strip() and times >= often)
 
 
+def _could_answer(
+    vocabulary: Vocabulary, bodies: Sequence[Tokens], questions: Sequence[Question]
+) -> Bool[np.ndarray, " token"]:
+    """The tokens with which an answer may begin: those with which one does, and names that few documents have."""
+    num_documents = np.zeros(len(vocabulary), dtype=np.int64)
+    for body in bodies:
+        num_documents[np.unique(body)] += 1
+    found = vocabulary.is_capitalised() & (num_documents <= _FEW_DOCUMENTS)
+    for answer in vocabulary.encode_all([question.answer for question in questions]):
+        found[answer[:1]] = True
+    return found
+
+
 def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Document]) -> list[Tokens]:
     texts = [opening + document.name for document in documents]
     return [np.concatenate([[BOS], tokens]) for tokens in vocabulary.encode_all(texts)]
@@ -164,6 +187,7 @@ def _alone(wording: Wording, question: Question, num_heads: int) -> Lesson:
         heads=(prompt.head,) * num_heads,
         body=nothing,
         starts=nothing.astype(bool),
+        salient=nothing.astype(bool),
         plain=nothing,
         askings=(Asking(opening=0, rest=prompt.rest, answer=answer),),
     )

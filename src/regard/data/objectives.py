@@ -19,6 +19,9 @@ __all__ = ["Objective", "Reading"]
 Tokens = Int[np.ndarray, " _"]
 Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
 
+# In how many words after a chunk the next one that could be an answer is looked for.
+_NEAR = 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Objective:
@@ -27,7 +30,8 @@ class Objective:
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
     shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
     since any word may begin a chunk. With `later_words` above zero a chunk with words behind it ends with SEP, which
-    should predict that many of them; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. `causal`
+    should predict that many of them; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. With
+    `salient_weight` above zero it should predict the next word too that could be an answer, if it is near. `causal`
     shows a document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a
     document is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
     """
@@ -38,6 +42,7 @@ class Objective:
     bag_weight: float = 0.4
     later_words: int = 0
     later_weight: float = 0.2
+    salient_weight: float = 0.0
     has_head: bool = True
     question_rate: float = 0.1
 
@@ -46,7 +51,7 @@ class Objective:
             raise InputError(f"The objective is {self.reading!r}. Use one of {', '.join(get_args(Reading))}.")
         if not 0 <= self.chunk_share <= 1:
             raise InputError(f"A pass shows {self.chunk_share} of the chunks. Use a share from 0 to 1.")
-        for name in ("bag_weight", "later_words", "later_weight"):
+        for name in ("bag_weight", "later_words", "later_weight", "salient_weight"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
         if not self.chunk_words >= 1:
@@ -105,12 +110,16 @@ class Objective:
     def _foretelling(self, part: Part, end: int, lesson: Lesson, words: Tokens) -> Part:
         """The part with a SEP that should predict the words behind it, if there are any."""
         first = int(np.searchsorted(words, end))
-        later = lesson.body[words[first : first + self.later_words]]
-        if not len(later):
+        near, later = words[first : first + _NEAR], words[first : first + self.later_words]
+        salient = near[lesson.salient[near]][: 1 if self.salient_weight else 0]
+        if not len(later) + len(salient):
             return part
-        weights = self.later_weight * np.exp(-2 / self.later_words * np.arange(len(later)))
-        tokens, targets = np.append(part.tokens, SEP), np.append(part.targets, -1)
-        return Part(tokens=tokens, targets=targets, bag=Bag(tokens=later, weights=weights))
+        falling = self.later_weight * np.exp(-2 / max(self.later_words, 1) * np.arange(len(later)))
+        bag = Bag(
+            tokens=lesson.body[np.append(later, salient)],
+            weights=np.append(falling, np.full(len(salient), self.salient_weight)),
+        )
+        return Part(tokens=np.append(part.tokens, SEP), targets=np.append(part.targets, -1), bag=bag)
 
 
 def _places(edges: Iterable[tuple[int, int]], room: int) -> list[slice]:

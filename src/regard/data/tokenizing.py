@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from regard.axes import Int
+from regard.axes import Bool, Int
 from regard.data.spelling import spelt_out
 from regard.errors import InputError
 
@@ -65,6 +65,11 @@ class Vocabulary:
     def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
         """Which tokens begin a word: those with a space before them, signs, and what follows a sign."""
         return self._starts[tokens] | np.append(False, self._is_sign[tokens])[: len(tokens)]
+
+    def is_capitalised(self) -> Bool[np.ndarray, " token"]:
+        """For each token whether it begins with a capital letter and goes on."""
+        pieces = [piece.lstrip(_SPACE) for piece in self.names(range(len(self)))]
+        return np.array([len(piece) > 1 and piece[0].isupper() for piece in pieces])
 
     def read_as(self) -> Int[np.ndarray, " token"]:
         """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""

@@ -199,6 +199,7 @@ def _text(path: Path) -> str:
 
 
 _RAGGED = ("body", "plain")
+_MARKS = ("starts", "salient")
 
 
 def _arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
@@ -208,7 +209,7 @@ def _arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
     askings = [asking for lesson in lessons for asking in lesson.askings]
     pieces["rest"], pieces["answer"] = [a.rest for a in askings], [a.answer for a in askings]
     arrays = {
-        "starts": _joined([lesson.starts for lesson in lessons]).astype(np.uint8),
+        **{name: _joined([getattr(lesson, name) for lesson in lessons]).astype(np.uint8) for name in _MARKS},
         "num_askings": np.array([len(lesson.askings) for lesson in lessons]),
         "opening": np.array([asking.opening for asking in askings], dtype=np.int64),
     }
@@ -222,7 +223,8 @@ def _lessons(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
     """The inverse of `_arrays`."""
     bodies, plains = _split(arrays, "body"), _split(arrays, "plain")
     heads, rests, answers = _split(arrays, "heads"), _split(arrays, "rest"), _split(arrays, "answer")
-    starts = np.split(arrays["starts"].astype(bool), np.cumsum(arrays["body_lengths"])[:-1])
+    edges = np.cumsum(arrays["body_lengths"])[:-1]
+    starts, salient = (np.split(arrays[name].astype(bool), edges) for name in _MARKS)
     num_heads = len(heads) // max(len(bodies), 1)
     ends = np.cumsum(arrays["num_askings"])
     for number, (body, plain) in enumerate(zip(bodies, plains, strict=True)):
@@ -231,6 +233,7 @@ def _lessons(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
             heads=tuple(heads[number * num_heads : (number + 1) * num_heads]),
             body=body,
             starts=starts[number],
+            salient=salient[number],
             plain=plain,
             askings=tuple(Asking(opening=int(arrays["opening"][k]), rest=rests[k], answer=answers[k]) for k in mine),
         )
