@@ -145,7 +145,8 @@ def test_a_chunk_foretells_the_words_behind_it():
     example = shown(Objective(later_words=3, later_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
     assert len(ends) == len(set(example.groups.tolist())) - 2, "every chunk but the last ends with SEP"
-    for end in ends:
+    assert example.targets[example.asked == ends[0]].tolist() == words[:3], "an empty chunk comes first"
+    for end in ends[1:]:
         told, weights = example.targets[example.asked == end].tolist(), example.weights[example.asked == end]
         before = example.tokens[end - 1]
         start = next(n for n in range(len(words)) if words[n : n + len(told)] == told)
@@ -173,7 +174,7 @@ def test_a_chunk_foretells_the_next_word_that_could_be_an_answer():
     london, paris = lesson.body[lesson.salient].tolist()
     example = shown(Objective(salient_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
-    at = [lesson.body.tolist().index(example.tokens[end - 1]) for end in ends]
+    at = [-1, *(lesson.body.tolist().index(example.tokens[end - 1]) for end in ends[1:])]
     told = [example.targets[example.asked == end].tolist() for end in ends]
     places = np.flatnonzero(lesson.salient)
     assert told == [[london] if last < places[0] else [paris] for last in at]

@@ -30,10 +30,11 @@ class Objective:
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
     shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
     since any word may begin a chunk. With `later_words` above zero a chunk with words behind it ends with SEP, which
-    should predict that many of them; the weight of the k-th (from 0) is `later_weight` e^{−2k/later_words}. With
-    `salient_weight` above zero it should predict the next word too that could be an answer, if it is near. `causal`
-    shows a document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a
-    document is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
+    should predict that many of them, and so does an empty chunk before the first word; the weight of the k-th (from 0)
+    is `later_weight` e^{−2k/later_words}. With `salient_weight` above zero SEP should predict the next word too that
+    could be an answer, if it is near. `causal` shows a document whole; `span` takes a span out and asks for it;
+    `nothing` shows questions only. Without a head a document is shown as it was written. A person's question is shown
+    in `question_rate` of the passes, evenly spread.
     """
 
     reading: Reading = "star"
@@ -100,7 +101,9 @@ class Objective:
             shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
             places = _places(zip(edges[shown].tolist(), edges[shown + 1].tolist(), strict=True), room - 1)
             words = np.flatnonzero(lesson.starts)
-            return [self._foretelling(part, end, lesson, words) for end, part in _chunks(text, places)]
+            chunks = [(0, Part(tokens=text[:0], targets=text[:0])), *_chunks(text, places)]
+            told = [self._foretelling(part, end, lesson, words) for end, part in chunks]
+            return [part for part in told if len(part.tokens)]
         if self.reading == "causal":
             return [part for _, part in _chunks(np.append(text, EOS), _places([(0, len(text) + 1)], room))]
         read, masked = corrupt(text, rng, block=room - 1)
