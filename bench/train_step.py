@@ -2,8 +2,8 @@
 
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
 layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
-measured as `regard train` would run it, with the layout of processes and threads that it finds faster. The last row
-of the table is a bound: the products with matrices that any such step has to make, and nothing else.
+measured as `regard train` would run it, with the layout of processes and threads and with the precision that are
+fastest. The last row is a bound: the products with matrices that any such step has to make, and nothing else.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def main() -> None:
 
 def compare(options: argparse.Namespace, scratch: Path) -> None:
     """Regard and the peer, one after the other, several times."""
-    recipe = load_recipe("classic", ["model.dropout=0.0", "precision=float32"])
+    recipe = load_recipe("classic", ["model.dropout=0.0"])
     prepared = prepare(material(options.data), recipe)
     folder = RunFolder(scratch / "run")
     folder.create()
@@ -65,9 +66,10 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
     precisions = ["float32"] if pick_precision() == "float32" else ["float32", "bfloat16"]
     times: dict[str, list[float]] = {}
     for _ in range(options.rounds):
-        for speed in calibrate(folder, plan, layouts_to_try(ROWS), seconds=options.seconds, hear=lambda _: None):
-            times.setdefault(f"Regard {speed.layout}, float32", []).append(speed.seconds)
         for precision in precisions:
+            tried = replace(plan, precision=precision)
+            for speed in calibrate(folder, tried, layouts_to_try(ROWS), seconds=options.seconds, hear=lambda _: None):
+                times.setdefault(f"Regard {speed.layout}, {precision}", []).append(speed.seconds)
             times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
         times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
