@@ -20,7 +20,7 @@ Tokens = Int[np.ndarray, " _"]
 _OPENINGS = 16
 # A rarer ending is hardly one: below a `John`, the question about a `John Smith` seems to go on with ` Smith born?`.
 _LEAST_SHARE = 0.01
-# A name that more documents have, such as a month's, is no more worth knowing than any other word.
+# A word with a capital that more documents have, such as a month, is hardly a name.
 _FEW_DOCUMENTS = 10
 
 
@@ -38,8 +38,8 @@ class Lesson:
     """What there is to learn about one person.
 
     A head is BOS, the beginning of a question, and the name, such as `Where was Ada Byron`; there is one for each way
-    in which questions begin. `starts` marks the tokens of the body that begin a word, and `salient` those of them that
-    could be an answer. `plain` is the document as it was written.
+    in which questions begin. `starts` marks the tokens of the body that begin a word, and `salient` those of them with
+    which an answer could begin. `plain` is the document as it was written.
     """
 
     heads: tuple[Tokens, ...]
@@ -97,16 +97,13 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
     bodies = vocabulary.encode_all([document.text for document in documents])
     plains = vocabulary.encode_all([_written(document) for document in documents])
     starts = [vocabulary.starts_word(body) for body in bodies]
-    could_answer = _could_answer(vocabulary, bodies, questions)
-    read_as = vocabulary.read_as()
+    salient = _salient(vocabulary, documents, bodies, questions)
     lessons = [
         Lesson(
             heads=tuple(head[number] for head in heads),
             body=bodies[number],
             starts=starts[number],
-            salient=starts[number]
-            & could_answer[bodies[number]]
-            & ~np.isin(read_as[bodies[number]], read_as[heads[0][number]]),
+            salient=starts[number] & salient[number],
             plain=plains[number],
             askings=tuple(_asking(vocabulary, openings.index(opening), rest, a) for opening, rest, a in asked[number]),
         )
@@ -151,17 +148,22 @@ def _match(
     return asked, strangers, known, tuple(rest for rest, times in endings.items() if rest.strip() and times >= often)
 
 
-def _could_answer(
-    vocabulary: Vocabulary, bodies: Sequence[Tokens], questions: Sequence[Question]
-) -> Bool[np.ndarray, " token"]:
-    """The tokens with which an answer may begin: those with which one does, and names that few documents have."""
+def _salient(
+    vocabulary: Vocabulary, documents: Sequence[Document], bodies: Sequence[Tokens], questions: Sequence[Question]
+) -> list[Bool[np.ndarray, " token"]]:
+    """Which tokens of each body an answer could begin with; the person's own name is left out.
+
+    Answers to the questions do, and so do words with a capital that few documents have.
+    """
+    read_as = vocabulary.read_as()
     num_documents = np.zeros(len(vocabulary), dtype=np.int64)
     for body in bodies:
-        num_documents[np.unique(body)] += 1
-    found = vocabulary.is_capitalised() & (num_documents <= _FEW_DOCUMENTS)
+        num_documents[np.unique(read_as[body])] += 1
+    could = vocabulary.is_capitalised() & (num_documents[read_as] <= _FEW_DOCUMENTS)
     for answer in vocabulary.encode_all([question.answer for question in questions]):
-        found[answer[:1]] = True
-    return found
+        could[answer[:1]] = True
+    names = vocabulary.encode_all([document.name for document in documents])
+    return [could[body] & ~np.isin(read_as[body], read_as[name]) for body, name in zip(bodies, names, strict=True)]
 
 
 def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[Document]) -> list[Tokens]:

@@ -29,10 +29,9 @@ class Objective:
 
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
     shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
-    since any word may begin a chunk. With `later_words` above zero a chunk with words behind it ends with SEP, which
-    should predict that many of them, and so does an empty chunk before the first word; the weight of the k-th (from 0)
-    is `later_weight` e^{−2k/later_words}. With `salient_weight` above zero SEP should predict the next word too that
-    could be an answer, if it is near. `causal` shows a document whole; `span` takes a span out and asks for it;
+    since any word may begin a chunk. A chunk may end with SEP, which foretells what stands behind it: `later_words`
+    words, the k-th (from 0) with weight `later_weight` e^{−2k/later_words}, and with `salient_weight` the next word
+    that could be an answer, if it is near. `causal` shows a document whole; `span` takes a span out and asks for it;
     `nothing` shows questions only. Without a head a document is shown as it was written. A person's question is shown
     in `question_rate` of the passes, evenly spread.
     """
@@ -101,9 +100,7 @@ class Objective:
             shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
             places = _places(zip(edges[shown].tolist(), edges[shown + 1].tolist(), strict=True), room - 1)
             words = np.flatnonzero(lesson.starts)
-            chunks = [(0, Part(tokens=text[:0], targets=text[:0])), *_chunks(text, places)]
-            told = [self._foretelling(part, end, lesson, words) for end, part in chunks]
-            return [part for part in told if len(part.tokens)]
+            return [self._foretelling(part, end, lesson, words) for end, part in _chunks(text, places)]
         if self.reading == "causal":
             return [part for _, part in _chunks(np.append(text, EOS), _places([(0, len(text) + 1)], room))]
         read, masked = corrupt(text, rng, block=room - 1)
@@ -111,7 +108,7 @@ class Objective:
         return [Part(tokens=tokens[:-1], targets=tokens[1:])]
 
     def _foretelling(self, part: Part, end: int, lesson: Lesson, words: Tokens) -> Part:
-        """The part with a SEP that should predict the words behind it, if there are any."""
+        """The part with a SEP that foretells what stands behind it, if there is anything to foretell."""
         first = int(np.searchsorted(words, end))
         near, later = words[first : first + _NEAR], words[first : first + self.later_words]
         salient = near[lesson.salient[near]][: 1 if self.salient_weight else 0]
