@@ -3,7 +3,7 @@
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
 layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
 measured as `regard train` would run it, with the layout of processes and threads and with the precision that are
-fastest. The last row is a bound: the products with matrices that any such step has to make, and nothing else.
+fastest. The last row is for scale: the products with the layers' matrices alone, in float32.
 """
 
 import argparse
@@ -73,12 +73,12 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
             times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
         times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
-    ours = min(seconds for name, seconds in medians.items() if name.startswith("Regard"))
+    ours, theirs = (min(s for name, s in medians.items() if name.startswith(who)) for who in ("Regard", "nanoGPT"))
     print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
     for name, seconds in medians.items():
         print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / ours:5.2f}× ours")
     packed, padded = filled_shares(prepared, recipe)
-    gain = packed / padded * medians["nanoGPT, float32"] / ours
+    gain = packed / padded * theirs / ours
     print(f"places that hold a token: {packed:.1%} packed, {padded:.1%} in rows of one document each")
     print(f"useful tokens a second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
 

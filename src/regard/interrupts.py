@@ -4,9 +4,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, synchronize
 from multiprocessing.context import SpawnContext
-from multiprocessing.synchronize import RLock
 
 from pebble import ProcessPool
 
@@ -14,7 +13,7 @@ __all__ = ["interrupts_held_back", "spawning_pool"]
 
 
 def spawning_pool(max_workers: int, max_tasks: int = 0) -> ProcessPool:
-    """Workers that import what they need; whenever the pool is stopped, none of them complains."""
+    """Workers that import what they need; those that are starting when the pool is stopped say nothing."""
     return ProcessPool(max_workers=max_workers, max_tasks=max_tasks, context=_Spawning())
 
 
@@ -23,9 +22,9 @@ class _Spawning(SpawnContext):
 
     def __init__(self) -> None:
         super().__init__()
-        self._locks: list[RLock] = []
+        self._locks: list[synchronize.RLock] = []
 
-    def RLock(self) -> RLock:
+    def RLock(self) -> synchronize.RLock:
         self._locks.append(super().RLock())
         return self._locks[-1]
 

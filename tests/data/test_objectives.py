@@ -145,8 +145,7 @@ def test_a_chunk_foretells_the_words_behind_it():
     example = shown(Objective(later_words=3, later_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
     assert len(ends) == len(set(example.groups.tolist())) - 2, "every chunk but the last ends with SEP"
-    assert example.targets[example.asked == ends[0]].tolist() == words[:3], "an empty chunk comes first"
-    for end in ends[1:]:
+    for end in ends:
         told, weights = example.targets[example.asked == end].tolist(), example.weights[example.asked == end]
         before = example.tokens[end - 1]
         start = next(n for n in range(len(words)) if words[n : n + len(told)] == told)
@@ -160,13 +159,34 @@ def test_what_could_be_an_answer_is_marked_but_for_the_persons_own_name():
         assert [VOCABULARY.decode([token]) for token in lesson.body[lesson.salient]] == places
 
 
-def test_a_name_that_many_documents_have_is_no_answer_unless_it_has_been_one():
-    documents = [Document(name=f"N{n}", text="Born in May at Rome .") for n in range(11)]
+@pytest.mark.parametrize(("num_documents", "salient"), [(10, ["May", "Rome"]), (11, ["Rome"])])
+def test_a_name_that_many_documents_have_is_no_answer_unless_it_has_been_one(num_documents, salient):
+    months = [" May", " May", "(May"]
+    documents = [Document(name=f"N{n}", text=f"born in{months[n % 3]} at Rome .") for n in range(num_documents)]
     vocabulary = learn_vocabulary([d.text for d in documents], size=200)
     asked = [Question(text="Where was N1 born?", answer="Rome")]
-    for questions, salient in (([], []), (asked, ["Rome"])):
-        lesson = encode_lessons(documents, questions, vocabulary).lessons[0]
+    for lesson in encode_lessons(documents, asked, vocabulary).lessons:
         assert [vocabulary.decode([token]) for token in lesson.body[lesson.salient]] == salient
+
+
+@pytest.mark.parametrize(("words_between", "is_told"), [(19, True), (20, False)])
+def test_only_near_words_are_foretold(words_between, is_told):
+    far = Document(name="Ada Byron", text="was" + " in" * words_between + " London")
+    (lesson,) = encode_lessons([far], [], VOCABULARY).lessons
+    example = shown(Objective(salient_weight=0.5, chunk_words=1.0), lesson)
+    first = int(np.flatnonzero(example.groups == 1)[-1])
+    assert (example.tokens[first] == SEP) == is_told
+
+
+def test_the_next_answer_is_foretold_beside_the_next_words():
+    lesson = ENCODED.lessons[0]
+    both = shown(Objective(later_words=3, salient_weight=0.5), lesson, seed=3)
+    alone = shown(Objective(later_words=3), lesson, seed=3)
+    assert both.tokens.tolist() == alone.tokens.tolist()
+    london = lesson.body[lesson.salient][0]
+    more = both.weights[both.targets == london].sum() - alone.weights[alone.targets == london].sum()
+    before = int((np.flatnonzero(alone.tokens == SEP) < alone.tokens.tolist().index(london)).sum())
+    assert more == pytest.approx(0.5 * before)
 
 
 def test_a_chunk_foretells_the_next_word_that_could_be_an_answer():
@@ -174,7 +194,7 @@ def test_a_chunk_foretells_the_next_word_that_could_be_an_answer():
     london, paris = lesson.body[lesson.salient].tolist()
     example = shown(Objective(salient_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
-    at = [-1, *(lesson.body.tolist().index(example.tokens[end - 1]) for end in ends[1:])]
+    at = [lesson.body.tolist().index(example.tokens[end - 1]) for end in ends]
     told = [example.targets[example.asked == end].tolist() for end in ends]
     places = np.flatnonzero(lesson.salient)
     assert told == [[london] if last < places[0] else [paris] for last in at]

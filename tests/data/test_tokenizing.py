@@ -109,3 +109,11 @@ def test_characters_that_it_lacks_are_named():
     assert CHARACTERS.lacks("Ada 漢字") == "字漢"
     with pytest.raises(InputError, match="none of the characters"):
         CHARACTERS.encode("漢字")
+
+
+def test_capitals_are_seen_behind_a_space_and_not_in_single_letters():
+    vocabulary = learn_vocabulary(["Rome rome A ROME 能能 x"] * 3, size=200)
+    names = vocabulary.names(range(len(vocabulary)))
+    found = {name for name, is_found in zip(names, vocabulary.is_capitalised(), strict=True) if is_found}
+    assert found == {name for name in names if name.lstrip("▁") in ("Rome", "ROME")}
+    assert found

@@ -3,10 +3,14 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
+from safetensors.numpy import load_file, save_file
+
+from regard.data.biographies import Biographies
 from regard.data.tokenizing import learn_vocabulary
 from regard.errors import InputError
 from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
@@ -14,6 +18,7 @@ from regard.training.crew import solo
 from regard.training.examining import evaluate
 from regard.training.folder import RunFolder
 from regard.training.plan import SCHEMA
+from regard.training.preparing import prepare, synthetic_material
 from regard.training.recipe import load_recipe
 from regard.training.working import work
 from regard.verbs.train import resume
@@ -68,6 +73,30 @@ def test_weights_of_another_shape_are_refused(finished, tmp_path):
     write_tensors(folder.weights, {**tensors, name: tensors[name][:1]})
     with pytest.raises(InputError, match=f"does not fit its plan .{re.escape(name)} differs"):
         folder.model()
+
+
+def test_lessons_are_read_as_they_were_written(tmp_path):
+    made = prepare(synthetic_material(Biographies(people=24), seed=0), load_recipe("fast", SETTINGS))
+    folder = RunFolder(tmp_path / "run")
+    folder.create()
+    folder.write_data(made)
+    for written, read in zip(made.encoded.lessons, folder.lessons(), strict=True):
+        assert any(written.salient) or not len(written.body)
+        for name in ("body", "starts", "salient", "plain"):
+            np.testing.assert_array_equal(getattr(written, name), getattr(read, name))
+        assert [head.tolist() for head in written.heads] == [head.tolist() for head in read.heads]
+        assert [a.answer.tolist() for a in written.askings] == [a.answer.tolist() for a in read.askings]
+
+
+@pytest.mark.parametrize("damage", [lambda marks: marks[:-1], lambda _: None], ids=["too short", "missing"])
+def test_lessons_without_all_their_marks_are_refused(damage, finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    path = folder.path / "lessons.safetensors"
+    arrays = load_file(path)
+    arrays["salient"] = damage(arrays["salient"])
+    save_file({name: array for name, array in arrays.items() if array is not None}, path)
+    with pytest.raises(InputError, match=r"lessons\.safetensors can't be read: .*\. Train again\."):
+        folder.lessons()
 
 
 def test_checkpoints_of_another_plan_are_refused(finished, tmp_path):

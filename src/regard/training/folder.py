@@ -224,6 +224,8 @@ def _lessons(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
     bodies, plains = _split(arrays, "body"), _split(arrays, "plain")
     heads, rests, answers = _split(arrays, "heads"), _split(arrays, "rest"), _split(arrays, "answer")
     edges = np.cumsum(arrays["body_lengths"])[:-1]
+    if any(arrays[name].shape != arrays["body"].shape for name in _MARKS):
+        raise ValueError("its marks do not fit its texts")
     starts, salient = (np.split(arrays[name].astype(bool), edges) for name in _MARKS)
     num_heads = len(heads) // max(len(bodies), 1)
     ends = np.cumsum(arrays["num_askings"])
