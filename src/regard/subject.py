@@ -55,8 +55,13 @@ class Spec:
         for name in ("width", "num_heads", "depth"):
             if getattr(self, name) < 1:
                 raise InputError(f"Spec has {name} = {getattr(self, name)}. Give a whole number from one up.")
+        if not self.head_width and self.width % self.num_heads:
+            raise InputError(
+                f"Spec has {self.num_heads} heads in a width of {self.width}, which does not divide. "
+                "Give a divisor, or head_width."
+            )
         object.__setattr__(self, "num_kv_heads", self.num_kv_heads or self.num_heads)
-        object.__setattr__(self, "head_width", self.head_width or max(self.width // self.num_heads, 1))
+        object.__setattr__(self, "head_width", self.head_width or self.width // self.num_heads)
         if self.num_heads % (self.num_kv_heads or 1):
             raise InputError(
                 f"Spec has {self.num_heads} heads over {self.num_kv_heads} key and value heads, which does not divide. "
