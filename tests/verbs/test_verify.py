@@ -99,6 +99,7 @@ def test_unreadable_files_are_rows_and_real_ones_are_judged(tmp_path):
     outcomes = {row.file.split("/")[-1]: row.outcome for row in rows}
     assert {name for name, outcome in outcomes.items() if outcome == "judged"} == {"wrong.md", "right.md"}
     assert set(outcomes.values()) == {"judged", "unreadable"}
+    assert all(any(row.counts.values()) == (row.outcome == "judged") for row in rows)
     jsonschema.validate(document, schema())
     by_file = {row["file"].split("/")[-1]: row for row in document["documents"]}
     assert (by_file["right.md"]["score"], by_file["wrong.md"]["score"]) == (4.0, 0.0)

@@ -31,8 +31,8 @@ class DocumentReport:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many verdicts there are of each status."""
-        return count(self.verdicts)
+        """How many steps there are of each status; a file that could not be judged has none."""
+        return count(self.verdicts if self.outcome == "judged" else ())
 
     @property
     def understood(self) -> float:
