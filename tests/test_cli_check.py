@@ -1,10 +1,12 @@
 import json
+from dataclasses import fields
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 
 from regard.report.json import schema
+from regard.subject import Spec
 
 LEAKY = ("check", "checked_layers:leaky", "--spec", "causal,positions=none", "--laws", "CAUSAL,DET,PAD")
 LAWFUL = ("check", "checked_layers:lawful", "--spec", "causal,positions=none", "--laws", "CAUSAL,DET")
@@ -20,6 +22,12 @@ def test_help_shows_examples(run):
     assert code == 0
     assert "Examples:" in out
     assert "--write-test" in out
+
+
+def test_help_names_what_a_spec_may_say(run):
+    out = run("check", "--help")[1]
+    options = {"device", "dtype"}
+    assert all(field.name in out for field in fields(Spec) if field.name not in options)
 
 
 def test_the_laws_are_listed(run):

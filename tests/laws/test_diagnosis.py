@@ -155,6 +155,20 @@ def test_a_layer_that_raises_is_still_diagnosed():
     assert verdict.diagnosis[0].startswith("mask:")
 
 
+class NotANumber(HonestLayer):
+    def call(self, x, **options):
+        return super().call(x, **options) * np.nan
+
+
+@pytest.mark.parametrize("law", ["DTYPE", "OVERFLOW"])
+def test_a_layer_of_no_numbers_is_told_in_one_line(law):
+    verdict = judge(all_laws()[law], NotANumber(Spec(causal=True, positions="none")), diagnose=diagnose)
+    assert verdict.outcome == "refuted"
+    (line,) = verdict.diagnosis
+    assert "outputs of ordinary inputs are not finite" in line
+    assert line.partition(":")[0] in FAMILIES
+
+
 def test_families_of_words():
     assert family_of("BATCH", "a view mixes batch and position") == "batch"
     assert family_of("CACHE", "cached keys are rotated again") == "cache"

@@ -38,7 +38,12 @@ class _Pair(click.ParamType):
 @click.command(short_help="Try the laws of attention on a layer.")
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--arg", "arguments", type=_Pair(), multiple=True, help="An argument for the factory; repeat it.")
-@click.option("--spec", metavar="SPEC", help="What the layer is: causal,positions=rotary,num_heads=8,…")
+@click.option(
+    "--spec", metavar="SPEC",
+    help="What the layer is: causal,positions=rotary,num_heads=8,… Of width, num_heads, num_kv_heads, head_width, "
+    "depth, causal, window, positions, rotary_base, rotary_width, rotary_layout, max_positions, scale, softcap, sink, "
+    "mask, empty, align.",
+)  # fmt: skip
 @click.option("--infer", "is_inferring", is_flag=True, help="Find out by probing what is not declared.")
 @click.option("--device", metavar="NAME", help="Where it runs: cpu, cuda, …")
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")

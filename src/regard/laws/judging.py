@@ -24,6 +24,7 @@ _STATUS: dict[Outcome, Status] = {
 }
 _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = "dropout: the layer changes from call to call"
+_NOT_FINITE = "precision: outputs of ordinary inputs are not finite, which breaks whatever is compared with them"
 
 Diagnose = Callable[[Law, Trial, Finding], tuple[str, ...]]
 
@@ -93,11 +94,15 @@ def verdict_on(
 
 
 def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) -> LawVerdict:
-    if _repeats(trial):
+    repeats = _repeats(trial)
+    if repeats:
         trial, found = _smallest(law, trial, found)
-        names = diagnose(law, trial, found) if diagnose is not None else law.suspects
+    if diagnose is None:
+        names = law.suspects
+    elif not repeats:
+        names = (_NOISE,)
     else:
-        names = (_NOISE,) if diagnose is not None else law.suspects
+        names = diagnose(law, trial, found) if _is_finite(trial) else (_NOT_FINITE,)
     verdict = verdict_on(law, trial.subject, "refuted", reason=found.what, finding=found)
     size = f"batch {trial.size.batch}, length {trial.size.length}"
     place = "".join(f", {name} {value}" for name, value in found.place.items())
@@ -117,6 +122,14 @@ def _repeats(trial: Trial) -> bool:
         # Copies, because a layer that changes its input is not noisy.
         return all(distance(call(x.copy()), call(x.copy())) == 0 for call in calls)
     except Exception:  # noqa: BLE001 - what a layer raises at this size is no noise
+        return True
+
+
+def _is_finite(trial: Trial) -> bool:
+    """True unless a plain call gives something that is not finite; a layer that cannot be called so is not judged."""
+    try:
+        return bool(np.isfinite(trial.subject.call(trial.inputs())).all())
+    except Exception:  # noqa: BLE001 - what a layer raises at this size is no number
         return True
 
 
