@@ -49,6 +49,31 @@ def test_questions_belong_to_the_documents_of_the_people_they_name():
     assert len(ENCODED.lessons[-1].body) == 0
 
 
+@pytest.mark.parametrize("kind", ["pieces", "characters"])
+@pytest.mark.parametrize(
+    ("answers", "may", "may_not"),
+    [
+        (("London", "Oslo"), ("Wuhan", "McTown"), ("1919", "moved", "(Oslo", "Oslo in")),
+        (("London", "1862"), ("Wuhan", "1919"), ("moved", "(1862")),
+        (("New York", "Oslo"), ("New Oslo", "Wuhan"), ("moved", "New 1919")),
+        ((), ("moved", "1919", "(Oslo", "New York"), ()),
+    ],
+)
+def test_what_may_be_said_has_the_forms_of_the_answers(kind, answers, may, may_not):
+    texts = (*answers, *may, *may_not)
+    vocabulary = learn_vocabulary(texts, kind=kind, size=300)
+    questions = tuple(Question(text="Where?", answer=answer) for answer in answers)
+    forms = encode_lessons((), questions, vocabulary).forms
+    first, later = Wording(vocabulary=vocabulary, forms=forms).sayable()
+
+    def is_sayable(text):
+        tokens = [*vocabulary.encode(text), EOS]
+        return first[tokens[0]] and later[tokens[1:]].all()
+
+    assert all(is_sayable(text) for text in (*answers, *may))
+    assert not any(is_sayable(text) for text in may_not)
+
+
 def test_an_escaped_question_is_about_the_same_person():
     documents = (Document(name="Jørn Berg", text="Born in Oslo ."),)
     question = Question(text="Where was J%C3%B8rn\u00a0Berg born?", answer="Oslo")

@@ -4,7 +4,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.data.encoding import Wording
+from regard.data.encoding import AnswerForms, Wording
 from regard.data.tokenizing import EOS, learn_vocabulary
 from regard.errors import InputError
 from regard.model import Decoder, ModelConfig, Passage
@@ -14,7 +14,12 @@ TEXTS = [f"Where was {name} born?" for name in ("Ada Byron", "Li", "Jo Anna Mari
 VOCABULARY = learn_vocabulary([*TEXTS, "London Paris Rome"] * 3, size=120)
 
 
-WORDINGS = [Wording(vocabulary=VOCABULARY, endings=endings) for endings in ((), (" born?",))]
+NAMES_ONLY = AnswerForms(first=("▁A",))
+WORDINGS = [
+    Wording(vocabulary=VOCABULARY),
+    Wording(vocabulary=VOCABULARY, endings=(" born?",)),
+    Wording(vocabulary=VOCABULARY, endings=(" born?",), forms=NAMES_ONLY),
+]
 
 
 def one_at_a_time(models: list[Decoder], wording: Wording, text: str, longest: int) -> str:
@@ -32,7 +37,9 @@ def one_at_a_time(models: list[Decoder], wording: Wording, text: str, longest: i
                     before[0, place, back - 1] = tokens[place - back]
         visible = torch.ones(1, length, length, dtype=torch.bool).tril_()
         passage = Passage(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before)
-        best = int(sum(model.logits(model(passage)[:, -1]).softmax(dim=-1) for model in models).argmax())
+        chances = sum(model.logits(model(passage)[0, -1]).softmax(dim=-1) for model in models)
+        sayable = wording.sayable()[length > start].nonzero()[0]
+        best = max(sayable.tolist(), key=chances.tolist().__getitem__)
         if best == EOS:
             break
         tokens.append(best)
@@ -50,7 +57,7 @@ def drawn(seed: int, **settings) -> Decoder:
     return model
 
 
-@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted"])
+@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted", "names only"])
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
 def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
     model = drawn(1, positions=positions)
@@ -59,6 +66,16 @@ def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
         assert [answer.text for answer in answers] == [one_at_a_time([model], wording, text, 6) for text in TEXTS]
     assert len({answer.text for answer in answers}) > 1
     assert all(0 < answer.probability <= 1 for answer in answers)
+
+
+def test_an_answer_has_the_forms_of_those_in_training():
+    models = [drawn(seed) for seed in range(6)]
+    said = [
+        {answer.text for model in models for answer in answer_questions([model], wording, TEXTS, longest=6)}
+        for wording in WORDINGS[1:]
+    ]
+    assert not all(text[:1].isupper() for text in said[0])
+    assert all(text[:1].isupper() and " " not in text for text in said[1])
 
 
 def test_several_models_answer_by_their_mean_probability():

@@ -138,6 +138,11 @@ def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
         ("data.json", b"[]", "data.json is damaged"),
         ("data.json", b'{"openings": [], "endings": [], "commonest_answer": ""}', "data.json is damaged"),
         ("data.json", b'{"openings": ["Who is "], "endings": [1], "commonest_answer": ""}', "data.json is damaged"),
+        (
+            "data.json",
+            b'{"openings": [""], "endings": [], "answer_forms": {"first": [1], "later": []}, "commonest_answer": ""}',
+            "data.json is damaged",
+        ),
         ("data.json", b"\xff", "data.json can't be read"),
         ("tokenizer.json", None, "tokenizer.json can't be read: No such file"),
         ("tokenizer.json", b"{}", "tokenizer.json is no tokenizer"),

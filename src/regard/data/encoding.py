@@ -12,7 +12,7 @@ from regard.data.reading import Document, Question
 from regard.data.spelling import spelt_out
 from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
 
-__all__ = ["Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
+__all__ = ["AnswerForms", "Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
 
 Tokens = Int[np.ndarray, " _"]
 
@@ -50,13 +50,22 @@ class Lesson:
     askings: tuple[Asking, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnswerForms:
+    """Of which forms the first tokens of answers are, and those after them; without a first one, all tokens will do."""
+
+    first: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
-    """All lessons, how questions begin, and how they go on after a name."""
+    """All lessons, how questions begin, how they go on after a name, and which forms answers have."""
 
     lessons: tuple[Lesson, ...]
     openings: tuple[str, ...]
     endings: tuple[str, ...]
+    forms: AnswerForms
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,10 +83,14 @@ class Prompt:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wording:
-    """How questions are put to a model: in which tokens, and how they go on after a name, such as ` born?`."""
+    """How questions are put to a model: in which tokens, and how they go on after a name, such as ` born?`.
+
+    Answers have the forms of those in training: where all of these are names, `1919` is none.
+    """
 
     vocabulary: Vocabulary
     endings: tuple[str, ...] = ()
+    forms: AnswerForms = AnswerForms()
 
     def prompt(self, question: str) -> Prompt:
         """The question in two parts, as in training; if it ends in no known way, all of it is the head."""
@@ -88,6 +101,13 @@ class Wording:
         if not len(head) and len(rest) == 1:
             self.vocabulary.encode(text)
         return Prompt(head=np.concatenate([[BOS], head]), rest=rest)
+
+    def sayable(self) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
+        """Which tokens an answer may begin with, and which it may go on with; within a word, any letter will do."""
+        forms = np.array(self.vocabulary.forms())
+        first, later = np.isin(forms, self.forms.first), np.isin(forms, [*self.forms.later, "A", "a"])
+        later[EOS] = True
+        return (first, later) if first.any() else (np.full(len(forms), True), np.full(len(forms), True))
 
 
 def encode_lessons(documents: Sequence[Document], questions: Sequence[Question], vocabulary: Vocabulary) -> Encoded:
@@ -111,7 +131,9 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
     ]
     wording = Wording(vocabulary=vocabulary, endings=endings)
     lessons += [_alone(wording, question, len(openings)) for question in strangers]
-    return Encoded(lessons=tuple(lessons), openings=openings, endings=endings)
+    return Encoded(
+        lessons=tuple(lessons), openings=openings, endings=endings, forms=_answer_forms(vocabulary, questions)
+    )
 
 
 def _match(
@@ -146,6 +168,14 @@ def _match(
             asked[number].append((opening, rest, question.answer))
     often = _LEAST_SHARE * len(matched)
     return asked, strangers, known, tuple(rest for rest, times in endings.items() if rest.strip() and times >= often)
+
+
+def _answer_forms(vocabulary: Vocabulary, questions: Sequence[Question]) -> AnswerForms:
+    forms, answers = vocabulary.forms(), vocabulary.encode_all([question.answer for question in questions])
+    return AnswerForms(
+        first=tuple(sorted({forms[token] for answer in answers for token in answer[:1]})),
+        later=tuple(sorted({forms[token] for answer in answers for token in answer[1:]})),
+    )
 
 
 def _salient(

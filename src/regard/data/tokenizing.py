@@ -71,6 +71,16 @@ class Vocabulary:
         pieces = [piece.lstrip(_SPACE) for piece in self.names(range(len(self)))]
         return np.array([len(piece) > 1 and piece[0].isupper() for piece in pieces])
 
+    def forms(self) -> list[str]:
+        """For each token its form: ▁ if a space is before it, then A, a, 0 or . for a capital, letter, digit or sign.
+
+        Special tokens have none.
+        """
+        return [
+            "" if number < len(_SPECIAL) else _SPACE * piece.startswith(_SPACE) + _kind(piece.lstrip(_SPACE)[:1])
+            for number, piece in enumerate(self.names(range(len(self))))
+        ]
+
     def read_as(self) -> Int[np.ndarray, " token"]:
         """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""
         firsts: dict[str, int] = {}
@@ -115,6 +125,13 @@ def load_vocabulary(path: Path) -> Vocabulary:
 def _is_sign(character: str) -> bool:
     """Whether it is none of letters, marks, digits, and spaces."""
     return character not in (_SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
+
+
+def _kind(character: str) -> str:
+    """What a character is: A, a, 0 or . for a capital, another letter, a digit, or anything else."""
+    if character.isupper() or character.istitle():
+        return "A"
+    return "a" if character.isalpha() else "0" if character.isnumeric() else "."
 
 
 def _of_pieces(texts: list[str], size: int) -> Tokenizer:

@@ -41,7 +41,8 @@ def answer_questions(
 ) -> list[Answer]:
     """The greedy answer to each question; several models of one wording answer together, by their mean probability.
 
-    Batches have few shapes, because each new shape costs the libraries below some preparation.
+    At each step the likeliest token is said that the wording lets an answer have there; its probability is the models'
+    own, among all tokens. Batches have few shapes, because each new shape costs the libraries below some preparation.
     """
     were_training = [model.training for model in models]
     for model in models:
@@ -55,11 +56,12 @@ def answer_questions(
                 f"{question[:60]!r} has {len(prompt.tokens)} tokens, and with its answer that is more than the "
                 f"{max_length} the model can read. Ask a shorter question."
             )
+    first, later = (torch.from_numpy(tokens) for tokens in wording.sayable())
     order = sorted(range(len(prompts)), key=lambda number: len(prompts[number].tokens))
     answers: dict[int, Answer] = {}
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
-        said, chances = _Dialogue(models, [prompts[number] for number in some], room).finish()
+        said, chances = _Dialogue(models, [prompts[number] for number in some], room).finish(first, later)
         for number, tokens, chance in zip(some, said, chances, strict=True):
             answers[number] = Answer(text=wording.vocabulary.decode(tokens), probability=chance)
     for model, was_training in zip(models, were_training, strict=True):
@@ -83,11 +85,11 @@ class _Dialogue:
         self.is_done = torch.zeros(len(prompts), dtype=torch.bool)
         self.said: list[Tensor] = []
 
-    def finish(self) -> tuple[list[list[int]], list[float]]:
-        """What is said after each prompt up to EOS, and how likely it was."""
+    def finish(self, first: Tensor, later: Tensor) -> tuple[list[list[int]], list[float]]:
+        """What is said after each prompt up to EOS, of tokens that may come first and later, and how likely it was."""
         hidden = self._read_prompts()
         for number in range(self.room):
-            chosen = self._choose(hidden)
+            chosen = self._choose(hidden, later if number else first)
             if self.is_done.all() or number + 1 == self.room:
                 break
             hidden = self._read_next(chosen, number)
@@ -121,9 +123,9 @@ class _Dialogue:
         places = self.lengths + number
         return torch.where(places >= self.head_lengths, self.tokens[torch.arange(len(places)), places], -1)
 
-    def _choose(self, hidden: Sequence[Tensor]) -> Tensor:
+    def _choose(self, hidden: Sequence[Tensor], sayable: Tensor) -> Tensor:
         chances = [torch.softmax(m.logits(h).float(), dim=-1) for m, h in zip(self.models, hidden, strict=True)]
-        best, chosen = torch.stack(chances).mean(dim=0).max(dim=-1)
+        best, chosen = torch.stack(chances).mean(dim=0).where(sayable, -1.0).max(dim=-1)
         self.logs += torch.where(self.is_done, 0.0, best.log())
         chosen = torch.where(self.is_done, EOS, chosen)
         self.is_done |= chosen == EOS

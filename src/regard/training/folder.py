@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from regard.axes import Int
-from regard.data.encoding import Asking, Lesson, Wording
+from regard.data.encoding import AnswerForms, Asking, Lesson, Wording
 from regard.data.reading import Question, read_questions
 from regard.data.tokenizing import Vocabulary, load_vocabulary
 from regard.errors import InputError
@@ -100,6 +100,7 @@ class RunFolder:
         facts = {
             "openings": list(encoded.openings),
             "endings": list(encoded.endings),
+            "answer_forms": asdict(encoded.forms),
             "commonest_answer": material.commonest_answer,
         }
         self._write("data.json", json.dumps(facts, ensure_ascii=False))
@@ -114,7 +115,9 @@ class RunFolder:
 
     def wording(self) -> Wording:
         """How questions are put to the run's model."""
-        return Wording(vocabulary=self.vocabulary(), endings=tuple(self.facts()["endings"]))
+        facts = self.facts()
+        forms = AnswerForms(**{name: tuple(some) for name, some in facts["answer_forms"].items()})
+        return Wording(vocabulary=self.vocabulary(), endings=tuple(facts["endings"]), forms=forms)
 
     def read_as(self, plan: Plan) -> Int[np.ndarray, " token"] | None:
         """Which token's embedding each token has, if the plan reads some alike."""
@@ -129,16 +132,19 @@ class RunFolder:
             raise InputError(f"{path} can't be read: {error}. Train again.") from None
 
     def facts(self) -> dict[str, Any]:
-        """What is worth knowing about the data: how questions begin and end, and the commonest answer."""
+        """What is worth knowing about the data: how questions begin and end, answers' forms, and the commonest one."""
         path = self.path / "data.json"
         try:
             facts = json.loads(_text(path))
         except json.JSONDecodeError:
             facts = None
         match facts:
-            case {"openings": [str(), *_], "endings": [*endings], "commonest_answer": str()} if all(
-                isinstance(ending, str) for ending in endings
-            ):
+            case {
+                "openings": [str(), *_],
+                "endings": [*endings],
+                "answer_forms": {"first": [*first], "later": [*later], **others},
+                "commonest_answer": str(),
+            } if not others and all(isinstance(text, str) for text in (*endings, *first, *later)):
                 return facts
         raise InputError(f"{path} is damaged. Train again, or restore it from a copy.")
 

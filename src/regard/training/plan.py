@@ -11,7 +11,7 @@ from regard.training.settings import build, table
 
 __all__ = ["SCHEMA", "Plan", "plan_from_text"]
 
-SCHEMA = "regard-run/4"
+SCHEMA = "regard-run/5"
 
 
 @dataclass(frozen=True, kw_only=True)
