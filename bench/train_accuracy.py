@@ -16,9 +16,7 @@ from regard.verbs.train import Request, estimate, evaluate, train
 
 RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast": ("fast", ()),
-    "fast, every chunk": ("fast", ("stages.chunk_share=1.0",)),
     "fast, nothing salient": ("fast", ("stages.salient_weight=0.0",)),
-    "fast, every chunk, nothing salient": ("fast", ("stages.chunk_share=1.0", "stages.salient_weight=0.0")),
     "fast, no n-gram table": ("fast", ("model.ngram_rows=0",)),
     "causal, same head": ("fast", ("stages.reading=causal",)),
     "span, same head": ("fast", ("stages.reading=span",)),

@@ -74,6 +74,12 @@ def test_what_may_be_said_has_the_forms_of_the_answers(kind, answers, may, may_n
     assert not any(is_sayable(text) for text in may_not)
 
 
+@pytest.mark.parametrize(("steps", "share"), [(10, 0.6), (1200, 0.6), (1500, 0.75), (2000, 1.0), (9000, 1.0)])
+def test_long_runs_show_more_of_the_chunks(steps, share):
+    assert Objective(chunk_share=0.6, all_chunks_at=2000).over(steps).chunk_share == share
+    assert Objective(chunk_share=0.6).over(steps).chunk_share == 0.6
+
+
 def test_an_escaped_question_is_about_the_same_person():
     documents = (Document(name="Jørn Berg", text="Born in Oslo ."),)
     question = Question(text="Where was J%C3%B8rn\u00a0Berg born?", answer="Oslo")

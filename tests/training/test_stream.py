@@ -3,12 +3,15 @@
 import pytest
 
 pytest.importorskip("tokenizers")
+pytest.importorskip("torch")
 
 from regard.data.biographies import Biographies
 from regard.data.tokenizing import SEP
+from regard.training.crew import solo
 from regard.training.preparing import prepare, synthetic_material
 from regard.training.recipe import load_recipe
 from regard.training.stream import BatchStream, Place
+from regard.training.trainer import Trainer
 
 
 def count_asked(stream: BatchStream) -> int:
@@ -25,3 +28,13 @@ def test_in_as_many_passes_as_the_rate_says_everybody_is_asked_about_once():
     assert min(counts) > 0
     people = sum(bool(lesson.askings) for lesson in lessons)
     assert (sum(counts[:4]), sum(counts[4:])) == (people, people)
+
+
+def test_a_long_run_shows_all_chunks(small_run):
+    def second_loss(*changes):
+        folder = small_run(steps=2000, changes=changes)
+        plan = folder.plan()
+        trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+        return [trainer.advance().loss for _ in range(2)][1]
+
+    assert second_loss() == second_loss("stages.chunk_share=1.0") != second_loss("stages.all_chunks_at=0")

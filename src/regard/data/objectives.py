@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -28,17 +28,18 @@ class Objective:
     """What a pass over the lessons shows.
 
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
-    shows `chunk_share` of them, and the head alone should predict the first token of every word (with `bag_weight`),
-    since any word may begin a chunk. A chunk may end with SEP, which foretells what stands behind it: `later_words`
-    words, the k-th (from 0) with weight `later_weight` e^{−2k/later_words}, and with `salient_weight` the next word
-    that could be an answer, if it is near. `causal` shows a document whole; `span` takes a span out and asks for it;
-    `nothing` shows questions only. Without a head a document is shown as it was written. A person's question is shown
-    in `question_rate` of the passes, evenly spread.
+    shows `chunk_share` of them, more in a long run, and all in one of `all_chunks_at` steps. The head alone should
+    predict the first token of every word (with `bag_weight`), since any word may begin a chunk. A chunk may end with
+    SEP, which foretells what stands behind it: `later_words` words, the k-th (from 0) with weight `later_weight`
+    e^{−2k/later_words}, and with `salient_weight` the next word that could be an answer, if it is near. `causal` shows
+    a document whole; `span` takes a span out and asks for it; `nothing` shows questions only. Without a head a document
+    is shown as it was written. A person's question is shown in `question_rate` of the passes, evenly spread.
     """
 
     reading: Reading = "star"
     chunk_words: float = 2.5
     chunk_share: float = 1.0
+    all_chunks_at: int = 0
     bag_weight: float = 0.4
     later_words: int = 0
     later_weight: float = 0.2
@@ -51,7 +52,7 @@ class Objective:
             raise InputError(f"The objective is {self.reading!r}. Use one of {', '.join(get_args(Reading))}.")
         if not 0 <= self.chunk_share <= 1:
             raise InputError(f"A pass shows {self.chunk_share} of the chunks. Use a share from 0 to 1.")
-        for name in ("bag_weight", "later_words", "later_weight", "salient_weight"):
+        for name in ("all_chunks_at", "bag_weight", "later_words", "later_weight", "salient_weight"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
         if not self.chunk_words >= 1:
@@ -60,6 +61,11 @@ class Objective:
             raise InputError(f"Questions are shown at a rate of {self.question_rate}. Use a share from 0 to 1.")
         if self.reading == "star" and not self.has_head:
             raise InputError("The star objective needs a head, since its chunks see nothing else.")
+
+    def over(self, steps: int) -> "Objective":
+        """What is shown in so many steps: a share of the chunks that is best for few is too small for many."""
+        share = min(1.0, steps / self.all_chunks_at) if self.all_chunks_at else 0.0
+        return replace(self, chunk_share=max(self.chunk_share, share))
 
     def is_asked(self, passed: int, phase: float) -> bool:
         """Whether a person's question is shown in a pass, counted from 0; `phase`, from 0 to 1, is the person's own.

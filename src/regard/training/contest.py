@@ -218,7 +218,8 @@ def _read(path: Path) -> dict[str, Any]:
 def _measured_steps(work: _Work, entry: Entry, precision: str) -> int:
     """How many steps of the recipe one core makes in the time that a run may take."""
     prepared = _prepared(work, entry.recipe)
-    plan = Plan(recipe=entry.recipe, steps=1_000_000, seed=0, vocab_size=len(prepared.vocabulary), precision=precision)
+    steps, vocab_size = work.contest.length.guess, len(prepared.vocabulary)
+    plan = Plan(recipe=entry.recipe, steps=steps, seed=0, vocab_size=vocab_size, precision=precision)
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch:
         folder = RunFolder(Path(scratch) / "run")
         folder.create()

@@ -18,6 +18,7 @@ __all__ = ["CALIBRATION", "Length", "Request", "freeze", "measure_layouts", "out
 
 CALIBRATION = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
+_STEPS_A_MINUTE = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,11 @@ class Length:
             raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
         if self.steps is not None and self.steps < 1:
             raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
+
+    @property
+    def guess(self) -> int:
+        """About how many steps it has, before any is measured."""
+        return self.steps or max(1, round(_STEPS_A_MINUTE * (self.minutes or 0.0)))
 
     def steps_at(self, seconds: float, *, least: int, spent: float = 0.0) -> int:
         """How many steps of so many seconds it has, once some seconds are spent; at least so many."""
@@ -87,7 +93,7 @@ def outline(request: Request, *, processes: int | None = None, here: int | None 
     prepared = prepare(request.source.material(seed=request.seed), recipe, processes=here or processes)
     plan = Plan(
         recipe=recipe,
-        steps=request.steps or 1_000_000,
+        steps=request.length.guess,
         seed=request.seed,
         vocab_size=len(prepared.vocabulary),
         processes=processes,

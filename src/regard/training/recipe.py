@@ -140,6 +140,12 @@ class Recipe:
             counts.append(max(1, min(round(steps * stage.share / total), most)))
         return (*counts, max(1, steps - sum(counts)))
 
+    def over(self, steps: int) -> "Recipe":
+        """The recipe with what its stages show in a run of so many steps."""
+        lengths = zip(self.stages, self.stage_steps(steps), strict=True)
+        stages = tuple(dataclasses.replace(stage, objective=stage.objective.over(count)) for stage, count in lengths)
+        return dataclasses.replace(self, stages=stages)
+
     def as_dict(self) -> dict[str, Any]:
         """The recipe as `recipe_from` reads it."""
         return {**dataclasses.asdict(self), "stages": [_flat_stage(stage) for stage in self.stages]}

@@ -59,7 +59,8 @@ class Trainer:
         torch.manual_seed(plan.seed)
         self.model = Decoder(plan.model_config, read_as)
         self.dtype = getattr(torch, plan.precision)
-        self._stream = BatchStream(lessons, plan.recipe, plan.seed)
+        self._shown = plan.recipe.over(plan.steps)
+        self._stream = BatchStream(lessons, self._shown, plan.seed)
         self._lessons = lessons
         candidates = plan.recipe.batch.num_candidates(plan.vocab_size)
         self._shortlists = Shortlists(lessons, vocab_size=plan.vocab_size, size=candidates)
@@ -110,7 +111,7 @@ class Trainer:
         """Goes back to where `tensors` and `place` were taken."""
         self.step = place["step"]
         at = Place(stage=place["stage"], passed=place["passed"], row=place["row"])
-        self._stream = BatchStream(self._lessons, self.plan.recipe, self.plan.seed, at)
+        self._stream = BatchStream(self._lessons, self._shown, self.plan.seed, at)
         self._optimizers = self._make_optimizers(self.plan.recipe.stages[at.stage])
         parameters = dict(self.model.named_parameters())
         with torch.no_grad():
