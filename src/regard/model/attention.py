@@ -69,8 +69,10 @@ class SelfAttention(nn.Module):
     def heads(self, x: Float[Tensor, "batch position width"], frame: Frame) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values as they meet in the dot product."""
         batch, length, _ = x.shape
-        joined = self.project(x).view(batch, length, -1, self.head_width).transpose(1, 2)
-        queries, keys, values = joined.split([self.num_heads, self.kv_heads, self.kv_heads], dim=1)
+        joined = self.project(x).view(batch, length, -1, self.head_width)
+        # Parted before heads change places with positions, so that their gradients are joined without a copy.
+        parts = joined.split([self.num_heads, self.kv_heads, self.kv_heads], dim=2)
+        queries, keys, values = (part.transpose(1, 2) for part in parts)
         return self._placed(queries, frame), self._placed(keys, frame), values
 
     def _placed(self, heads: Tensor, frame: Frame) -> Tensor:
