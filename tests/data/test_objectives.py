@@ -55,7 +55,8 @@ def test_questions_belong_to_the_documents_of_the_people_they_name():
     [
         (("London", "Oslo"), ("Wuhan", "McTown"), ("1919", "moved", "(Oslo", "Oslo in")),
         (("London", "1862"), ("Wuhan", "1919"), ("moved", "(1862")),
-        (("New York", "Oslo"), ("New Oslo", "Wuhan"), ("moved", "New 1919")),
+        (("New York", "Oslo"), ("New Oslo", "Wuhan"), ("moved", "New 1919", "Oslo (", "Oslo, moved")),
+        (("1862", "1864"), ("1873",), ("1862)", "moved")),
         ((), ("moved", "1919", "(Oslo", "New York"), ()),
     ],
 )
@@ -72,6 +73,16 @@ def test_what_may_be_said_has_the_forms_of_the_answers(kind, answers, may, may_n
 
     assert all(is_sayable(text) for text in (*answers, *may))
     assert not any(is_sayable(text) for text in may_not)
+
+
+def test_words_that_are_cut_may_be_said():
+    answers = ("北京", "1862", "दिल्ली")
+    vocabulary = learn_vocabulary([*answers, "18", "x成都", "x73", "Oslo", "x(Oslo"], size=300)
+    forms = encode_lessons((), tuple(Question(text="x", answer=answer) for answer in answers), vocabulary).forms
+    first, later = Wording(vocabulary=vocabulary, forms=forms).sayable()
+    for text, is_sayable in (("成都", True), ("1873", True), ("दिल्ली", True), ("Oslo", False), ("(Oslo", False)):
+        tokens = vocabulary.encode(text)
+        assert (first[tokens[0]] and later[tokens[1:]].all()) == is_sayable, text
 
 
 @pytest.mark.parametrize(("steps", "share"), [(10, 0.6), (1200, 0.6), (1500, 0.75), (2000, 1.0), (9000, 1.0)])

@@ -165,8 +165,21 @@ def test_a_layer_of_no_numbers_is_told_in_one_line(law):
     verdict = judge(all_laws()[law], NotANumber(Spec(causal=True, positions="none")), diagnose=diagnose)
     assert verdict.outcome == "refuted"
     (line,) = verdict.diagnosis
-    assert "outputs of ordinary inputs are not finite" in line
+    assert "no output of an ordinary input is finite" in line
     assert line.partition(":")[0] in FAMILIES
+
+
+class NothingInTheFirstRow(HonestLayer):
+    def call(self, x, **options):
+        y = super().call(x, **options)
+        y[:, 0] = np.nan
+        return y
+
+
+def test_a_layer_of_some_numbers_is_diagnosed_by_them():
+    verdict = judge(all_laws()["DTYPE"], NothingInTheFirstRow(Spec(causal=True, positions="none")), diagnose=diagnose)
+    assert verdict.outcome == "refuted"
+    assert not any("no output of an ordinary input" in line for line in verdict.diagnosis)
 
 
 def test_families_of_words():

@@ -1,5 +1,6 @@
 """What is damaged, missing or of another run is noticed, told in a line, and made again where that can be."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -131,18 +132,27 @@ def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
         folder.plan()
 
 
+def facts(**damage) -> bytes:
+    """What data.json might hold, but for what is damaged."""
+    whole = {
+        "openings": ["Who is "],
+        "endings": [],
+        "answer_forms": {"first": ["▁A"], "later": []},
+        "commonest_answer": "Oslo",
+    }
+    return json.dumps({**whole, **damage}).encode()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
         ("data.json", None, "data.json can't be read: No such file"),
         ("data.json", b"[]", "data.json is damaged"),
-        ("data.json", b'{"openings": [], "endings": [], "commonest_answer": ""}', "data.json is damaged"),
-        ("data.json", b'{"openings": ["Who is "], "endings": [1], "commonest_answer": ""}', "data.json is damaged"),
-        (
-            "data.json",
-            b'{"openings": [""], "endings": [], "answer_forms": {"first": [1], "later": []}, "commonest_answer": ""}',
-            "data.json is damaged",
-        ),
+        ("data.json", facts(openings=[]), "data.json is damaged"),
+        ("data.json", facts(endings=[1]), "data.json is damaged"),
+        ("data.json", facts(answer_forms={"first": [1], "later": []}), "data.json is damaged"),
+        ("data.json", facts(answer_forms={"first": []}), "data.json is damaged"),
+        ("data.json", facts(commonest_answer=None), "data.json is damaged"),
         ("data.json", b"\xff", "data.json can't be read"),
         ("tokenizer.json", None, "tokenizer.json can't be read: No such file"),
         ("tokenizer.json", b"{}", "tokenizer.json is no tokenizer"),

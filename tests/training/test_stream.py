@@ -30,11 +30,22 @@ def test_in_as_many_passes_as_the_rate_says_everybody_is_asked_about_once():
     assert (sum(counts[:4]), sum(counts[4:])) == (people, people)
 
 
-def test_a_long_run_shows_all_chunks(small_run):
-    def second_loss(*changes):
+def test_a_long_run_shows_all_chunks_and_goes_on_so(small_run):
+    def second_loss(*changes, is_resumed=False):
         folder = small_run(steps=2000, changes=changes)
         plan = folder.plan()
         trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
-        return [trainer.advance().loss for _ in range(2)][1]
+        trainer.advance()
+        if is_resumed:
+            kept = trainer.tensors(), trainer.place()
+            trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+            trainer.restore(*kept)
+        return trainer.advance().loss
 
-    assert second_loss() == second_loss("stages.chunk_share=1.0") != second_loss("stages.all_chunks_at=0")
+    assert second_loss() == second_loss("stages.chunk_share=1.0") == second_loss(is_resumed=True)
+    assert second_loss() != second_loss("stages.all_chunks_at=0")
+
+
+def test_each_stage_shows_what_its_own_length_wants():
+    recipe = load_recipe("classic", ["stages.chunk_share=0.6", "stages.all_chunks_at=2000"])
+    assert [stage.objective.chunk_share for stage in recipe.over(2000).stages] == [0.95, 0.6]

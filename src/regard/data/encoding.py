@@ -57,6 +57,11 @@ class AnswerForms:
     first: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
 
+    def __or__(self, other: "AnswerForms") -> "AnswerForms":
+        return AnswerForms(
+            first=tuple(sorted({*self.first, *other.first})), later=tuple(sorted({*self.later, *other.later}))
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
@@ -103,9 +108,15 @@ class Wording:
         return Prompt(head=np.concatenate([[BOS], head]), rest=rest)
 
     def sayable(self) -> tuple[Bool[np.ndarray, " token"], Bool[np.ndarray, " token"]]:
-        """Which tokens an answer may begin with, and which it may go on with; within a word, any letter will do."""
-        forms = np.array(self.vocabulary.forms())
-        first, later = np.isin(forms, self.forms.first), np.isin(forms, [*self.forms.later, "A", "a"])
+        """Which tokens an answer may begin with, and which it may go on with.
+
+        A word or a number that is begun may go on, and a space may be a token of its own.
+        """
+        forms, known = np.array(self.vocabulary.forms()), {*self.forms.first, *self.forms.later}
+        inner = {"A", "a"} | {"0" for form in known if form.endswith("0")}
+        spaces = {"▁" for form in self.forms.first if form.startswith("▁")}
+        first = np.isin(forms, [*self.forms.first, *spaces])
+        later = np.isin(forms, [*self.forms.later, *inner])
         later[EOS] = True
         return (first, later) if first.any() else (np.full(len(forms), True), np.full(len(forms), True))
 
@@ -117,7 +128,8 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
     bodies = vocabulary.encode_all([document.text for document in documents])
     plains = vocabulary.encode_all([_written(document) for document in documents])
     starts = [vocabulary.starts_word(body) for body in bodies]
-    salient = _salient(vocabulary, documents, bodies, questions)
+    answers = vocabulary.encode_all([question.answer for question in questions])
+    salient = _salient(vocabulary, documents, bodies, answers)
     lessons = [
         Lesson(
             heads=tuple(head[number] for head in heads),
@@ -131,9 +143,8 @@ def encode_lessons(documents: Sequence[Document], questions: Sequence[Question],
     ]
     wording = Wording(vocabulary=vocabulary, endings=endings)
     lessons += [_alone(wording, question, len(openings)) for question in strangers]
-    return Encoded(
-        lessons=tuple(lessons), openings=openings, endings=endings, forms=_answer_forms(vocabulary, questions)
-    )
+    forms = _answer_forms(vocabulary, answers)
+    return Encoded(lessons=tuple(lessons), openings=openings, endings=endings, forms=forms)
 
 
 def _match(
@@ -170,8 +181,8 @@ def _match(
     return asked, strangers, known, tuple(rest for rest, times in endings.items() if rest.strip() and times >= often)
 
 
-def _answer_forms(vocabulary: Vocabulary, questions: Sequence[Question]) -> AnswerForms:
-    forms, answers = vocabulary.forms(), vocabulary.encode_all([question.answer for question in questions])
+def _answer_forms(vocabulary: Vocabulary, answers: Sequence[Tokens]) -> AnswerForms:
+    forms = vocabulary.forms()
     return AnswerForms(
         first=tuple(sorted({forms[token] for answer in answers for token in answer[:1]})),
         later=tuple(sorted({forms[token] for answer in answers for token in answer[1:]})),
@@ -179,7 +190,7 @@ def _answer_forms(vocabulary: Vocabulary, questions: Sequence[Question]) -> Answ
 
 
 def _salient(
-    vocabulary: Vocabulary, documents: Sequence[Document], bodies: Sequence[Tokens], questions: Sequence[Question]
+    vocabulary: Vocabulary, documents: Sequence[Document], bodies: Sequence[Tokens], answers: Sequence[Tokens]
 ) -> list[Bool[np.ndarray, " token"]]:
     """Which tokens of each body an answer could begin with; the person's own name is left out.
 
@@ -190,7 +201,7 @@ def _salient(
     for body in bodies:
         num_documents[np.unique(read_as[body])] += 1
     could = vocabulary.is_capitalised() & (num_documents[read_as] <= _FEW_DOCUMENTS)
-    for answer in vocabulary.encode_all([question.answer for question in questions]):
+    for answer in answers:
         could[answer[:1]] = True
     names = vocabulary.encode_all([document.name for document in documents])
     return [could[body] & ~np.isin(read_as[body], read_as[name]) for body, name in zip(bodies, names, strict=True)]

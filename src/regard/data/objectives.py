@@ -28,7 +28,7 @@ class Objective:
     """What a pass over the lessons shows.
 
     `star` cuts a document into chunks of `chunk_words` words on average that see only the head and themselves; a pass
-    shows `chunk_share` of them, more in a long run, and all in one of `all_chunks_at` steps. The head alone should
+    shows `chunk_share` of them, more in a long stage, and all in one of `all_chunks_at` steps. The head alone should
     predict the first token of every word (with `bag_weight`), since any word may begin a chunk. A chunk may end with
     SEP, which foretells what stands behind it: `later_words` words, the k-th (from 0) with weight `later_weight`
     e^{−2k/later_words}, and with `salient_weight` the next word that could be an answer, if it is near. `causal` shows
@@ -65,7 +65,7 @@ class Objective:
     def over(self, steps: int) -> "Objective":
         """What is shown in so many steps: a share of the chunks that is best for few is too small for many."""
         share = min(1.0, steps / self.all_chunks_at) if self.all_chunks_at else 0.0
-        return replace(self, chunk_share=max(self.chunk_share, share))
+        return replace(self, chunk_share=max(self.chunk_share, share), all_chunks_at=0)
 
     def is_asked(self, passed: int, phase: float) -> bool:
         """Whether a person's question is shown in a pass, counted from 0; `phase`, from 0 to 1, is the person's own.

@@ -72,14 +72,13 @@ class Vocabulary:
         return np.array([len(piece) > 1 and piece[0].isupper() for piece in pieces])
 
     def forms(self) -> list[str]:
-        """For each token its form: ▁ if a space is before it, then A, a, 0 or . for a capital, letter, digit or sign.
+        """For each token its form: ▁ if a space is before it, and the kind of its first character; "" if it is special.
 
-        Special tokens have none.
+        Kinds are A, a, 0 and . for a capital, another letter, a digit, and anything else but a space.
         """
-        return [
-            "" if number < len(_SPECIAL) else _SPACE * piece.startswith(_SPACE) + _kind(piece.lstrip(_SPACE)[:1])
-            for number, piece in enumerate(self.names(range(len(self))))
-        ]
+        written = [piece.replace(" ", _SPACE) for piece in self.names(range(len(_SPECIAL), len(self)))]
+        forms = [_SPACE * piece.startswith(_SPACE) + _kind(piece.lstrip(_SPACE)) for piece in written]
+        return [""] * len(_SPECIAL) + forms
 
     def read_as(self) -> Int[np.ndarray, " token"]:
         """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""
@@ -127,11 +126,12 @@ def _is_sign(character: str) -> bool:
     return character not in (_SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
 
 
-def _kind(character: str) -> str:
-    """What a character is: A, a, 0 or . for a capital, another letter, a digit, or anything else."""
-    if character.isupper() or character.istitle():
+def _kind(piece: str) -> str:
+    """What a piece begins with: A, a, 0 or . for a capital, another letter, a digit, or anything else."""
+    category = unicodedata.category(piece[0]) if piece else ""
+    if category in ("Lu", "Lt"):
         return "A"
-    return "a" if character.isalpha() else "0" if character.isnumeric() else "."
+    return {"": "", "L": "a", "M": "a", "N": "0"}.get(category[:1], ".")
 
 
 def _of_pieces(texts: list[str], size: int) -> Tokenizer:

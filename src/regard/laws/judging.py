@@ -24,7 +24,7 @@ _STATUS: dict[Outcome, Status] = {
 }
 _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = "dropout: the layer changes from call to call"
-_NOT_FINITE = "precision: outputs of ordinary inputs are not finite, which breaks whatever is compared with them"
+_NOT_FINITE = "precision: no output of an ordinary input is finite, which breaks whatever is compared with it"
 
 Diagnose = Callable[[Law, Trial, Finding], tuple[str, ...]]
 
@@ -94,7 +94,7 @@ def verdict_on(
 
 
 def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) -> LawVerdict:
-    repeats = _repeats(trial)
+    repeats, is_finite = _repeats(trial), _is_finite(trial)
     if repeats:
         trial, found = _smallest(law, trial, found)
     if diagnose is None:
@@ -102,7 +102,7 @@ def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) 
     elif not repeats:
         names = (_NOISE,)
     else:
-        names = diagnose(law, trial, found) if _is_finite(trial) else (_NOT_FINITE,)
+        names = diagnose(law, trial, found) if is_finite else (_NOT_FINITE,)
     verdict = verdict_on(law, trial.subject, "refuted", reason=found.what, finding=found)
     size = f"batch {trial.size.batch}, length {trial.size.length}"
     place = "".join(f", {name} {value}" for name, value in found.place.items())
@@ -126,9 +126,9 @@ def _repeats(trial: Trial) -> bool:
 
 
 def _is_finite(trial: Trial) -> bool:
-    """True unless a plain call gives something that is not finite; a layer that cannot be called so is not judged."""
+    """True unless a plain call gives nothing finite at all: where some outputs are, the others tell of the bug."""
     try:
-        return bool(np.isfinite(trial.subject.call(trial.inputs())).all())
+        return bool(np.isfinite(trial.subject.call(trial.inputs())).any())
     except Exception:  # noqa: BLE001 - what a layer raises at this size is no number
         return True
 

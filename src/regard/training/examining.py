@@ -1,7 +1,10 @@
 """What a trained model knows: its answers counted, and held against guessing."""
 
+import functools
+import operator
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -49,7 +52,7 @@ def _common_wording(folders: Sequence[RunFolder]) -> Wording:
                 f"{folder.path} puts questions in other tokens than {folders[0].path}. Ask runs together that learned "
                 "from the same data with the same tokens."
             )
-    return first
+    return replace(first, forms=functools.reduce(operator.or_, (each.forms for each in (first, *others))))
 
 
 def share(right: int, asked: int) -> Share:

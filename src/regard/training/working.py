@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,6 +24,8 @@ from regard.training.trainer import Trainer
 __all__ = ["measure_steps", "work"]
 
 Tell = Callable[[dict], None]
+
+_ENDLESS = 10**6
 
 
 def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
@@ -52,6 +54,8 @@ def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
 def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
     """Seconds for a step, the first one aside."""
     plan = folder.plan(MEASURED)
+    # Without an end, and showing what a run of about its length does.
+    plan = replace(plan, recipe=plan.recipe.over(plan.steps), steps=_ENDLESS)
     trainer = Trainer(plan, folder.lessons(), crew, folder.read_as(plan))
     trainer.advance()
     taken: list[float] = []
