@@ -50,7 +50,8 @@ def _factor(gram: Float[Tensor, "row row"]) -> Float[Tensor, "row row"]:
 class Muon(Optimizer):
     """Each square-ish block of a matrix steps along its orthogonalised momentum (with Nesterov's look ahead).
 
-    `pieces` says how many rows each block of a joined matrix has. `share` takes a list of tasks, each of which fills a
+    `pieces` says how many rows each block of a joined matrix has. Blocks are made orthogonal in `dtype`: a direction
+    that is only nearly orthogonal need not be exact. `share` takes a list of tasks, each of which fills a
     tensor, and does its part of them, so that several processes need not all do the same work.
     """
 
@@ -60,10 +61,11 @@ class Muon(Optimizer):
         *,
         lr: float = 0.02,
         momentum: float = 0.95,
+        dtype: torch.dtype = torch.float32,
         share: Callable[[list[tuple[Tensor, Callable[[], Tensor]]]], None] | None = None,
     ) -> None:
         super().__init__(params, {"lr": lr, "momentum": momentum, "pieces": None})
-        self._share = share or _do_all
+        self._dtype, self._share = dtype, share or _do_all
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
@@ -76,7 +78,7 @@ class Muon(Optimizer):
                 update = torch.empty_like(direction)
                 blocks = group["pieces"] or [len(direction)]
                 for piece, filled in zip(direction.split(blocks), update.split(blocks), strict=True):
-                    tasks.append((filled, lambda piece=piece: _scaled(nearly_orthogonal(piece))))
+                    tasks.append((filled, lambda piece=piece: _scaled(nearly_orthogonal(piece.to(self._dtype)))))
                 moves.append((parameter, update, group["lr"]))
         self._share(tasks)
         for parameter, update, rate in moves:

@@ -179,7 +179,7 @@ class Trainer:
         optimizers: list[Optimizer] = []
         if rates.has_muon:
             pieces = [self._muon_group(name, p, rates.matrix) for name, p in matrices.items()]
-            optimizers.append(Muon(pieces, lr=rates.matrix, share=self.crew.share))
+            optimizers.append(Muon(pieces, lr=rates.matrix, dtype=self.dtype, share=self.crew.share))
         else:
             groups.append({"params": list(matrices.values()), "lr": rates.matrix, "full_rate": rates.matrix})
         optimizers.append(AdamW(groups, betas=_BETAS, eps=_EPS, weight_decay=rates.weight_decay, fused=True))
