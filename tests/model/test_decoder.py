@@ -23,13 +23,17 @@ def decoder(**settings) -> Decoder:
     return model
 
 
-def read(model: Decoder, tokens, visible=None):
+def passage(tokens, visible=None) -> Passage:
     length = tokens.shape[1]
     before = torch.full((*tokens.shape, 2), -1)
     before[:, 1:, 0], before[:, 2:, 1] = tokens[:, :-1], tokens[:, :-2]
     seen = torch.ones(len(tokens), length, length, dtype=torch.bool).tril_() if visible is None else visible
     places = torch.arange(length).expand(len(tokens), -1)
-    return model(Passage(tokens=tokens, positions=places, visible=seen, before=before), dtype=torch.float64)
+    return Passage(tokens=tokens, positions=places, visible=seen, before=before)
+
+
+def read(model: Decoder, tokens, visible=None):
+    return model(passage(tokens, visible), dtype=torch.float64)
 
 
 @pytest.fixture
@@ -99,6 +103,33 @@ def test_attention_is_the_reference(num_kv_heads):
     expected = multi_head(x.numpy(), heads, mask=causal_mask(7, 7), rule=Rule())
     assert np.allclose(layer(x, frame).detach().numpy(), expected, rtol=0, atol=1e-12)
     assert torch.allclose(layer.weights(x, frame).sum(-1), torch.ones(2, 4, 7, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("settings", [{"positions": "alibi"}, {"positions": "rotary", "num_kv_heads": 2}])
+def test_bfloat16_reads_nearly_as_float32_and_float32_is_kept(settings, tokens):
+    found = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        model = decoder(**settings).float()
+        states = model(passage(tokens), dtype=dtype)
+        assert states.dtype is dtype
+        model.logits(states).float().square().mean().backward()
+        assert {p.dtype for p in model.parameters()} == {torch.float32}
+        found[dtype] = [states.detach().float(), *(p.grad for p in model.parameters())]
+    for exact, coarse in zip(*found.values(), strict=True):
+        assert (coarse - exact).norm() < 0.05 * exact.norm()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dropout_hides_keys_in_training_only(dtype, tokens):
+    layer = SelfAttention(ModelConfig(**SMALL, dropout=0.5, is_lean=False))
+    frame = decoder().frame(torch.arange(9)[None], torch.arange(9)[None], passage(tokens).visible, dtype)
+    x = torch.randn(2, 9, 16, generator=torch.Generator().manual_seed(0)).to(dtype)
+    drawn = [layer.train()(x, frame) for _ in range(2)]
+    still = [layer.eval()(x, frame) for _ in range(2)]
+    assert not torch.equal(*drawn)
+    assert torch.equal(*still)
+    many = torch.stack([layer.train()(x, frame).float() for _ in range(2000)]).mean(0)
+    assert (many - still[0].float()).norm() < 0.1 * still[0].float().norm()
 
 
 @pytest.mark.parametrize("activation", ["gelu", "relu", "relu2", "swiglu"])

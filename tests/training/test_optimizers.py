@@ -8,10 +8,11 @@ from regard.training.muon import Muon, nearly_orthogonal
 from regard.training.rowwise import RowAdam
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(8, 8), (8, 24), (24, 8)])
-def test_singular_values_come_near_one(shape):
-    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(0))
-    values = torch.linalg.svdvals(nearly_orthogonal(matrix))
+def test_singular_values_come_near_one(shape, dtype):
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+    values = torch.linalg.svdvals(nearly_orthogonal(matrix).float())
     assert values.min() > 0.3
     assert values.max() < 1.3
 
@@ -22,6 +23,18 @@ def test_joined_matrices_are_made_orthogonal_piece_by_piece():
     Muon([{"params": [joined], "pieces": [6, 6]}], lr=1.0).step()
     sizes = [piece.detach().norm() for piece in joined.split(6)]
     assert sizes[0] == pytest.approx(float(sizes[1]), rel=0.25)
+
+
+def test_a_step_made_in_bfloat16_is_nearly_that_of_float32():
+    moved = []
+    gradient = torch.randn(48, 96, generator=torch.Generator().manual_seed(0))
+    for dtype in (torch.float32, torch.bfloat16):
+        matrix = torch.nn.Parameter(torch.zeros(48, 96))
+        matrix.grad = gradient.clone()
+        Muon([{"params": [matrix]}], lr=1.0, dtype=dtype).step()
+        moved.append(matrix.detach())
+    assert matrix.dtype is torch.float32
+    assert 0 < (moved[1] - moved[0]).norm() < 0.05 * moved[0].norm()
 
 
 def test_rows_that_are_used_at_every_step_move_as_adam_moves_them():

@@ -12,11 +12,16 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
+
+from regard.data.packing import rows_of_pass
 from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.crew import solo
+from regard.training.folder import MEASURED
 from regard.training.launching import Layout, launch
+from regard.training.stream import BatchStream
 from regard.training.trainer import Trainer
-from regard.training.working import work
+from regard.training.working import measure_steps, work
 from training.conftest import copied, quiet
 
 
@@ -28,9 +33,11 @@ def test_a_run_leaves_weights_metrics_and_two_checkpoints(finished):
     assert set(read_tensors(finished.weights)) == set(dict(finished.model().named_parameters()))
 
 
-@pytest.mark.parametrize("recipe", ["fast", "classic"])
-def test_a_run_that_stopped_ends_with_the_same_bits(recipe, small_run, tmp_path):
-    folder = small_run(steps=8, recipe=recipe, checkpoint_every=3)
+@pytest.mark.parametrize(
+    ("recipe", "precision"), [("fast", "float32"), ("classic", "float32"), ("fast", "bfloat16"), ("classic", "bfloat16")]
+)
+def test_a_run_that_stopped_ends_with_the_same_bits(recipe, precision, small_run, tmp_path):
+    folder = small_run(steps=8, recipe=recipe, checkpoint_every=3, precision=precision)
     other = copied(folder, tmp_path / "stopped")
     work(folder, solo(), quiet)
     plan = other.plan()
@@ -70,6 +77,19 @@ def test_two_processes_match_one(small_run, tmp_path):
     assert max(float((one[name] - two[name]).abs().max()) for name in one) < 1e-5
 
 
+def test_bfloat16_learns_as_float32_does(small_run):
+    losses = {}
+    for precision in ("float32", "bfloat16"):
+        folder = small_run(steps=12, precision=precision)
+        plan = folder.plan()
+        trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+        losses[precision] = [trainer.advance().loss for _ in range(12)]
+        assert {tensor.dtype for tensor in trainer.tensors().values()} == {torch.float32}
+    assert losses["bfloat16"] != losses["float32"]
+    assert losses["bfloat16"] == pytest.approx(losses["float32"], rel=0.02)
+    assert losses["bfloat16"][-1] < losses["bfloat16"][0] - 0.3
+
+
 def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeypatch):
     folder = small_run(steps=5)
     plan, trained = folder.plan(), []
@@ -81,6 +101,21 @@ def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeyp
     (few, one), (many, other) = trained
     assert few == pytest.approx(many, rel=1e-5)
     assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-5
+
+
+def test_measured_steps_have_their_share_of_making_passes(small_run, monkeypatch):
+    folder = small_run(steps=100)
+    folder.write_plan(folder.plan(), MEASURED)
+    rows = len(BatchStream(folder.lessons(), folder.plan().recipe, seed=0)._rows)
+    steps_a_pass = rows / folder.plan().recipe.batch.rows
+    quick = measure_steps(folder, solo(), 0.5)
+
+    def slow(*arguments, **settings):
+        time.sleep(0.5)
+        return rows_of_pass(*arguments, **settings)
+
+    monkeypatch.setattr("regard.training.stream.rows_of_pass", slow)
+    assert measure_steps(folder, solo(), 0.01) == pytest.approx(quick + 0.5 / steps_a_pass, rel=0.5)
 
 
 @pytest.mark.parametrize("steps", [1, 2])

@@ -10,7 +10,7 @@ from regard.axes import Bool, Int
 from regard.data.names import find_known_name
 from regard.data.reading import Document, Question
 from regard.data.spelling import spelt_out
-from regard.data.tokenizing import BOS, EOS, SEP, Vocabulary
+from regard.data.tokenizing import BOS, EOS, SEP, SPACE, Vocabulary
 
 __all__ = ["AnswerForms", "Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
 
@@ -114,7 +114,7 @@ class Wording:
         """
         forms, known = np.array(self.vocabulary.forms()), {*self.forms.first, *self.forms.later}
         inner = {"A", "a"} | {"0" for form in known if form.endswith("0")}
-        spaces = {"▁" for form in self.forms.first if form.startswith("▁")}
+        spaces = {SPACE for form in self.forms.first if form.startswith(SPACE)}
         first = np.isin(forms, [*self.forms.first, *spaces])
         later = np.isin(forms, [*self.forms.later, *inner])
         later[EOS] = True

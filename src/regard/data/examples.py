@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,12 +50,12 @@ class Example:
     def __len__(self) -> int:
         return len(self.head) + sum(len(part.tokens) for part in self.parts)
 
-    @property
+    @cached_property
     def weight(self) -> float:
         """The weights of all that is asked, together."""
-        bags = (self.bag, *(part.bag for part in self.parts))
-        wanted = sum(int(np.count_nonzero(part.targets >= 0)) for part in self.parts)
-        return wanted + sum(float(bag.weights.sum()) for bag in bags)
+        bags = np.concatenate([self.bag.weights, *(part.bag.weights for part in self.parts)])
+        targets = np.concatenate([NOTHING.tokens, *(part.targets for part in self.parts)])
+        return float(bags.sum()) + int(np.count_nonzero(targets >= 0))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

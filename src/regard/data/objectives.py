@@ -1,13 +1,14 @@
 """Objectives: how a lesson becomes something to predict."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from regard.axes import Int
+from regard.axes import Bool, Int
 from regard.data.corruption import corrupt
 from regard.data.encoding import Asking, Lesson
 from regard.data.examples import NOTHING, Bag, Example, Part, plain
@@ -21,6 +22,7 @@ Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
 
 # In how many words after a chunk the next one that could be an answer is looked for.
 _NEAR = 20
+_SEP, _UNASKED = np.array([SEP]), np.array([-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,27 +107,38 @@ class Objective:
             edges = np.append(np.flatnonzero(is_cut), len(text))
             shown = np.flatnonzero(kept[: len(edges) - 1] < self.chunk_share)
             places = _places(zip(edges[shown].tolist(), edges[shown + 1].tolist(), strict=True), room - 1)
-            words = np.flatnonzero(lesson.starts)
-            return [self._foretelling(part, end, lesson, words) for end, part in _chunks(text, places)]
+            return list(self._foretelling(_chunks(text, places), lesson))
         if self.reading == "causal":
             return [part for _, part in _chunks(np.append(text, EOS), _places([(0, len(text) + 1)], room))]
         read, masked = corrupt(text, rng, block=room - 1)
         tokens = np.concatenate([read, masked, [EOS]])
         return [Part(tokens=tokens[:-1], targets=tokens[1:])]
 
-    def _foretelling(self, part: Part, end: int, lesson: Lesson, words: Tokens) -> Part:
-        """The part with a SEP that foretells what stands behind it, if there is anything to foretell."""
-        first = int(np.searchsorted(words, end))
-        near, later = words[first : first + _NEAR], words[first : first + self.later_words]
-        salient = near[lesson.salient[near]][: 1 if self.salient_weight else 0]
-        if not len(later) + len(salient):
-            return part
-        falling = self.later_weight * np.exp(-2 / max(self.later_words, 1) * np.arange(len(later)))
-        bag = Bag(
-            tokens=lesson.body[np.append(later, salient)],
-            weights=np.append(falling, np.full(len(salient), self.salient_weight)),
-        )
-        return Part(tokens=np.append(part.tokens, SEP), targets=np.append(part.targets, -1), bag=bag)
+    def _foretelling(self, chunks: Iterable[tuple[int, Part]], lesson: Lesson) -> Iterator[Part]:
+        """The chunks, each with a SEP that foretells what stands behind it, if there is anything to foretell."""
+        words = np.flatnonzero(lesson.starts)
+        said, ends = lesson.body[words], words.tolist()
+        salient = _next_ones(lesson.salient[words] & (self.salient_weight > 0))
+        falling = self.later_weight * np.exp(-2 / max(self.later_words, 1) * np.arange(self.later_words))
+        alone = np.array([self.salient_weight])
+        for end, part in chunks:
+            first = bisect_left(ends, end)
+            later, near = said[first : first + self.later_words], said[salient[first] : salient[first] + 1]
+            if len(later) + len(near):
+                weights = np.concatenate((falling[: len(later)], alone[: len(near)]))
+                bag = Bag(tokens=np.concatenate((later, near)), weights=weights)
+                tokens, targets = np.concatenate((part.tokens, _SEP)), np.concatenate((part.targets, _UNASKED))
+                yield Part(tokens=tokens, targets=targets, bag=bag)
+            else:
+                yield part
+
+
+def _next_ones(is_one: Bool[np.ndarray, " word"]) -> list[int]:
+    """For each word, and behind the last, the next one at or after it; the number of words if none is near."""
+    count, here = len(is_one), np.arange(len(is_one) + 1)
+    ones = np.where(np.append(is_one, True), here, count)
+    found = np.minimum.accumulate(ones[::-1])[::-1]
+    return np.where(found - here < _NEAR, found, count).tolist()
 
 
 def _places(edges: Iterable[tuple[int, int]], room: int) -> list[slice]:

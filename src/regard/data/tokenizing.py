@@ -12,14 +12,14 @@ from regard.axes import Bool, Int
 from regard.data.spelling import spelt_out
 from regard.errors import InputError
 
-__all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
+__all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "SPACE", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
 
 Kind: TypeAlias = Literal["characters", "pieces"]
 
 PAD, BOS, SEP, EOS, MASK = range(5)
 _SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
-_SPACE = "▁"
-_WORD_OR_SIGN = Regex(rf"{_SPACE}?[^\w{_SPACE}]|{_SPACE}?\w{{1,64}}")
+SPACE = "▁"
+_WORD_OR_SIGN = Regex(rf"{SPACE}?[^\w{SPACE}]|{SPACE}?\w{{1,64}}")
 
 
 class Vocabulary:
@@ -32,7 +32,7 @@ class Vocabulary:
         written = self.names(range(len(self)))
         self._characters = {" ", *"".join(written[len(_SPECIAL) :])}
         self._is_sign = np.array([n >= len(_SPECIAL) and _is_sign(piece[-1]) for n, piece in enumerate(written)])
-        self._starts = self._is_sign | np.array([piece.startswith((_SPACE, " ")) for piece in written])
+        self._starts = self._is_sign | np.array([piece.startswith((SPACE, " ")) for piece in written])
 
     def __len__(self) -> int:
         return self._tokenizer.get_vocab_size()
@@ -68,7 +68,7 @@ class Vocabulary:
 
     def is_capitalised(self) -> Bool[np.ndarray, " token"]:
         """For each token whether it begins with a capital letter and goes on."""
-        pieces = [piece.lstrip(_SPACE) for piece in self.names(range(len(self)))]
+        pieces = [piece.lstrip(SPACE) for piece in self.names(range(len(self)))]
         return np.array([len(piece) > 1 and piece[0].isupper() for piece in pieces])
 
     def forms(self) -> list[str]:
@@ -76,15 +76,15 @@ class Vocabulary:
 
         Kinds are A, a, 0 and . for a capital, another letter, a digit, and anything else but a space.
         """
-        written = [piece.replace(" ", _SPACE) for piece in self.names(range(len(_SPECIAL), len(self)))]
-        forms = [_SPACE * piece.startswith(_SPACE) + _kind(piece.lstrip(_SPACE)) for piece in written]
+        written = [piece.replace(" ", SPACE) for piece in self.names(range(len(_SPECIAL), len(self)))]
+        forms = [SPACE * piece.startswith(SPACE) + _kind(piece.lstrip(SPACE)) for piece in written]
         return [""] * len(_SPECIAL) + forms
 
     def read_as(self) -> Int[np.ndarray, " token"]:
         """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""
         firsts: dict[str, int] = {}
         letters = [
-            piece if number < len(_SPECIAL) else piece.lower().lstrip(_SPACE) or piece
+            piece if number < len(_SPECIAL) else piece.lower().lstrip(SPACE) or piece
             for number, piece in enumerate(self.names(range(len(self))))
         ]
         return np.array([firsts.setdefault(spelt, number) for number, spelt in enumerate(letters)])
@@ -123,7 +123,7 @@ def load_vocabulary(path: Path) -> Vocabulary:
 
 def _is_sign(character: str) -> bool:
     """Whether it is none of letters, marks, digits, and spaces."""
-    return character not in (_SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
+    return character not in (SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
 
 
 def _kind(piece: str) -> str:
@@ -142,7 +142,7 @@ def _of_pieces(texts: list[str], size: int) -> Tokenizer:
     """
     merging = Tokenizer(models.BPE())
     merging.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(replacement=_SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
+        [pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
     )
     trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
     merging.train_from_iterator(texts, trainer)
@@ -154,7 +154,7 @@ def _of_pieces(texts: list[str], size: int) -> Tokenizer:
     tokenizer = Tokenizer(models.WordPiece(vocab=numbers, unk_token="[PAD]", continuing_subword_prefix=""))
     tokenizer.add_special_tokens(_SPECIAL)
     tokenizer.pre_tokenizer = merging.pre_tokenizer
-    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE)
+    tokenizer.decoder = decoders.Metaspace(replacement=SPACE)
     return tokenizer
 
 

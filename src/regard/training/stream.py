@@ -1,5 +1,6 @@
 """The batches of a training, one after the other, from a seed and a place."""
 
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,12 +31,14 @@ class Place:
 class BatchStream:
     """Rows for one step after another. What comes next depends on the seed and the place only.
 
-    A pass's last rows, if they are fewer than a step needs, are completed by the first of the next pass.
+    A pass's last rows, if they are fewer than a step needs, are completed by the first of the next pass. `seconds` were
+    spent on making the passes until now, which had `rows` rows.
     """
 
     def __init__(self, lessons: Sequence[Lesson], recipe: Recipe, seed: int, place: Place | None = None) -> None:
         self._lessons, self._recipe, self._seed = lessons, recipe, seed
         self._openings = common_openings(lessons)
+        self.seconds, self.rows = 0.0, 0
         self.place = place or Place()
         self._rows = self._pass(self.place)
 
@@ -56,6 +59,7 @@ class BatchStream:
         self.place, self._rows = place, self._pass(place)
 
     def _pass(self, place: Place) -> list[Row]:
+        begun = time.perf_counter()
         objective: Objective = self._recipe.stages[place.stage].objective
         rng = np.random.default_rng([self._seed, place.stage, place.passed])
         phases = np.random.default_rng([self._seed, place.stage, _PHASES]).random(len(self._lessons))
@@ -73,4 +77,5 @@ class BatchStream:
                 f"A pass of the stage {self._recipe.stages[place.stage].name!r} shows nothing. Give it questions or "
                 "documents: a higher stages.question_rate, or another stages.reading."
             )
+        self.seconds, self.rows = self.seconds + time.perf_counter() - begun, self.rows + len(rows)
         return rows

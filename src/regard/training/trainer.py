@@ -60,7 +60,7 @@ class Trainer:
         self.model = Decoder(plan.model_config, read_as)
         self.dtype = getattr(torch, plan.precision)
         self._shown = plan.recipe.over(plan.steps)
-        self._stream = BatchStream(lessons, self._shown, plan.seed)
+        self.stream = BatchStream(lessons, self._shown, plan.seed)
         self._lessons = lessons
         candidates = plan.recipe.batch.num_candidates(plan.vocab_size)
         self._shortlists = Shortlists(lessons, vocab_size=plan.vocab_size, size=candidates)
@@ -78,7 +78,7 @@ class Trainer:
         stage = self.plan.recipe.stages[number]
         if number and self.step == self._ends[number - 1]:
             self._optimizers = self._make_optimizers(stage)
-        rows = self._stream.next_rows(number)
+        rows = self.stream.next_rows(number)
         total = sum(example.weight for row in rows for example in row.examples)
         torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
         shortlist = self._shortlists.draw(rows, np.random.default_rng([self.plan.seed, self.step, _DRAWS]))
@@ -105,13 +105,13 @@ class Trainer:
 
     def place(self) -> dict[str, int]:
         """The step, and where the batches stand."""
-        return {"step": self.step, **asdict(self._stream.place)}
+        return {"step": self.step, **asdict(self.stream.place)}
 
     def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> None:
         """Goes back to where `tensors` and `place` were taken."""
         self.step = place["step"]
         at = Place(stage=place["stage"], passed=place["passed"], row=place["row"])
-        self._stream = BatchStream(self._lessons, self._shown, self.plan.seed, at)
+        self.stream = BatchStream(self._lessons, self._shown, self.plan.seed, at)
         self._optimizers = self._make_optimizers(self.plan.recipe.stages[at.stage])
         parameters = dict(self.model.named_parameters())
         with torch.no_grad():
