@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,12 +15,10 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.data.packing import rows_of_pass
 from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.crew import solo
 from regard.training.folder import MEASURED
 from regard.training.launching import Layout, launch
-from regard.training.stream import BatchStream
 from regard.training.trainer import Trainer
 from regard.training.working import measure_steps, work
 from training.conftest import copied, quiet
@@ -33,9 +32,8 @@ def test_a_run_leaves_weights_metrics_and_two_checkpoints(finished):
     assert set(read_tensors(finished.weights)) == set(dict(finished.model().named_parameters()))
 
 
-@pytest.mark.parametrize(
-    ("recipe", "precision"), [("fast", "float32"), ("classic", "float32"), ("fast", "bfloat16"), ("classic", "bfloat16")]
-)
+@pytest.mark.parametrize("recipe", ["fast", "classic"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_run_that_stopped_ends_with_the_same_bits(recipe, precision, small_run, tmp_path):
     folder = small_run(steps=8, recipe=recipe, checkpoint_every=3, precision=precision)
     other = copied(folder, tmp_path / "stopped")
@@ -103,19 +101,27 @@ def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeyp
     assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-5
 
 
-def test_measured_steps_have_their_share_of_making_passes(small_run, monkeypatch):
+@pytest.mark.parametrize("steps_a_pass", [2, 100])
+def test_measured_steps_have_their_share_of_making_passes(steps_a_pass, small_run, monkeypatch):
     folder = small_run(steps=100)
     folder.write_plan(folder.plan(), MEASURED)
-    rows = len(BatchStream(folder.lessons(), folder.plan().recipe, seed=0)._rows)
-    steps_a_pass = rows / folder.plan().recipe.batch.rows
-    quick = measure_steps(folder, solo(), 0.5)
+    rows = folder.plan().recipe.batch.rows
 
-    def slow(*arguments, **settings):
-        time.sleep(0.5)
-        return rows_of_pass(*arguments, **settings)
+    class Clockwork:
+        """Steps of 2 s; a pass is made in 5 s before each first one."""
 
-    monkeypatch.setattr("regard.training.stream.rows_of_pass", slow)
-    assert measure_steps(folder, solo(), 0.01) == pytest.approx(quick + 0.5 / steps_a_pass, rel=0.5)
+        def __init__(self, *_):
+            self.stream, self.step = SimpleNamespace(seconds=5.0, num_rows=rows * steps_a_pass), 0
+
+        def advance(self):
+            self.step += 1
+            making = 5.0 if self.step % steps_a_pass == 1 and self.step > 1 else 0.0
+            self.stream.seconds += making
+            self.stream.num_rows += rows * steps_a_pass * bool(making)
+            return SimpleNamespace(seconds=2.0 + making)
+
+    monkeypatch.setattr("regard.training.working.Trainer", Clockwork)
+    assert measure_steps(folder, solo(), 20.0) == pytest.approx(2.0 + 5.0 / steps_a_pass)
 
 
 @pytest.mark.parametrize("steps", [1, 2])

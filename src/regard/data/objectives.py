@@ -117,12 +117,13 @@ class Objective:
     def _foretelling(self, chunks: Iterable[tuple[int, Part]], lesson: Lesson) -> Iterator[Part]:
         """The chunks, each with a SEP that foretells what stands behind it, if there is anything to foretell."""
         words = np.flatnonzero(lesson.starts)
-        said, ends = lesson.body[words], words.tolist()
+        said, begins = lesson.body[words], words.tolist()
         salient = _next_ones(lesson.salient[words] & (self.salient_weight > 0))
-        falling = self.later_weight * np.exp(-2 / max(self.later_words, 1) * np.arange(self.later_words))
+        places = np.arange(min(self.later_words, len(words)))
+        falling = self.later_weight * np.exp(-2 / max(self.later_words, 1) * places)
         alone = np.array([self.salient_weight])
         for end, part in chunks:
-            first = bisect_left(ends, end)
+            first = bisect_left(begins, end)
             later, near = said[first : first + self.later_words], said[salient[first] : salient[first] + 1]
             if len(later) + len(near):
                 weights = np.concatenate((falling[: len(later)], alone[: len(near)]))

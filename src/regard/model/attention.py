@@ -71,7 +71,7 @@ class SelfAttention(nn.Module):
     def _mix(self, queries: Tensor, keys: Tensor, values: Tensor, frame: Frame) -> Tensor:
         dropout = self.dropout if self.training else 0.0
         if queries.dtype is torch.bfloat16 and queries.is_cpu:
-            # The fused kernel computes in float32 inside; products in bfloat16 take a third of its time.
+            # The fused kernel computes in float32 inside; products take a third of its time where bfloat16 is native.
             return F.dropout(self._shares(queries, keys, frame), dropout) @ values
         return F.scaled_dot_product_attention(
             queries, keys, values, attn_mask=frame.bias, dropout_p=dropout, scale=self.scale

@@ -32,13 +32,13 @@ class BatchStream:
     """Rows for one step after another. What comes next depends on the seed and the place only.
 
     A pass's last rows, if they are fewer than a step needs, are completed by the first of the next pass. `seconds` were
-    spent on making the passes until now, which had `rows` rows.
+    spent on making the passes until now, which had `num_rows` rows.
     """
 
     def __init__(self, lessons: Sequence[Lesson], recipe: Recipe, seed: int, place: Place | None = None) -> None:
         self._lessons, self._recipe, self._seed = lessons, recipe, seed
         self._openings = common_openings(lessons)
-        self.seconds, self.rows = 0.0, 0
+        self.seconds, self.num_rows = 0.0, 0
         self.place = place or Place()
         self._rows = self._pass(self.place)
 
@@ -77,5 +77,5 @@ class BatchStream:
                 f"A pass of the stage {self._recipe.stages[place.stage].name!r} shows nothing. Give it questions or "
                 "documents: a higher stages.question_rate, or another stages.reading."
             )
-        self.seconds, self.rows = self.seconds + time.perf_counter() - begun, self.rows + len(rows)
+        self.seconds, self.num_rows = self.seconds + time.perf_counter() - begun, self.num_rows + len(rows)
         return rows

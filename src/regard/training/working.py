@@ -52,22 +52,24 @@ def work(folder: RunFolder, crew: Crew, tell: Tell) -> None:
 
 
 def measure_steps(folder: RunFolder, crew: Crew, seconds: float) -> float:
-    """Seconds for a step, the first one aside."""
+    """Seconds for a step, the first one aside, with its share of making a pass.
+
+    A whole pass is made at once, seldom or never in the steps that are measured.
+    """
     plan = folder.plan(MEASURED)
     # Without an end, and showing what a run of about its length does.
     plan = replace(plan, recipe=plan.recipe.over(plan.steps), steps=_ENDLESS)
     trainer = Trainer(plan, folder.lessons(), crew, folder.read_as(plan))
     trainer.advance()
-    stream, taken = trainer.stream, list[float]()
-    made = stream.seconds
+    stream = trainer.stream
+    taken: list[float] = []
     while True:
-        taken.append(trainer.advance().seconds)
+        made = stream.seconds
+        taken.append(trainer.advance().seconds - (stream.seconds - made))
         # Every process must stop after the same step, so the first one's clock decides.
         if crew.sum_number(float(crew.is_first and sum(taken) >= seconds)) > 0:
             break
-    # A whole pass is made at once, seldom or never in these steps, so its time is spread over all of its own.
-    making = stream.seconds / stream.rows * plan.recipe.batch.rows
-    return making + (sum(taken) - (stream.seconds - made)) / len(taken)
+    return sum(taken) / len(taken) + stream.seconds / stream.num_rows * plan.recipe.batch.rows
 
 
 def _go_back(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
