@@ -51,8 +51,8 @@ class Muon(Optimizer):
     """Each square-ish block of a matrix steps along its orthogonalised momentum (with Nesterov's look ahead).
 
     `pieces` says how many rows each block of a joined matrix has. Blocks are made orthogonal in `dtype`: a direction
-    that is only nearly orthogonal need not be exact. `share` takes a list of tasks, each of which fills a
-    tensor, and does its part of them, so that several processes need not all do the same work.
+    that is only nearly orthogonal need not be exact. `share` takes a list of tasks, each of which fills a tensor, and
+    does its part of them, so that several processes need not all do the same work.
     """
 
     def __init__(
