@@ -1,7 +1,8 @@
 """What the recipes know about the birthplaces: `python bench/train_accuracy.py DATA --minutes 4 --seeds 3`.
 
 DATA is a folder with wiki.txt, train.tsv and dev.tsv. The number of steps is measured once on this machine (or given
-with --steps), then every run makes just those steps; nothing is chosen on dev.tsv.
+with --steps), then every run makes just those steps; nothing is chosen on dev.tsv. A run is one model, or as many as
+--members says; without --members and --steps it is what `regard train` would choose here.
 """
 
 import argparse
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--recipes", default="fast", help=f"some of: {'; '.join(RECIPES)}")
+    parser.add_argument("--members", type=int, help="models trained side by side in a run and asked together")
     parser.add_argument("--processes", type=int, help="how many work together; the result does not depend on it")
     parser.add_argument("--write", type=Path, help="append a line of JSON for each run")
     options = parser.parse_args()
@@ -54,17 +56,20 @@ def measure(name: str, options: argparse.Namespace) -> None:
         steps=options.steps,
         held_out=0,
         layout=Layout(processes=options.processes, threads=1) if options.processes else None,
+        members=options.members,
     )
     with tempfile.TemporaryDirectory() as scratch:
         if not options.steps:
-            request = replace(request, minutes=None, steps=estimate(request, Path(scratch) / "speed", silent).steps)
+            outlook = estimate(request, Path(scratch) / "speed", silent)
+            request = replace(request, minutes=None, steps=outlook.steps, members=outlook.members)
         found = []
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             out = Path(scratch) / str(seed)
             report = train(replace(request, seed=seed), out, silent)
             score = evaluate([out], options.data / "dev.tsv")
             found.append(score.exact_match.value)
-            row = {"recipe": name, "seed": seed, "steps": report.steps, "seconds": report.seconds}
+            row = {"recipe": name, "seed": seed, "members": score.num_models, "steps": report.steps}
+            row["seconds"] = report.seconds
             row |= {"exact_match": found[-1], "interval": [score.exact_match.lower, score.exact_match.upper]}
             print(json.dumps(row), flush=True)
             if options.write:

@@ -211,7 +211,8 @@ def test_made_up_people_are_as_they_were_asked_for(typed, wanted, command, run, 
 )
 def test_what_reading_is_worth_is_said_rightly_whichever_way_it_went(right, words, finished):
     report = report_on(finished)
-    both = [replace(report, held_out=[(1, share(each, 100))]) for each in right]
+    course = report.courses[0]
+    both = [replace(report, courses=[replace(course, held_out=[(1, share(each, 100))])]) for each in right]
     assert worth_of_reading(both).endswith(words)
     assert f"{right[0]}.0% right" in worth_of_reading(both)
-    assert "nothing to compare" in worth_of_reading([both[0], replace(report, held_out=[])])
+    assert "nothing to compare" in worth_of_reading([both[0], replace(report, courses=[replace(course, held_out=[])])])

@@ -62,7 +62,7 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     needed = footprint(plan.model_config, plan.recipe.batch).total
     monkeypatch.setattr(memory, "_available", lambda: needed + 1)
     both = [Layout(processes=2, threads=1), Layout(processes=1, threads=2)]
-    monkeypatch.setattr(planning, "layouts_to_try", lambda _: both)
+    monkeypatch.setattr(planning, "layouts_to_try", lambda _, members: both)
     monkeypatch.setattr(
         planning,
         "calibrate",

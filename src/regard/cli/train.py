@@ -44,6 +44,11 @@ def _what(command: Any) -> Any:
             "--processes", type=int, help="How many processes train together.  [default: what measures fastest]"
         ),
         click.option("--threads", type=int, help="How many threads each."),
+        click.option(
+            "--members",
+            type=int,
+            help="How many models to train side by side and ask together.  [default: 1, or one a core if --minutes do]",
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -72,6 +72,7 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
 @click.argument("run", type=_PATH)
 @click.option("--question", metavar="TEXT", help="The question whose attention maps are shown.")
 @click.option("--questions", type=_PATH, help="Judge on this file's questions.  [default: those kept back]")
+@click.option("--member", type=int, default=1, show_default=True, help="Which model of a run with several.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
 @click.option("--html", "html_file", metavar="FILE", help="Write a page with the attention maps.")
 @click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a head is undecided.")
@@ -79,6 +80,7 @@ def inspect(
     run: Path,
     question: str | None,
     questions: Path | None,
+    member: int,
     json_file: str | None,
     html_file: str | None,
     is_strict: bool,
@@ -99,7 +101,7 @@ def inspect(
     from regard.report.train_inspect_text import show_inspection
     from regard.verbs.train_inspect import inspect as verb
 
-    found = verb(run, question=question, questions=questions)
+    found = verb(run, question=question, questions=questions, member=member)
     _publish("train inspect", found, json_file, show_inspection)
     _write_page(html_file, found, render_inspection)
     return UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ALL_IS_WELL

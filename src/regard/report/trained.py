@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Answered", "Evaluation", "Outlook", "RunReport", "Share"]
+__all__ = ["Answered", "Course", "Evaluation", "Outlook", "RunReport", "Share"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +42,13 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """The answers to some questions; `majority` is how many the commonest training answer would get right."""
+    """The answers of some models together; `majority` is how many the commonest training answer would get right."""
 
     answered: Sequence[Answered]
     exact_match: Share
     majority: Share
     commonest_answer: str
+    num_models: int
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,6 +59,7 @@ class Evaluation:
             "interval": [self.exact_match.lower, self.exact_match.upper],
             "baseline_majority": self.majority.value,
             "commonest_answer": self.commonest_answer,
+            "models": self.num_models,
             "seconds": self.seconds,
             "predictions": [
                 {
@@ -74,12 +76,13 @@ class Evaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What a training will take: steps, seconds a step, processes and threads, memory, operations."""
+    """What a training will take: steps, seconds a step, members, processes and threads, memory, operations."""
 
     steps: int
     step_seconds: float
     processes: int
     threads: int
+    members: int
     precision: str
     parameters: int
     bytes_needed: int
@@ -93,15 +96,26 @@ class Outlook:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Course:
+    """How one model learned: its loss, and what it knew about the questions kept back, step by step."""
+
+    losses: Sequence[tuple[int, float]]
+    held_out: Sequence[tuple[int, Share]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """A finished run: its plan in words, its curves, and what it knows about the questions kept back."""
+    """A finished run: its plan in words, a course for each member, and what they know together.
+
+    `steps` are those of one member, `tokens` those of all.
+    """
 
     folder: str
     recipe: str
     about: str
     settings: Sequence[tuple[str, str]]
-    losses: Sequence[tuple[int, float]]
-    held_out: Sequence[tuple[int, Share]]
+    courses: Sequence[Course]
+    together: Share | None
     majority: Share | None
     steps: int
     tokens: int
@@ -109,5 +123,10 @@ class RunReport:
 
     @property
     def knows(self) -> Share | None:
-        """The share of held-out questions answered right after the last step."""
-        return self.held_out[-1][1] if self.held_out else None
+        """The share of held-out questions answered right after the last step, by all members together."""
+        return self.alone[0] if len(self.alone) == 1 else self.together
+
+    @property
+    def alone(self) -> list[Share]:
+        """The same for each member alone; nothing where no question was kept back."""
+        return [course.held_out[-1][1] for course in self.courses if course.held_out]

@@ -14,7 +14,7 @@ __all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision", "usable_cor
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """Seconds that a step takes with a layout of processes."""
+    """Seconds that a step of every member takes with a layout of processes."""
 
     layout: Layout
     seconds: float
@@ -26,20 +26,20 @@ def calibrate(
     """The speed of each layout on the run's own data, the fastest first."""
     speeds = []
     for layout in layouts:
-        hear(f"measuring steps with {layout.processes} × {layout.threads} (processes × threads)")
+        hear(f"measuring steps with {layout.in_words}")
         folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads), MEASURED)
         messages = list(launch(folder.path, layout, str(seconds)))
-        speeds.append(Speed(layout=layout, seconds=next(m["seconds"] for m in messages if m["kind"] == "speed")))
+        speeds.append(Speed(layout=layout, seconds=max(m["seconds"] for m in messages if m["kind"] == "speed")))
     (folder.path / MEASURED).unlink()
     return sorted(speeds, key=lambda speed: speed.seconds)
 
 
-def layouts_to_try(rows: int, cores: int | None = None) -> list[Layout]:
+def layouts_to_try(rows: int, cores: int | None = None, *, members: int = 1) -> list[Layout]:
     """A process for each core, or one process with all: which is faster depends on the machine."""
-    cores = cores or usable_cores()
+    cores = max(1, (cores or usable_cores()) // members)
     processes = min(cores, rows, 8)
-    many = Layout(processes=processes, threads=max(1, cores // processes))
-    one = Layout(processes=1, threads=cores)
+    many = Layout(processes=processes, threads=max(1, cores // processes), members=members)
+    one = Layout(processes=1, threads=cores, members=members)
     return [many, one] if processes > 1 else [one]
 
 

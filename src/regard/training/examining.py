@@ -26,7 +26,7 @@ _DOUBT = 0.05
 def evaluate(folders: Sequence[RunFolder], questions: Sequence[Question]) -> Evaluation:
     """Every question asked, closed book: the models of the runs see the question only, and answer it together."""
     wording = _common_wording(folders)
-    models = [folder.model() for folder in folders]
+    models = [member.model() for folder in folders for member in folder.members()]
     begun = time.perf_counter()
     answers = answer_questions(models, wording, [question.text for question in questions])
     seconds = time.perf_counter() - begun
@@ -40,6 +40,7 @@ def evaluate(folders: Sequence[RunFolder], questions: Sequence[Question]) -> Eva
         exact_match=share(sum(each.is_right for each in answered), len(answered)),
         majority=share(sum(question.answer == commonest for question in questions), len(questions)),
         commonest_answer=commonest,
+        num_models=len(models),
         seconds=seconds,
     )
 

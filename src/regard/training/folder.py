@@ -30,24 +30,38 @@ FINAL, MEASURED = "plan.json", "measured.json"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything about one run lies. Files are written whole or not at all; only metrics grow line by line."""
+    """Where everything about one run lies. Files are written whole or not at all; only metrics grow line by line.
+
+    A run may have several members, models that are trained side by side and asked together. They share the plan and the
+    data. The first one's weights, checkpoints and metrics lie in the folder itself, those of others in folders in it.
+    """
 
     path: Path
+    member: int = 0
+
+    @property
+    def own(self) -> Path:
+        """Where the files lie that this member has to itself."""
+        return self.path / f"member-{self.member + 1}" if self.member else self.path
 
     @property
     def checkpoints(self) -> Path:
         """Where checkpoints are."""
-        return self.path / "checkpoints"
+        return self.own / "checkpoints"
 
     @property
     def weights(self) -> Path:
         """The weights after the last step."""
-        return self.path / "model.safetensors"
+        return self.own / "model.safetensors"
 
     @property
     def metrics(self) -> Path:
         """One line of JSON for each thing that was measured."""
-        return self.path / "metrics.jsonl"
+        return self.own / "metrics.jsonl"
+
+    def members(self) -> tuple["RunFolder", ...]:
+        """All members of the run, as its plan says."""
+        return tuple(RunFolder(self.path, number) for number in range(self.plan().members))
 
     @property
     def is_finished(self) -> bool:
@@ -85,11 +99,11 @@ class RunFolder:
         self._write(name, plan.as_text())
 
     def plan(self, name: str = FINAL) -> Plan:
-        """The plan of the run, or one that is only measured."""
+        """The plan of the run, or one that is only measured, as this member follows it."""
         path = self.path / name
         if not path.exists():
             raise InputError(f"{self.path} holds no run: there is no plan.json in it. Name a folder that train made.")
-        return plan_from_text(_text(path), str(path))
+        return plan_from_text(_text(path), str(path)).of_member(self.member)
 
     def write_data(self, prepared: Prepared) -> None:
         """The tokenizer, the lessons, the questions that were kept back, and the commonest answer."""
@@ -191,7 +205,8 @@ class RunFolder:
     def forget_metrics_after(self, step: int) -> None:
         """Leaves out what was measured after a step that will be made again."""
         kept = [line for line in self.read_metrics() if line.get("step", 0) <= step]
-        self._write(self.metrics.name, "".join(json.dumps(line) + "\n" for line in kept))
+        self.own.mkdir(exist_ok=True)
+        write_whole(self.metrics, "".join(json.dumps(line) + "\n" for line in kept), is_durable=True)
 
     def _write(self, name: str, content: str | bytes) -> None:
         write_whole(self.path / name, content, is_durable=True)

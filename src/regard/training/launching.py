@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from socket import socket
 from typing import IO
 
@@ -32,36 +33,62 @@ class TrainingFailed(RegardError):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How many processes, and how many threads each."""
+    """How many models are trained side by side, how many processes each has, and how many threads a process."""
 
     processes: int
     threads: int
+    members: int = 1
 
     def __str__(self) -> str:
-        return f"{self.processes} × {self.threads}"
+        each = f"{self.processes} × {self.threads}"
+        return each if self.members == 1 else f"{self.members} × {each}"
+
+    @property
+    def in_words(self) -> str:
+        """The layout, and what its numbers are."""
+        return f"{self} ({'members × ' if self.members > 1 else ''}processes × threads)"
 
 
-def launch(folder: Path, layout: Layout, *more: str) -> Iterator[dict]:
-    """What the first process tells, message by message; all end when one fails, or when nobody listens any more."""
+def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | None = None) -> Iterator[dict]:
+    """What the first process of each member tells, message by message; without `members` it is all of the layout's.
+
+    All end when one fails, or when nobody listens any more.
+    """
+    workers: list[subprocess.Popen] = []
+    threads: list[threading.Thread] = []
+    told: SimpleQueue[dict | None] = SimpleQueue()
+    failed: list[int] = []
+    chosen = range(layout.members) if members is None else members
     with ExitStack() as stack:
-        errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(layout.processes)]
-        command = [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, str(folder), *more]
-        workers = _start(command, layout, errors)
-        stack.callback(_end, workers)
-        failed: list[int] = []
-        ranks = range(layout.processes)
-        watches = [threading.Thread(target=_watch, args=(rank, workers, failed), daemon=True) for rank in ranks]
-        for watch in watches:
-            watch.start()
-        assert workers[0].stdout is not None
-        for line in workers[0].stdout:
-            if line.endswith(b"\n"):
-                yield json.loads(line)
-        for watch in watches:
-            watch.join()
+        errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(len(chosen) * layout.processes)]
+        stack.callback(_end, workers, threads)
+        for member in chosen:
+            command = [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, "--member", str(member)]
+            crew = _start([*command, str(folder), *more], layout, errors[len(workers) :])
+            workers += crew
+            threads.append(threading.Thread(target=_pass_on, args=(member, crew[0].stdout, told), daemon=True))
+        threads += [
+            threading.Thread(target=_watch, args=(number, workers, failed), daemon=True)
+            for number in range(len(workers))
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in chosen:
+            while (message := told.get()) is not None:
+                yield message
+        for thread in threads:
+            thread.join()
         if failed:
             errors[failed[0]].seek(0)
             raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
+
+
+def _pass_on(member: int, lines: IO[bytes], told: "SimpleQueue[dict | None]") -> None:
+    """Every whole line as a message, with who told it; None at the end."""
+    for line in lines:
+        if line.endswith(b"\n"):
+            told.put({**json.loads(line), "member": member})
+    told.put(None)
 
 
 def _start(command: list[str], layout: Layout, errors: Sequence[IO[bytes]]) -> list[subprocess.Popen]:
@@ -104,18 +131,22 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _watch(rank: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
+def _watch(number: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
     """Notes that a process failed, and ends the others, which would wait for it for ever."""
-    if workers[rank].wait() != 0:
-        failed.append(rank)
+    if workers[number].wait() != 0:
+        failed.append(number)
         for worker in workers:
             worker.kill()
 
 
-def _end(workers: list[subprocess.Popen]) -> None:
+def _end(workers: list[subprocess.Popen], threads: list[threading.Thread]) -> None:
     for worker in workers:
         worker.kill()
         worker.wait()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join()
+    for worker in workers:
         for pipe in (worker.stdin, worker.stdout):
             if pipe is not None:
                 pipe.close()

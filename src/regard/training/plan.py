@@ -1,24 +1,28 @@
 """A plan: a recipe with everything else that a run needs to be made again, exactly."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.errors import InputError
 from regard.model.config import ModelConfig
+from regard.training.launching import Layout
 from regard.training.recipe import Recipe, recipe_from
 from regard.training.settings import build, table
 
 __all__ = ["SCHEMA", "Plan", "plan_from_text"]
 
-SCHEMA = "regard-run/5"
+SCHEMA = "regard-run/6"
+# Seeds of a run's members are so far apart, so that runs with seeds 0, 1, 2 … share none.
+_APART = 1_000_003
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What will be trained, for how long, by how many processes with how many threads each.
 
-    `sources` says where the data came from, for the reader; the data itself lies beside the plan, as tokens.
+    `members` models are trained side by side, each with its own seed and so many steps, and asked together. `sources`
+    says where the data came from, for the reader; the data itself lies beside the plan, as tokens.
     """
 
     recipe: Recipe
@@ -27,13 +31,14 @@ class Plan:
     vocab_size: int
     processes: int = 1
     threads: int = 1
+    members: int = 1
     precision: str = "float32"
     checkpoint_every: int = 100
     evaluate_every: int = 0
     sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("steps", "vocab_size", "processes", "threads", "checkpoint_every"):
+        for name in ("steps", "vocab_size", "processes", "threads", "members", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}, and it should be at least 1.")
         for name in ("seed", "evaluate_every"):
@@ -49,10 +54,19 @@ class Plan:
 
     @property
     def flops(self) -> float:
-        """Multiplications and additions of the whole training."""
+        """Multiplications and additions of the whole training, of all members."""
         batch = self.recipe.batch
         config = self.recipe.model_config(vocab_size=batch.num_candidates(self.vocab_size))
-        return self.steps * batch.rows * batch.length * config.flops_per_token(batch.length)
+        return self.members * self.steps * batch.rows * batch.length * config.flops_per_token(batch.length)
+
+    @property
+    def layout(self) -> Layout:
+        """Who makes the steps."""
+        return Layout(processes=self.processes, threads=self.threads, members=self.members)
+
+    def of_member(self, number: int) -> "Plan":
+        """The plan as one of the members follows it: with random draws of its own."""
+        return replace(self, seed=self.seed + _APART * number)
 
     def as_text(self) -> str:
         """The plan as JSON."""

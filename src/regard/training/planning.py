@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard.data.biographies import Biographies
 from regard.errors import InputError
-from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision
+from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
 from regard.training.memory import fits_memory, footprint
@@ -19,6 +19,7 @@ __all__ = ["CALIBRATION", "Length", "Request", "freeze", "measure_layouts", "out
 CALIBRATION = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
 _STEPS_A_MINUTE = 200
+_MOST_MEMBERS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,10 @@ class Length:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What to train and for how long. Without files it is about made-up people."""
+    """What to train and for how long. Without files it is about made-up people.
+
+    Without `members` there is one model, or one for each core if the minutes are enough for that.
+    """
 
     recipe: str = "fast"
     changes: Sequence[str] = ()
@@ -62,10 +66,13 @@ class Request:
     seed: int = 0
     held_out: int | None = None
     layout: Layout | None = None
+    members: int | None = None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise InputError(f"The seed is {self.seed}. Give a whole number from 0 up.")
+        if self.members is not None and not 1 <= self.members <= 64:
+            raise InputError(f"{self.members} members can't be trained side by side. Give 1 to 64.")
         # Each refuses what makes no sense.
         _ = self.length, self.source
 
@@ -90,7 +97,8 @@ def outline(request: Request, *, processes: int | None = None, here: int | None 
     processes = processes or (request.layout.processes if request.layout else 1)
     if processes > recipe.batch.rows:
         raise InputError(f"{processes} processes cannot share the {recipe.batch.rows} rows of a step. Use fewer.")
-    prepared = prepare(request.source.material(seed=request.seed), recipe, processes=here or processes)
+    together = (here or processes) * (request.members or 1)
+    prepared = prepare(request.source.material(seed=request.seed), recipe, processes=together)
     plan = Plan(
         recipe=recipe,
         steps=request.length.guess,
@@ -104,7 +112,15 @@ def outline(request: Request, *, processes: int | None = None, here: int | None 
 
 
 def measure_layouts(request: Request, folder: RunFolder, plan: Plan, hear: Callable[[str], None]) -> list[Speed]:
-    """The speed of the layout that is asked for, or of those that fit into memory, the fastest first."""
+    """The speed of the layout that is asked for, or of those that fit into memory, the fastest first.
+
+    A member for each core comes before all others if the minutes let it make as many steps as the recipe wants.
+    """
+    side_by_side = _member_a_core(request, plan)
+    if side_by_side is not None:
+        found = calibrate(folder, plan, [side_by_side], seconds=CALIBRATION, hear=hear)
+        if request.length.steps_at(found[0].seconds, least=1) >= plan.recipe.member_steps:
+            return found
     return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION, hear=hear)
 
 
@@ -116,14 +132,30 @@ def freeze(request: Request, plan: Plan, speed: Speed, *, spent: float = 0.0) ->
         steps=steps,
         processes=speed.layout.processes,
         threads=speed.layout.threads,
+        members=speed.layout.members,
         checkpoint_every=max(1, round(_BETWEEN_CHECKPOINTS / speed.seconds)),
         evaluate_every=max(1, -(-steps // 4)),
     )
 
 
+def _member_a_core(request: Request, plan: Plan) -> Layout | None:
+    """A member for each core, where nobody asked for anything else and there may be time and memory for it."""
+    members, wanted = min(usable_cores(), _MOST_MEMBERS), plan.recipe.member_steps
+    is_open = request.members is None and request.layout is None and request.length.minutes is not None
+    if not is_open or members < 2 or not 0 < wanted <= 2 * request.length.guess:
+        return None
+    layout = layouts_to_try(plan.recipe.batch.rows, members=members)[0]
+    return layout if _fits(layout, plan) else None
+
+
 def _layouts(request: Request, plan: Plan) -> list[Layout]:
+    members = request.members or 1
     if request.layout:
-        return [request.layout]
-    tried, config, batch = layouts_to_try(plan.recipe.batch.rows), plan.model_config, plan.recipe.batch
-    fitting = [each for each in tried if fits_memory(footprint(config, batch, processes=each.processes))]
-    return fitting or tried[-1:]
+        return [replace(request.layout, members=members)]
+    tried = layouts_to_try(plan.recipe.batch.rows, members=members)
+    return [each for each in tried if _fits(each, plan)] or tried[-1:]
+
+
+def _fits(layout: Layout, plan: Plan) -> bool:
+    batch = plan.recipe.batch
+    return fits_memory(footprint(plan.model_config, batch, processes=layout.processes, runs=layout.members))

@@ -44,7 +44,7 @@ def inspect_run(
     asked = _choose(model, run, questions, names)
     heads = judge_heads(model, asked.probes, reproduce=reproduce)
     return InspectionReport(
-        run=str(run.path),
+        run=str(run.own),
         population=asked.population,
         num_questions=len(asked.probes),
         heads=heads,

@@ -110,7 +110,11 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A way to train: tokens, model, batches, stages."""
+    """A way to train: tokens, model, batches, stages.
+
+    Runs of some minutes train a model for each core, instead of one by all cores, if each makes `member_steps` steps
+    (0: never).
+    """
 
     name: str
     about: str = ""
@@ -119,10 +123,13 @@ class Recipe:
     model: Mapping[str, Any] = field(default_factory=dict)
     stages: tuple[Stage, ...] = (Stage(),)
     precision: Precision = "auto"
+    member_steps: int = 0
 
     def __post_init__(self) -> None:
         if not self.stages or not 0 < sum(stage.share for stage in self.stages) < math.inf:
             raise InputError(f"The recipe {self.name!r} has no stage with a share of the steps. Give it one.")
+        if self.member_steps < 0:
+            raise InputError(f"member_steps is {self.member_steps}. Use a number from 0 up.")
         if self.precision not in get_args(Precision):
             raise InputError(f"precision is {self.precision!r}. Use one of {', '.join(get_args(Precision))}.")
         self.model_config(vocab_size=8)

@@ -30,6 +30,8 @@ def train_together(request: Request, out: Path, hear: Hear) -> Path:
         def prepare() -> str:
             if request.layout is not None:
                 raise InputError("torchrun says how many train. Leave --processes and --threads away.")
+            if request.members is not None:
+                raise InputError("Under torchrun all processes train one model. Leave --members away.")
             prepared, plan = outline(request, processes=crew.size, here=crew.local_size)
             folder = RunFolder(out)
             held.enter_context(folder.hold())
@@ -59,6 +61,8 @@ def resume_together(out: Path, hear: Hear) -> Path:
 
         def is_done() -> bool:
             plan = folder.plan()
+            if plan.members > 1:
+                raise InputError(f"{out} trains {plan.members} models side by side. Resume it without torchrun.")
             if folder.is_done(lambda text: hear({"kind": "warning", "text": text})):
                 return True
             held.enter_context(folder.hold())

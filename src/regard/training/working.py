@@ -1,5 +1,6 @@
 """The work of one training process: steps, checkpoints, measurements."""
 
+import argparse
 import json
 import os
 import sys
@@ -104,15 +105,20 @@ def _examine(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """`[--until-stdin-ends] FOLDER [SECONDS]`: train the run in the folder, or only measure its steps for some seconds.
+    """`[--until-stdin-ends] [--member N] FOLDER [SECONDS]`: train the run in the folder, or only measure its steps.
 
     Failures end the process at once, before others fail because it is gone.
     """
-    if arguments[0] == UNTIL_STDIN_ENDS:
-        arguments = arguments[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument(UNTIL_STDIN_ENDS, action="store_true")
+    parser.add_argument("--member", type=int, default=0)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("seconds", type=float, nargs="?")
+    given = parser.parse_args(arguments)
+    if given.until_stdin_ends:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     try:
-        _serve(RunFolder(Path(arguments[0])), *map(float, arguments[1:]))
+        _serve(RunFolder(given.folder, given.member), given.seconds)
     except RegardError as error:
         _leave(str(error), REFUSED)
     except OSError as error:
@@ -128,7 +134,7 @@ _NO_MEMORY = (
 )
 
 
-def _serve(folder: RunFolder, seconds: float | None = None) -> None:
+def _serve(folder: RunFolder, seconds: float | None) -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     crew = join_crew()
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from regard.data.reading import Question, read_questions
 from regard.errors import InputError
-from regard.report.trained import Evaluation, Outlook, RunReport, Share
+from regard.report.trained import Course, Evaluation, Outlook, RunReport, Share
 from regard.training.answering import Answer, answer_questions, require_askable
 from regard.training.crew import is_among_others
 from regard.training.examining import evaluate as examine
 from regard.training.examining import share
 from regard.training.folder import RunFolder
-from regard.training.launching import Layout, launch
+from regard.training.launching import launch
 from regard.training.memory import footprint, require_memory
 from regard.training.plan import Plan
 from regard.training.planning import Request, freeze, measure_layouts, outline
@@ -33,6 +33,9 @@ __all__ = [
 
 Hear = Callable[[dict], None]
 
+# A metric of this kind is what all members of a run answer right together.
+_TOGETHER = "together"
+
 
 def train(request: Request, out: Path, hear: Hear) -> RunReport:
     """A run in its folder, from the first step to the last; `hear` is told what happens."""
@@ -47,7 +50,7 @@ def train(request: Request, out: Path, hear: Hear) -> RunReport:
         best = measure_layouts(request, folder, plan, _doing(hear))[0]
         plan = freeze(request, plan, best, spent=time.perf_counter() - begun)
         folder.write_plan(plan)
-        return _run(folder, plan, hear)
+        return _run(folder, range(plan.members), hear)
 
 
 def demonstrate(request: Request, out: Path, hear: Hear) -> list[RunReport]:
@@ -79,11 +82,17 @@ def resume(out: Path, hear: Hear) -> RunReport:
         return report_on(resume_together(out, hear))
     folder = RunFolder(out)
     plan = folder.plan()
-    if not folder.is_done(lambda text: hear({"kind": "warning", "text": text})):
-        with folder.hold():
-            require_memory(footprint(plan.model_config, plan.recipe.batch, processes=plan.processes))
-            return _run(folder, plan, hear)
-    return report_on(out)
+
+    def warn(text: str) -> None:
+        hear({"kind": "warning", "text": text})
+
+    missing = [each.member for each in folder.members() if not each.is_done(warn)]
+    if not missing and not _is_to_be_asked(folder):
+        return report_on(out)
+    with folder.hold():
+        batch, runs = plan.recipe.batch, len(missing)
+        require_memory(footprint(plan.model_config, batch, processes=plan.processes, runs=runs))
+        return _run(folder, missing, hear)
 
 
 def estimate(request: Request, scratch: Path, hear: Hear) -> Outlook:
@@ -100,9 +109,10 @@ def estimate(request: Request, scratch: Path, hear: Hear) -> Outlook:
         step_seconds=speeds[0].seconds,
         processes=fixed.processes,
         threads=fixed.threads,
+        members=fixed.members,
         precision=fixed.precision,
         parameters=config.num_parameters,
-        bytes_needed=footprint(config, fixed.recipe.batch, processes=fixed.processes).total,
+        bytes_needed=footprint(config, fixed.recipe.batch, processes=fixed.processes, runs=fixed.members).total,
         flops=fixed.flops,
         tried=[(str(speed.layout), speed.seconds) for speed in speeds],
     )
@@ -124,34 +134,54 @@ def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
     folder.plan()
     wording = folder.wording()
     require_askable(wording.vocabulary, questions)
-    return answer_questions([folder.model()], wording, questions)
+    return answer_questions([member.model() for member in folder.members()], wording, questions)
 
 
 def report_on(out: Path) -> RunReport:
     """What a run's folder tells."""
     folder = RunFolder(out)
-    plan, metrics = folder.plan(), list(folder.read_metrics())
-    steps = [line for line in metrics if line["kind"] == "step"]
-    measured = [line for line in metrics if line["kind"] == "held out"]
+    plan, told = folder.plan(), [list(member.read_metrics()) for member in folder.members()]
+    steps = [[line for line in lines if line["kind"] == "step"] for lines in told]
+    together = [share(line["right"], line["asked"]) for line in told[0] if line["kind"] == _TOGETHER]
     return RunReport(
         folder=str(out),
         recipe=plan.recipe.name,
         about=plan.recipe.about,
         settings=_settings(plan),
-        losses=[(line["step"], line["loss"]) for line in steps],
-        held_out=[(line["step"], share(line["right"], line["asked"])) for line in measured],
+        courses=[_course(lines) for lines in told],
+        together=together[-1] if together else None,
         majority=_majority(folder.held_out(), folder.facts()["commonest_answer"]),
-        steps=len(steps),
-        tokens=sum(line["tokens"] for line in steps),
-        seconds=sum(line["seconds"] for line in steps),
+        steps=len(steps[0]),
+        tokens=sum(line["tokens"] for lines in steps for line in lines),
+        seconds=max(sum(line["seconds"] for line in lines) for lines in steps),
     )
 
 
-def _run(folder: RunFolder, plan: Plan, hear: Hear) -> RunReport:
-    hear({"kind": "plan", "steps": plan.steps, "processes": plan.processes, "threads": plan.threads})
-    for message in launch(folder.path, Layout(processes=plan.processes, threads=plan.threads)):
+def _course(lines: Sequence[dict]) -> Course:
+    return Course(
+        losses=[(line["step"], line["loss"]) for line in lines if line["kind"] == "step"],
+        held_out=[(line["step"], share(line["right"], line["asked"])) for line in lines if line["kind"] == "held out"],
+    )
+
+
+def _run(folder: RunFolder, members: Sequence[int], hear: Hear) -> RunReport:
+    """Trains these members to their ends, then asks all of them together."""
+    plan = folder.plan()
+    hear({"kind": "plan", "steps": plan.steps, "layout": plan.layout.in_words})
+    for message in launch(folder.path, plan.layout, members=members):
         hear(message)
+    if _is_to_be_asked(folder):
+        score = examine([folder], folder.held_out()).exact_match
+        measured = {"step": plan.steps, "right": score.right, "asked": score.asked}
+        folder.add_metric(_TOGETHER, **measured)
+        hear({"kind": _TOGETHER, **measured})
     return report_on(folder.path)
+
+
+def _is_to_be_asked(folder: RunFolder) -> bool:
+    """Whether there are several members, with questions kept back, that have not been asked together."""
+    is_asked = any(line["kind"] == _TOGETHER for line in folder.read_metrics())
+    return folder.plan().members > 1 and bool(folder.held_out()) and not is_asked
 
 
 def _doing(hear: Hear) -> Callable[[str], None]:
@@ -172,6 +202,7 @@ def _settings(plan: Plan) -> list[tuple[str, str]]:
         ("weights", f"{config.num_parameters:,}"),
         ("objective", ", then ".join(stage.objective.reading for stage in plan.recipe.stages)),
         ("steps", f"{plan.steps} of {batch.rows} × {batch.length} tokens, {plan.flops:.2g} operations"),
+        *([("members", f"{plan.members}, asked together")] if plan.members > 1 else []),
         ("processes × threads", f"{plan.processes} × {plan.threads}, {plan.precision}"),
         ("seed", str(plan.seed)),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from regard.report.figures import Axis, Chart, Rule, Series
 from regard.report.html.charts import draw
 from regard.report.html.shell import Page, render_page
-from regard.report.trained import RunReport
+from regard.report.trained import Course, RunReport
 
 __all__ = ["render_run"]
 
@@ -40,26 +40,55 @@ def _charts(report: RunReport) -> list[Chart]:
             caption="Nats for each predicted token; the line is the mean over the last fiftieth of the run.",
             x=Axis(label="step"),
             y=Axis(label="loss"),
-            series=(Series(label="loss", x=[s for s, _ in report.losses], y=smoothed([v for _, v in report.losses])),),
+            series=tuple(
+                Series(label=label, x=[s for s, _ in course.losses], y=smoothed([v for _, v in course.losses]))
+                for label, course in _labelled(report, "loss")
+            ),
         )
     ]
-    if report.held_out:
-        steps = [step for step, _ in report.held_out]
+    if report.alone:
         charts.append(
             Chart(
                 title="Held-out questions answered right",
-                caption="About people whose questions were never shown; dashed: Wilson's 95 % interval.",
+                caption="About people whose questions were never shown" + _more_of_caption(report),
                 x=Axis(label="step", lower=0),
                 y=Axis(label="share right", lower=0, upper=1),
-                series=(
-                    Series(label="exact match", x=steps, y=[each.value for _, each in report.held_out]),
-                    Series(label="lower", x=steps, y=[each.lower for _, each in report.held_out], style="dashed"),
-                    Series(label="upper", x=steps, y=[each.upper for _, each in report.held_out], style="dashed"),
-                ),
-                rules=() if report.majority is None else (Rule(at=report.majority.value, label="commonest answer"),),
+                series=_shares(report),
+                rules=_rules(report),
             )
         )
     return charts
+
+
+def _labelled(report: RunReport, alone: str) -> list[tuple[str, Course]]:
+    """Each member's course, under its number if there are several."""
+    if len(report.courses) == 1:
+        return [(alone, report.courses[0])]
+    return [(f"member {number}", course) for number, course in enumerate(report.courses, start=1)]
+
+
+def _shares(report: RunReport) -> tuple[Series, ...]:
+    """What each member knew; the only one with its interval."""
+    series = [
+        Series(label=label, x=[step for step, _ in course.held_out], y=[each.value for _, each in course.held_out])
+        for label, course in _labelled(report, "exact match")
+    ]
+    if len(series) == 1:
+        steps, known = series[0].x, [each for _, each in report.courses[0].held_out]
+        series.append(Series(label="lower", x=steps, y=[each.lower for each in known], style="dashed"))
+        series.append(Series(label="upper", x=steps, y=[each.upper for each in known], style="dashed"))
+    return tuple(series)
+
+
+def _more_of_caption(report: RunReport) -> str:
+    if len(report.courses) == 1:
+        return "; dashed: Wilson's 95 % interval."
+    return "." if report.together is None else f". Asked together after the last step: {report.together}."
+
+
+def _rules(report: RunReport) -> tuple[Rule, ...]:
+    known = (("commonest answer", report.majority), ("together", report.together))
+    return tuple(Rule(at=share.value, label=label) for label, share in known if share is not None)
 
 
 def smoothed(values: Sequence[float]) -> list[float]:
