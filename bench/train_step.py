@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--nanogpt", type=Path, required=True, help="nanoGPT's model.py")
     parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=6.0, help="of steps in each round")
+    parser.add_argument("--seconds", type=float, default=12.0, help="of steps in each round")
     parser.add_argument("--peer", choices=["float32", "bfloat16", "products"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer == "products":
@@ -77,10 +77,21 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
     print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
     for name, seconds in medians.items():
         print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / ours:5.2f}× ours")
+    for precision in precisions:
+        print(told_ratio(times, precision))
     packed, padded = filled_shares(prepared, recipe)
     gain = packed / padded * theirs / ours
     print(f"places that hold a token: {packed:.1%} packed, {padded:.1%} in rows of one document each")
     print(f"useful tokens a second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
+
+
+def told_ratio(times: dict[str, list[float]], precision: str) -> str:
+    """How many times our step the peer's takes, round by round: neighbours in time share the machine's moods."""
+    tried = [taken for name, taken in times.items() if name.startswith("Regard") and name.endswith(precision)]
+    ours = min(tried, key=statistics.median)
+    ratios = [theirs / mine for theirs, mine in zip(times[f"nanoGPT, {precision}"], ours, strict=True)]
+    told = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    return f"nanoGPT takes {statistics.median(ratios):.2f}× our time in {precision} (by rounds: {told})"
 
 
 def material(data: Path | None):

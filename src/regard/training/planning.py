@@ -97,8 +97,8 @@ def outline(request: Request, *, processes: int | None = None, here: int | None 
     processes = processes or (request.layout.processes if request.layout else 1)
     if processes > recipe.batch.rows:
         raise InputError(f"{processes} processes cannot share the {recipe.batch.rows} rows of a step. Use fewer.")
-    together = (here or processes) * (request.members or 1)
-    prepared = prepare(request.source.material(seed=request.seed), recipe, processes=together)
+    material = request.source.material(seed=request.seed)
+    prepared = prepare(material, recipe, processes=here or processes, members=request.members or 1)
     plan = Plan(
         recipe=recipe,
         steps=request.length.guess,

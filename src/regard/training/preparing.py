@@ -90,7 +90,7 @@ def synthetic_material(settings: Biographies, *, seed: int) -> Material:
     )
 
 
-def prepare(material: Material, recipe: Recipe, *, processes: int = 1) -> Prepared:
+def prepare(material: Material, recipe: Recipe, *, processes: int = 1, members: int = 1) -> Prepared:
     """The material as the recipe's tokens; what would not fit into memory is refused here.
 
     Words of documents are in the vocabulary of those who do not read them too, so that all can be asked alike.
@@ -102,7 +102,7 @@ def prepare(material: Material, recipe: Recipe, *, processes: int = 1) -> Prepar
     texts += [text for question in material.questions for text in (question.text, question.answer)]
     vocabulary = learn_vocabulary(texts, kind=recipe.tokens.kind, size=recipe.tokens.size)
     config = recipe.model_config(vocab_size=len(vocabulary))
-    require_memory(footprint(config, recipe.batch, processes=processes))
+    require_memory(footprint(config, recipe.batch, processes=processes, runs=members))
     _require_room(vocabulary, (*material.questions, *material.held_out), recipe.batch.length)
     return Prepared(
         material=material, vocabulary=vocabulary, encoded=encode_lessons(documents, material.questions, vocabulary)
