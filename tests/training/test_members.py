@@ -99,6 +99,8 @@ def test_only_who_is_missing_is_trained_again(pair, tmp_path):
     content = bytearray(second.weights.read_bytes())
     content[-1] ^= 1
     second.weights.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=f"member-2/model.safetensors is damaged.*resume {broken.path}$"):
+        predict(broken.path, ["Where was Ada Byron born?"])
     heard: list[dict] = []
     resume(broken.path, heard.append)
     assert {message["member"] for message in heard if message["kind"] == "step"} == {1}

@@ -55,8 +55,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     write_whole(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Weights that `write_tensors` wrote; damaged ones are refused."""
+def read_tensors(path: Path, *, remedy: str = "Train again.") -> dict[str, Tensor]:
+    """Weights that `write_tensors` wrote; damaged ones are refused, with what to do about it."""
     try:
         content = path.read_bytes()
         tensors = load(content)
@@ -66,7 +66,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     except (SafetensorError, KeyError, ValueError):
         is_whole, tensors = False, {}
     if not is_whole:
-        raise InputError(f"{path} is damaged. Make it again from a checkpoint: regard train resume {path.parent}")
+        raise InputError(f"{path} is damaged. {remedy}")
     return tensors
 
 

@@ -173,15 +173,13 @@ class RunFolder:
             raise InputError(f"{self.path} is not finished. Go on with it: regard train resume {self.path}")
         plan = self.plan()
         model = Decoder(plan.model_config, self.read_as(plan))
-        tensors = read_tensors(self.weights)
+        remedy = f"Make it again from a checkpoint: regard train resume {self.path}"
+        tensors = read_tensors(self.weights, remedy=remedy)
         wanted, given = (
             {name: tuple(t.shape) for name, t in some} for some in (model.named_parameters(), tensors.items())
         )
         if differing := sorted(name for name, _ in wanted.items() ^ given.items()):
-            raise InputError(
-                f"{self.weights} does not fit its plan ({differing[0]} differs). Make it again from a checkpoint: "
-                f"regard train resume {self.path}"
-            )
+            raise InputError(f"{self.weights} does not fit its plan ({differing[0]} differs). {remedy}")
         model.load_state_dict(tensors, strict=False)
         return model.eval()
 
