@@ -129,6 +129,8 @@ def test_resuming_what_is_finished_changes_nothing(finished, run):
         (["--minutes", "1", "--steps", "1"], "one of them"),
         (["--set", "model.width=3000000"], "GiB"),
         (["--processes", "0"], "from 1 up"),
+        (["--members", "0"], "Give 1 to 64"),
+        (["--set", "member_steps=-1"], "from 0 up"),
         (["--people", "1"], "4 to 100,000"),
         (["--wordings", "9"], "1 to 8 wordings"),
         (["--asked-share", "1"], "leaves nobody"),
@@ -173,6 +175,7 @@ def test_what_the_training_itself_refuses_is_one_line_too(files, run, tmp_path):
         (["predict", "{run}", ""], "A question is empty"),
         (["predict", "{run}", "Where was Ada Byron born?", "  "], "A question is empty"),
         (["inspect", "{run}", "--question", ""], "A question is empty"),
+        (["inspect", "{run}", "--member", "2"], "no member 2. Give --member 1."),
     ],
 )
 def test_runs_that_are_none_and_questions_that_cannot_be_written(arguments, words, finished, run, tmp_path):

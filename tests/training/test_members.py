@@ -1,15 +1,20 @@
 """Runs of several members: each is what it would be alone, all are asked together, and a stop costs nobody else."""
 
+import io
 import json
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 pytest.importorskip("torch")
 
 from regard.data.biographies import Biographies
 from regard.errors import InputError
 from regard.report.html.run_page import render_run
+from regard.report.train_text import TrainingDisplay, show_outlook
 from regard.training import calibrating, memory, planning
 from regard.training.answering import answer_questions
 from regard.training.calibrating import Speed
@@ -19,7 +24,7 @@ from regard.training.launching import Layout, launch
 from regard.training.memory import footprint
 from regard.training.planning import Request, freeze, outline
 from regard.training.working import work
-from regard.verbs.train import estimate, evaluate, predict, report_on, resume, train
+from regard.verbs.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
 from regard.verbs.train_inspect import inspect
 from training.conftest import SETTINGS, copied, quiet
 
@@ -81,15 +86,15 @@ def test_members_tell_who_they_are_and_are_asked_together_at_the_end(pair):
     assert str(report.together) in page
 
 
-def test_they_answer_by_the_mean_of_their_probabilities(pair, tmp_path):
+def test_all_members_of_all_runs_answer_together(pair, finished, tmp_path):
     folder, _ = pair
-    path = tmp_path / "asked.tsv"
-    path.write_text("".join(f"{q.text}\t{q.answer}\n" for q in folder.held_out()), encoding="utf-8")
+    path = folder.path / "held_out.tsv"
     both = evaluate([folder.path], path)
-    again = evaluate([folder.path, folder.path], path)
-    assert (both.num_models, again.num_models) == (2, 4)
-    assert [each.prediction for each in both.answered] == [each.prediction for each in again.answered]
+    models = [member.model() for member in folder.members()]
+    said = answer_questions(models, folder.wording(), [each.question for each in both.answered])
+    assert [(each.prediction, each.probability) for each in both.answered] == [(a.text, a.probability) for a in said]
     assert both.to_dict()["models"] == 2
+    assert evaluate([folder.path, finished.path], path).num_models == 3
 
 
 def test_only_who_is_missing_is_trained_again(pair, tmp_path):
@@ -154,8 +159,10 @@ def measured(monkeypatch):
 
 
 def planned(request: Request, tmp_path):
+    """The plan of a run that was begun five seconds ago."""
     _, plan = outline(request)
-    return freeze(request, plan, planning.measure_layouts(request, RunFolder(tmp_path), plan, print)[0])
+    begun = time.perf_counter() - 5
+    return freeze(request, plan, planning.measure_layouts(request, begun, RunFolder(tmp_path), plan, print)[0])
 
 
 def test_minutes_that_are_enough_train_a_member_on_each_core(measured, tmp_path):
@@ -170,6 +177,8 @@ def test_minutes_that_are_enough_train_a_member_on_each_core(measured, tmp_path)
     "other",
     [
         {"minutes": 1.7},
+        # Enough for 101 steps of a second, were no time spent before.
+        {"minutes": 1.75},
         {"minutes": None, "steps": 500},
         {"members": 1},
         {"layout": Layout(processes=2, threads=1)},
@@ -197,7 +206,74 @@ def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
         outline(replace(asked, members=3))
 
 
-def test_an_estimate_counts_all_members(tmp_path):
+def test_an_estimate_counts_all_members(monkeypatch, tmp_path):
+    monkeypatch.setattr(planning, "CALIBRATION", 0.01)
     outlook = estimate(ASKED, tmp_path / "scratch", quiet)
     assert (outlook.members, outlook.steps) == (2, 12)
     assert outlook.bytes_needed == 2 * estimate(replace(ASKED, members=1), tmp_path / "one", quiet).bytes_needed
+    console = Console(file=io.StringIO(), width=100)
+    show_outlook(console, outlook)
+    assert "2, side by side" in console.file.getvalue()
+
+
+def test_a_demonstration_compares_one_model_with_one(pair, monkeypatch, tmp_path):
+    asked, report = [], report_on(pair[0].path)
+    monkeypatch.setattr("regard.verbs.train.train", lambda request, *_: asked.append(request) or report)
+    demonstrate(Request(minutes=30), tmp_path, quiet)
+    assert [request.members for request in asked] == [1, 1]
+
+
+def test_half_a_line_does_not_swallow_what_is_told_next(pair, tmp_path):
+    folder, _ = pair
+    torn = copied(folder, tmp_path / "torn")
+    torn.metrics.write_text(torn.metrics.read_text()[:-20])
+    assert resume(torn.path, quiet).knows == report_on(folder.path).knows
+
+
+def test_both_members_stopped_at_a_checkpoint_end_with_the_same_bits(pair, tmp_path):
+    folder, _ = pair
+    stopped = copied(folder, tmp_path / "stopped")
+    stopped.write_plan(replace(stopped.plan(), checkpoint_every=3))
+    for member in stopped.members():
+        member.weights.unlink()
+        member.metrics.unlink()
+    messages = launch(stopped.path, stopped.plan().layout)
+    made = [0, 0]
+    while min(made) < 6:
+        message = next(messages)
+        made[message["member"]] = max(made[message["member"]], message.get("step", 0))
+    messages.close()
+    assert all(list(member.checkpoints.iterdir()) for member in stopped.members())
+    if all(member.is_finished for member in stopped.members()):
+        stopped.weights.unlink()
+    resume(stopped.path, quiet)
+    for one, other in zip(stopped.members(), folder.members(), strict=True):
+        assert one.weights.read_bytes() == other.weights.read_bytes()
+
+
+def test_the_display_says_which_member_tells_and_forgets_the_run_before():
+    console = Console(file=io.StringIO(), width=100)
+    display = TrainingDisplay(console)
+    step = {"kind": "step", "step": 1, "stage": "training", "loss": 1.0, "tokens": 10, "seconds": 0.1}
+    told = {"kind": "held out", "step": 1, "right": 3, "asked": 4}
+    display.hear({"kind": "plan", "steps": 1, "members": 2, "layout": "2 × 1 × 1"})
+    display.hear({**step, "member": 1})
+    display.hear({**told, "member": 1})
+    display.hear({"kind": "plan", "steps": 1, "members": 1, "layout": "1 × 1"})
+    display.hear({**step, "member": 0})
+    display.hear({**told, "member": 0})
+    lines = console.file.getvalue().splitlines()
+    assert "step 1, member 2: 3 of 4 held-out questions right" in lines
+    assert "step 1: 3 of 4 held-out questions right" in lines
+
+
+def test_what_else_is_printed_by_a_process_is_left_out(tmp_path, monkeypatch):
+    stand_in = tmp_path / "regard" / "training"
+    stand_in.mkdir(parents=True)
+    for package in (stand_in, stand_in.parent):
+        (package / "__init__.py").touch()
+    (stand_in / "working.py").write_text("print('onednn_verbose,info')\nprint('7')\nprint('{\"kind\": \"step\"}')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    told = list(launch(Path("-strange"), Layout(processes=1, threads=1, members=2)))
+    assert sorted(message["member"] for message in told) == [0, 1]
+    assert {message["kind"] for message in told} == {"step"}

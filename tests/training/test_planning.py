@@ -68,7 +68,7 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
         "calibrate",
         lambda folder, plan, layouts, **_: [Speed(layout=each, seconds=1.0) for each in layouts],
     )
-    measured = planning.measure_layouts(request, RunFolder(tmp_path), plan, print)
+    measured = planning.measure_layouts(request, 0.0, RunFolder(tmp_path), plan, print)
     assert [speed.layout for speed in measured] == [Layout(processes=1, threads=2)]
     with pytest.raises(InputError, match=r"GiB \(processes: 2\)"):
         outline(Request(changes=SETTINGS, biographies=Biographies(people=24), layout=Layout(processes=2, threads=1)))

@@ -40,6 +40,10 @@ def test_two_processes_train_one_run_and_a_second_one_is_refused_once(tmp_path):
     assert not (out / "measured.json").exists()
     assert RunFolder(out).is_done(pytest.fail)
 
+    several = torchrun(*SMALL, "--members=2", f"--out={tmp_path / 'several'}")
+    assert several.returncode != 0
+    assert several.stderr.count("Leave --members away") == 1
+
     again = torchrun(*SMALL, f"--out={out}")
     assert again.returncode != 0
     # torchrun itself tells of a failure at length.

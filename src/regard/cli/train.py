@@ -47,7 +47,7 @@ def _what(command: Any) -> Any:
         click.option(
             "--members",
             type=int,
-            help="How many models to train side by side and ask together.  [default: 1, or one a core if --minutes do]",
+            help="How many models to train side by side, asked together.  [default: 1, or one a core if there is time]",
         ),
     ]
     for option in reversed(options):

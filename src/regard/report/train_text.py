@@ -35,6 +35,7 @@ class TrainingDisplay:
         self._loss: float | None = None
         self._speeds: dict[int, float] = {}
         self._steps: dict[int, int] = {}
+        self._members = 1
         self._known = ""
 
     def __enter__(self) -> "TrainingDisplay":
@@ -52,6 +53,7 @@ class TrainingDisplay:
         elif kind == "warning":
             self._console.print(Text(message["text"], style="yellow"))
         elif kind == "plan":
+            self._members, self._speeds, self._steps = message["members"], {}, {}
             self._bar.update(self._task, total=message["steps"])
             self._say(f"{message['steps']} steps with {message['layout']}")
         elif kind in ("held out", "together"):
@@ -72,7 +74,7 @@ class TrainingDisplay:
 
     def _who(self, message: dict[str, Any]) -> str:
         """Which member told it, where there are several."""
-        return f", member {message['member'] + 1}" if len(self._steps) > 1 else ""
+        return f", member {message['member'] + 1}" if self._members > 1 else ""
 
     def _say(self, text: str) -> None:
         self._bar.update(self._task, description=text if len(text) < 30 else "measuring")

@@ -124,7 +124,7 @@ class RunReport:
     @property
     def knows(self) -> Share | None:
         """The share of held-out questions answered right after the last step, by all members together."""
-        return self.alone[0] if len(self.alone) == 1 else self.together
+        return self.together if len(self.courses) > 1 else next(iter(self.alone), None)
 
     @property
     def alone(self) -> list[Share]:

@@ -14,7 +14,7 @@ __all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision", "usable_cor
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """Seconds that a step of every member takes with a layout of processes."""
+    """Seconds that a step takes with a layout of processes, while all members make theirs."""
 
     layout: Layout
     seconds: float

@@ -45,7 +45,7 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
         if content is not None and found is not None and _digest(content) == found[2]:
             return load(content), json.loads(_metadata(content)["place"])
         instead = "the one before it is tried" if left else "with none before it the run begins again at step 1"
-        warn(f"{path.name} is damaged (its content is not what its name says), so {instead}.")
+        warn(f"{path} is damaged (its content is not what its name says), so {instead}.")
     return None
 
 

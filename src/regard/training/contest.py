@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +166,8 @@ def _place(work: _Work, entry: Entry, frozen: dict[str, Any]) -> RunFolder:
 
 def _plan(work: _Work, entry: Entry, frozen: dict[str, Any]) -> Plan:
     return Plan(
-        recipe=entry.recipe,
+        # Whatever the time, a run is one model here.
+        recipe=replace(entry.recipe, member_steps=0),
         steps=frozen["steps"][entry.recipe.name],
         seed=entry.seed,
         vocab_size=len(_prepared(work, entry.recipe).vocabulary),

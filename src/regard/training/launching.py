@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -62,15 +62,12 @@ def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | No
     with ExitStack() as stack:
         errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(len(chosen) * layout.processes)]
         stack.callback(_end, workers, threads)
-        for member in chosen:
-            command = [sys.executable, "-m", "regard.training.working", UNTIL_STDIN_ENDS, "--member", str(member)]
-            crew = _start([*command, str(folder), *more], layout, errors[len(workers) :])
-            workers += crew
-            threads.append(threading.Thread(target=_pass_on, args=(member, crew[0].stdout, told), daemon=True))
-        threads += [
-            threading.Thread(target=_watch, args=(number, workers, failed), daemon=True)
-            for number in range(len(workers))
-        ]
+        _start(workers, layout, errors, [_command(folder, member, *more) for member in chosen])
+        for number, worker in enumerate(workers):
+            threads.append(threading.Thread(target=_watch, args=(number, workers, failed), daemon=True))
+            if worker.stdout is not None:
+                member = chosen[number // layout.processes]
+                threads.append(threading.Thread(target=_pass_on, args=(member, worker.stdout, told), daemon=True))
         for thread in threads:
             thread.start()
         for _ in chosen:
@@ -83,27 +80,38 @@ def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | No
             raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
 
 
+def _command(folder: Path, member: int, *more: str) -> list[str]:
+    options = [UNTIL_STDIN_ENDS, "--member", str(member)]
+    return [sys.executable, "-m", "regard.training.working", *options, "--", str(folder), *more]
+
+
 def _pass_on(member: int, lines: IO[bytes], told: "SimpleQueue[dict | None]") -> None:
-    """Every whole line as a message, with who told it; None at the end."""
+    """Every message, with who told it; None at the end. What libraries print there too is left out."""
     for line in lines:
-        if line.endswith(b"\n"):
-            told.put({**json.loads(line), "member": member})
+        with suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict) and "kind" in message:
+                told.put({**message, "member": member})
     told.put(None)
 
 
-def _start(command: list[str], layout: Layout, errors: Sequence[IO[bytes]]) -> list[subprocess.Popen]:
-    port = _free_port()
+def _start(
+    workers: list[subprocess.Popen], layout: Layout, errors: Sequence[IO[bytes]], commands: Sequence[list[str]]
+) -> None:
+    """A crew for each command, added to the workers one by one, so that those are known when another can't start."""
+    ports = _free_ports(len(commands))
     with interrupts_held_back():
-        return [
-            subprocess.Popen(
-                command,
-                env=_environment(layout, rank, port),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                stderr=errors[rank],
-            )
-            for rank in range(layout.processes)
-        ]
+        for command, port in zip(commands, ports, strict=True):
+            for rank in range(layout.processes):
+                workers.append(
+                    subprocess.Popen(
+                        command,
+                        env=_environment(layout, rank, port),
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                        stderr=errors[len(workers)],
+                    )
+                )
 
 
 def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
@@ -125,10 +133,13 @@ def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
     return {**os.environ, **speed, **(together if layout.processes > 1 else {})}
 
 
-def _free_port() -> int:
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _free_ports(count: int) -> list[int]:
+    """Different ones: each is held until all are found."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
 
 
 def _watch(number: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
@@ -142,6 +153,7 @@ def _watch(number: int, workers: list[subprocess.Popen], failed: list[int]) -> N
 def _end(workers: list[subprocess.Popen], threads: list[threading.Thread]) -> None:
     for worker in workers:
         worker.kill()
+    for worker in workers:
         worker.wait()
     for thread in threads:
         if thread.ident is not None:

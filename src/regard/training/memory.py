@@ -54,8 +54,8 @@ def require_memory(needed: Footprint) -> None:
     if not fits_memory(needed):
         raise InputError(
             f"This training needs about {needed.total / 2**30:.1f} GiB (processes: {needed.processes}), and "
-            f"{(_available() or 0) / 2**30:.1f} GiB are free. "
-            "Make the model smaller (--set model.width=…) or the batch (--set batch.rows=…), or use fewer processes."
+            f"{(_available() or 0) / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…) or the "
+            "batch (--set batch.rows=…), or use fewer processes or members."
         )
 
 

@@ -1,5 +1,6 @@
 """From what somebody asks for to a plan: data as tokens, steps measured, the length frozen."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from regard.training.preparing import Prepared, Source, prepare
 from regard.training.recipe import load_recipe
 
 __all__ = ["CALIBRATION", "Length", "Request", "freeze", "measure_layouts", "outline"]
+
+Hear = Callable[[str], None]
 
 CALIBRATION = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
@@ -111,15 +114,17 @@ def outline(request: Request, *, processes: int | None = None, here: int | None 
     return prepared, plan
 
 
-def measure_layouts(request: Request, folder: RunFolder, plan: Plan, hear: Callable[[str], None]) -> list[Speed]:
+def measure_layouts(request: Request, begun: float, folder: RunFolder, plan: Plan, hear: Hear) -> list[Speed]:
     """The speed of the layout that is asked for, or of those that fit into memory, the fastest first.
 
-    A member for each core comes before all others if the minutes let it make as many steps as the recipe wants.
+    A member for each core comes before all others if the minutes since `begun` (of `time.perf_counter`) let it make as
+    many steps as the recipe wants.
     """
     side_by_side = _member_a_core(request, plan)
     if side_by_side is not None:
         found = calibrate(folder, plan, [side_by_side], seconds=CALIBRATION, hear=hear)
-        if request.length.steps_at(found[0].seconds, least=1) >= plan.recipe.member_steps:
+        spent = time.perf_counter() - begun
+        if request.length.steps_at(found[0].seconds, least=1, spent=spent) >= plan.recipe.member_steps:
             return found
     return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION, hear=hear)
 
@@ -139,7 +144,7 @@ def freeze(request: Request, plan: Plan, speed: Speed, *, spent: float = 0.0) ->
 
 
 def _member_a_core(request: Request, plan: Plan) -> Layout | None:
-    """A member for each core, where nobody asked for anything else and there may be time and memory for it."""
+    """A member for each core, eight at most, if nobody asked for anything else and there may be time and memory."""
     members, wanted = min(usable_cores(), _MOST_MEMBERS), plan.recipe.member_steps
     is_open = request.members is None and request.layout is None and request.length.minutes is not None
     if not is_open or members < 2 or not 0 < wanted <= 2 * request.length.guess:

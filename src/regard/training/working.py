@@ -81,7 +81,7 @@ def _go_back(trainer: Trainer, folder: RunFolder, tell: Tell) -> None:
         trainer.restore(*found)
     except (KeyError, RuntimeError):
         raise InputError(
-            f"The checkpoints in {folder.path} do not fit its plan.json. Restore the plan, or train in another folder."
+            f"The checkpoints in {folder.own} do not fit its plan.json. Restore the plan, or train in another folder."
         ) from None
 
 
@@ -130,7 +130,7 @@ def main(arguments: list[str]) -> None:
 
 _NO_MEMORY = (
     "Memory ran out. Make the model smaller (--set model.width=…) or the batch (--set batch.rows=…), or use fewer "
-    "processes."
+    "processes or members (--members 1)."
 )
 
 

@@ -47,10 +47,10 @@ def train(request: Request, out: Path, hear: Hear) -> RunReport:
     with folder.hold():
         folder.create()
         folder.write_data(prepared)
-        best = measure_layouts(request, folder, plan, _doing(hear))[0]
+        best = measure_layouts(request, begun, folder, plan, _doing(hear))[0]
         plan = freeze(request, plan, best, spent=time.perf_counter() - begun)
         folder.write_plan(plan)
-        return _run(folder, range(plan.members), hear)
+        return _run(folder, plan, range(plan.members), hear)
 
 
 def demonstrate(request: Request, out: Path, hear: Hear) -> list[RunReport]:
@@ -58,6 +58,7 @@ def demonstrate(request: Request, out: Path, hear: Hear) -> list[RunReport]:
     minutes = request.length.minutes
     if minutes is None:
         raise InputError("A demonstration is measured in minutes. Give --minutes, not --steps.")
+    request = replace(request, members=1)
     reading = train(replace(request, minutes=0.8 * minutes), out / "fast", hear)
     guessing = train(replace(request, recipe="scratch", minutes=0.2 * minutes), out / "scratch", hear)
     return [reading, guessing]
@@ -87,22 +88,23 @@ def resume(out: Path, hear: Hear) -> RunReport:
         hear({"kind": "warning", "text": text})
 
     missing = [each.member for each in folder.members() if not each.is_done(warn)]
-    if not missing and not _is_to_be_asked(folder):
+    if not missing and not _is_to_be_asked(folder, plan):
         return report_on(out)
     with folder.hold():
         batch, runs = plan.recipe.batch, len(missing)
         require_memory(footprint(plan.model_config, batch, processes=plan.processes, runs=runs))
-        return _run(folder, missing, hear)
+        return _run(folder, plan, missing, hear)
 
 
 def estimate(request: Request, scratch: Path, hear: Hear) -> Outlook:
     """How long a training will take here, by a few of its own steps."""
+    begun = time.perf_counter()
     folder = RunFolder(scratch)
     prepared, plan = outline(request)
     folder.create()
     folder.write_data(prepared)
-    speeds = measure_layouts(request, folder, plan, _doing(hear))
-    fixed = freeze(request, plan, speeds[0])
+    speeds = measure_layouts(request, begun, folder, plan, _doing(hear))
+    fixed = freeze(request, plan, speeds[0], spent=time.perf_counter() - begun)
     config = fixed.model_config
     return Outlook(
         steps=fixed.steps,
@@ -164,24 +166,25 @@ def _course(lines: Sequence[dict]) -> Course:
     )
 
 
-def _run(folder: RunFolder, members: Sequence[int], hear: Hear) -> RunReport:
+def _run(folder: RunFolder, plan: Plan, members: Sequence[int], hear: Hear) -> RunReport:
     """Trains these members to their ends, then asks all of them together."""
-    plan = folder.plan()
-    hear({"kind": "plan", "steps": plan.steps, "layout": plan.layout.in_words})
+    hear({"kind": "plan", "steps": plan.steps, "members": plan.members, "layout": plan.layout.in_words})
     for message in launch(folder.path, plan.layout, members=members):
         hear(message)
-    if _is_to_be_asked(folder):
+    if _is_to_be_asked(folder, plan):
         score = examine([folder], folder.held_out()).exact_match
+        # Half a line, as a full disk leaves it, would swallow the next one.
+        folder.forget_metrics_after(plan.steps)
         measured = {"step": plan.steps, "right": score.right, "asked": score.asked}
         folder.add_metric(_TOGETHER, **measured)
         hear({"kind": _TOGETHER, **measured})
     return report_on(folder.path)
 
 
-def _is_to_be_asked(folder: RunFolder) -> bool:
+def _is_to_be_asked(folder: RunFolder, plan: Plan) -> bool:
     """Whether there are several members, with questions kept back, that have not been asked together."""
     is_asked = any(line["kind"] == _TOGETHER for line in folder.read_metrics())
-    return folder.plan().members > 1 and bool(folder.held_out()) and not is_asked
+    return plan.members > 1 and bool(folder.held_out()) and not is_asked
 
 
 def _doing(hear: Hear) -> Callable[[str], None]:
