@@ -1,5 +1,10 @@
-"""A run killed at twenty random moments ends with the weights of one that was left alone."""
+"""A training killed at twenty random moments ends with the weights of one that was left alone.
 
+`python bench/train_kills.py --members 2` does so with a run of two members: the command is killed, and what it launched
+ends with it.
+"""
+
+import argparse
 import random
 import shutil
 import subprocess
@@ -11,43 +16,59 @@ from pathlib import Path
 
 from regard.data.biographies import Biographies
 from regard.training.folder import RunFolder
-from regard.training.launching import Layout, launch
-from regard.verbs.train import Request, train
+from regard.training.launching import Layout
+from regard.verbs.train import Request, resume, train
 
 SMALL = ("model.width=48", "model.num_heads=3", "model.hidden=96", "model.ngram_rows=4096", "batch.rows=8")
-LAYOUT = Layout(processes=1, threads=1)
+STEPS, KILLS = 600, 20
 
 
 def main() -> None:
     """Prints what every kill cost, and whether the bits agree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--members", type=int, default=1)
+    members = parser.parse_args().members
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as scratch:
-        whole, killed = Path(scratch) / "whole", Path(scratch) / "killed"
-        request = Request(changes=SMALL, biographies=Biographies(people=100), steps=400, layout=LAYOUT)
-        train(request, whole, lambda _: None)
-        made = ("model.safetensors", "checkpoints", "metrics.jsonl")
-        shutil.copytree(whole, killed, ignore=shutil.ignore_patterns(*made))
-        folder = RunFolder(killed)
-        folder.write_plan(replace(folder.plan(), checkpoint_every=7))
-        for number in range(20):
-            print(f"kill {number + 1}: at step {_killed_after(killed, rng.uniform(0.5, 3.0))}", flush=True)
-        list(launch(killed, LAYOUT))
-        same = (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
+        whole, killed = RunFolder(Path(scratch) / "whole"), RunFolder(Path(scratch) / "killed")
+        request = Request(
+            changes=SMALL,
+            biographies=Biographies(people=100),
+            steps=STEPS,
+            layout=Layout(processes=1, threads=1),
+            members=members,
+        )
+        train(request, whole.path, silent)
+        made = ("model.safetensors", "checkpoints", "metrics.jsonl", "member-*")
+        shutil.copytree(whole.path, killed.path, ignore=shutil.ignore_patterns(*made))
+        killed.write_plan(replace(killed.plan(), checkpoint_every=7))
+        for number in range(KILLS):
+            print(f"kill {number + 1}: at step {kill_after(killed, rng.uniform(0.0, 2.0))}", flush=True)
+        resume(killed.path, silent)
+        pairs = zip(whole.members(), killed.members(), strict=True)
+        same = all(one.weights.read_bytes() == other.weights.read_bytes() for one, other in pairs)
     print("bit-identical" if same else "THE WEIGHTS DIFFER")
     sys.exit(not same)
 
 
-def _killed_after(folder: Path, seconds: float) -> int:
-    """Starts the run, kills it some seconds after its first message, and gives the last step it told."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "regard.training.working", str(folder)], stdout=subprocess.PIPE, text=True
-    )
-    assert worker.stdout is not None
-    worker.stdout.readline()
+def kill_after(folder: RunFolder, seconds: float) -> str:
+    """Goes on with the run, kills it some seconds after its first step, and gives the last step of every member."""
+    before = folder.metrics.stat().st_mtime_ns if folder.metrics.exists() else 0
+    command = [sys.executable, "-m", "regard", "train", "resume", str(folder.path)]
+    training = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not folder.metrics.exists() or folder.metrics.stat().st_mtime_ns == before:
+        time.sleep(0.01)
     time.sleep(seconds)
-    worker.kill()
-    told = [line for line in worker.communicate()[0].splitlines() if '"step"' in line and line.endswith("}")]
-    return int(told[-1].partition('"step": ')[2].split(",")[0]) if told else 0
+    assert training.poll() is None, "the training ended before it was killed: give it more steps"
+    training.kill()
+    training.wait()
+    last = [max((line.get("step", 0) for line in each.read_metrics()), default=0) for each in folder.members()]
+    return ", ".join(map(str, last))
+
+
+def silent(message: dict) -> None:
+    """Hears nothing."""
+    del message
 
 
 if __name__ == "__main__":
