@@ -30,7 +30,7 @@ RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
 def main() -> None:
     """Prints a row for each recipe: exact match on dev.tsv, seed by seed, with minutes and operations."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--steps", type=int, help="instead of measuring how many steps fit into the minutes")
     parser.add_argument("--seeds", type=int, default=3)
@@ -40,6 +40,9 @@ def main() -> None:
     parser.add_argument("--processes", type=int, help="how many work together; the result does not depend on it")
     parser.add_argument("--write", type=Path, help="append a line of JSON for each run")
     options = parser.parse_args()
+    if options.data is None:
+        print("left out: give a folder with wiki.txt, train.tsv and dev.tsv")
+        return
     for name in options.recipes.split(";"):
         measure(name.strip(), options)
 

@@ -38,12 +38,15 @@ PIECE = 1024
 def main() -> None:
     """Prints seconds for a step of each, tokens a second, and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--nanogpt", type=Path, required=True, help="nanoGPT's model.py")
+    parser.add_argument("--nanogpt", type=Path, help="nanoGPT's model.py")
     parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=12.0, help="of steps in each round")
     parser.add_argument("--peer", choices=["float32", "bfloat16", "products"], help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.nanogpt is None:
+        print("left out: give nanoGPT's model.py, --nanogpt FILE")
+        return
     if options.peer == "products":
         print(time_products(options.seconds))
         return
