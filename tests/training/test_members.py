@@ -223,6 +223,17 @@ def test_a_demonstration_compares_one_model_with_one(pair, monkeypatch, tmp_path
     assert [request.members for request in asked] == [1, 1]
 
 
+def test_lost_metrics_leave_a_page_without_them(pair, tmp_path):
+    folder, _ = pair
+    lost = copied(folder, tmp_path / "lost")
+    lost.members()[1].metrics.unlink()
+    report = report_on(lost.path)
+    assert report.knows == report_on(folder.path).knows
+    assert "member 2" not in render_run(report)
+    lost.metrics.unlink()
+    assert "<svg" not in render_run(report_on(lost.path)).partition("<main")[2]
+
+
 def test_half_a_line_does_not_swallow_what_is_told_next(pair, tmp_path):
     folder, _ = pair
     torn = copied(folder, tmp_path / "torn")

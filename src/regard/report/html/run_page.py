@@ -34,6 +34,8 @@ def render_run(report: RunReport) -> str:
 
 
 def _charts(report: RunReport) -> list[Chart]:
+    if not _labelled(report, "loss"):
+        return []
     charts = [
         Chart(
             title="Loss",
@@ -61,10 +63,10 @@ def _charts(report: RunReport) -> list[Chart]:
 
 
 def _labelled(report: RunReport, alone: str) -> list[tuple[str, Course]]:
-    """Each member's course, under its number if there are several."""
-    if len(report.courses) == 1:
-        return [(alone, report.courses[0])]
-    return [(f"member {number}", course) for number, course in enumerate(report.courses, start=1)]
+    """Each member's course, under its number if there are several; one whose metrics are lost has none."""
+    several = len(report.courses) > 1
+    numbered = enumerate(report.courses, start=1)
+    return [(f"member {number}" if several else alone, course) for number, course in numbered if course.losses]
 
 
 def _shares(report: RunReport) -> tuple[Series, ...]:
@@ -72,8 +74,9 @@ def _shares(report: RunReport) -> tuple[Series, ...]:
     series = [
         Series(label=label, x=[step for step, _ in course.held_out], y=[each.value for _, each in course.held_out])
         for label, course in _labelled(report, "exact match")
+        if course.held_out
     ]
-    if len(series) == 1:
+    if len(report.courses) == 1:
         steps, known = series[0].x, [each for _, each in report.courses[0].held_out]
         series.append(Series(label="lower", x=steps, y=[each.lower for each in known], style="dashed"))
         series.append(Series(label="upper", x=steps, y=[each.upper for each in known], style="dashed"))
