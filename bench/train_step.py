@@ -2,8 +2,8 @@
 
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
 layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
-measured as `regard train` would run it, with the layout of processes and threads and with the precision that are
-fastest. The last row is for scale: the products with the layers' matrices alone, in float32.
+measured as `regard train` would run it, with the layout of processes and threads that is fastest at first. The last row
+is for scale: the products with the layers' matrices alone, in float32.
 """
 
 import argparse
@@ -23,8 +23,9 @@ import torch
 
 from regard.data.biographies import Biographies
 from regard.data.packing import rows_of_pass
-from regard.training.calibrating import calibrate, layouts_to_try, pick_precision, usable_cores
+from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
 from regard.training.folder import RunFolder
+from regard.training.launching import Layout
 from regard.training.plan import Plan
 from regard.training.preparing import Prepared, material_from_files, prepare, synthetic_material
 from regard.training.recipe import Recipe, load_recipe
@@ -40,8 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nanogpt", type=Path, help="nanoGPT's model.py")
     parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=12.0, help="of steps in each round")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of steps in each round")
     parser.add_argument("--peer", choices=["float32", "bfloat16", "products"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.nanogpt is None:
@@ -67,32 +68,36 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
     plan = Plan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(prepared.vocabulary))
     # Where bfloat16 has no instructions of its own, a step in it takes a minute.
     precisions = ["float32"] if pick_precision() == "float32" else ["float32", "bfloat16"]
+    plans = {precision: replace(plan, precision=precision) for precision in precisions}
+
+    def ours(precision: str, layouts: list[Layout]) -> Speed:
+        return calibrate(folder, plans[precision], layouts, seconds=options.seconds, hear=lambda _: None)[0]
+
+    chosen = {precision: ours(precision, layouts_to_try(ROWS)).layout for precision in precisions}
     times: dict[str, list[float]] = {}
     for _ in range(options.rounds):
-        for precision in precisions:
-            tried = replace(plan, precision=precision)
-            for speed in calibrate(folder, tried, layouts_to_try(ROWS), seconds=options.seconds, hear=lambda _: None):
-                times.setdefault(f"Regard {speed.layout}, {precision}", []).append(speed.seconds)
+        for precision, layout in chosen.items():
+            times.setdefault(f"Regard, {precision}", []).append(ours(precision, [layout]).seconds)
             times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
         times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
-    ours, theirs = (min(s for name, s in medians.items() if name.startswith(who)) for who in ("Regard", "nanoGPT"))
+    mine, theirs = (min(s for name, s in medians.items() if name.startswith(who)) for who in ("Regard", "nanoGPT"))
     print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
+    print("Regard's layouts:", ", ".join(f"{layout.in_words} in {precision}" for precision, layout in chosen.items()))
     for name, seconds in medians.items():
-        print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / ours:5.2f}× ours")
+        print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / mine:5.2f}× ours")
     for precision in precisions:
         print(told_ratio(times, precision))
     packed, padded = filled_shares(prepared, recipe)
-    gain = packed / padded * theirs / ours
+    gain = packed / padded * theirs / mine
     print(f"places that hold a token: {packed:.1%} packed, {padded:.1%} in rows of one document each")
     print(f"useful tokens a second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
 
 
 def told_ratio(times: dict[str, list[float]], precision: str) -> str:
     """How many times our step the peer's takes, round by round: neighbours in time share the machine's moods."""
-    tried = [taken for name, taken in times.items() if name.startswith("Regard") and name.endswith(precision)]
-    ours = min(tried, key=statistics.median)
-    ratios = [theirs / mine for theirs, mine in zip(times[f"nanoGPT, {precision}"], ours, strict=True)]
+    pairs = zip(times[f"nanoGPT, {precision}"], times[f"Regard, {precision}"], strict=True)
+    ratios = [theirs / mine for theirs, mine in pairs]
     told = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     return f"nanoGPT takes {statistics.median(ratios):.2f}× our time in {precision} (by rounds: {told})"
 
