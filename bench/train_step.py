@@ -1,9 +1,10 @@
 """One training step at the course's configuration against nanoGPT's: `python bench/train_step.py --nanogpt model.py`.
 
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
-layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. Regard is
-measured as `regard train` would run it, with the layout of processes and threads that is fastest at first. The last row
-is for scale: the products with the layers' matrices alone, in float32.
+layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. nanoGPT
+is one process with a thread for each core, as it comes; Regard is measured as `regard train` would run it, with the
+layout of processes and threads that is fastest at first. The last row is for scale: the products with the layers'
+matrices alone, in float32, as Regard makes them.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import torch
 
 from regard.data.biographies import Biographies
 from regard.data.packing import rows_of_pass
+from regard.model.linear import Dense
 from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
@@ -75,10 +77,15 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
 
     chosen = {precision: ours(precision, layouts_to_try(ROWS)).layout for precision in precisions}
     times: dict[str, list[float]] = {}
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
         for precision, layout in chosen.items():
-            times.setdefault(f"Regard, {precision}", []).append(ours(precision, [layout]).seconds)
-            times.setdefault(f"nanoGPT, {precision}", []).append(run_peer(options, precision))
+            turns = {
+                f"Regard, {precision}": lambda p=precision, by=layout: ours(p, [by]).seconds,
+                f"nanoGPT, {precision}": lambda p=precision: run_peer(options, p),
+            }
+            # Who is first alternates.
+            for name in list(turns)[:: -1 if number % 2 else 1]:
+                times.setdefault(name, []).append(turns[name]())
         times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     mine, theirs = (min(s for name, s in medians.items() if name.startswith(who)) for who in ("Regard", "nanoGPT"))
@@ -161,12 +168,12 @@ def time_peer(path: Path, seconds: float, *, is_narrow: bool) -> float:
 def time_products(seconds: float) -> float:
     """Seconds for a step's products with the matrices of its layers: forward, and back to inputs and to weights."""
     shapes = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)]
-    made = [[torch.randn(PIECE, n), torch.randn(m, n), torch.randn(PIECE, m)] for n, m in shapes]
+    made = [(Dense(n, m), torch.randn(PIECE, n, requires_grad=True), torch.randn(PIECE, m)) for n, m in shapes]
 
     def step() -> None:
         for _ in range(LAYERS * ROWS * LENGTH // PIECE):
-            for inputs, weight, gradient in made:
-                _ = inputs @ weight.T, gradient @ weight, gradient.T @ inputs
+            for dense, inputs, gradient in made:
+                torch.autograd.grad(dense(inputs), [inputs, dense.weight], gradient)
 
     return time_steps(step, seconds)
 

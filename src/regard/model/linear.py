@@ -1,5 +1,6 @@
 """Matrices whose numbers are kept in float32 and used in the dtype of what they meet."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,9 +12,19 @@ from regard.axes import Float
 
 __all__ = ["Dense"]
 
-# PyTorch gives float32 products to MKL, which leaves AVX-512 unused on processors that are not Intel's. oneDNN, which
-# comes with most builds of PyTorch and makes the bfloat16 products anyway, uses it, but has no public name.
-_ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+
+def _find_onednn() -> Callable[..., Tensor] | None:
+    """oneDNN's product, where it is worth calling.
+
+    PyTorch gives float32 products to MKL, which leaves AVX-512 unused on processors that are not Intel's. oneDNN, which
+    makes the bfloat16 products anyway, uses it, but PyTorch has no public name for that.
+    """
+    if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch.backends.mkldnn.is_available():
+        return None
+    return getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+
+
+_ONEDNN = _find_onednn()
 
 
 class Dense(nn.Module):
@@ -33,7 +44,7 @@ class Dense(nn.Module):
 
 
 class _Product(torch.autograd.Function):
-    """xWᵀ + b by oneDNN, and its gradients: those of x by oneDNN, and those of W by MKL, which is faster at them."""
+    """xWᵀ + b and the gradient of x by oneDNN; the gradient of W as PyTorch makes it, which is faster at that."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
