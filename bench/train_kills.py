@@ -20,23 +20,24 @@ from regard.training.launching import Layout
 from regard.verbs.train import Request, resume, train
 
 SMALL = ("model.width=48", "model.num_heads=3", "model.hidden=96", "model.ngram_rows=4096", "batch.rows=8")
-STEPS, KILLS = 600, 20
+STEPS, KILLS = 900, 20
 
 
 def main() -> None:
     """Prints what every kill cost, and whether the bits agree."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=1)
-    members = parser.parse_args().members
+    parser.add_argument("--precision", choices=["auto", "float32", "bfloat16"], default="auto")
+    options = parser.parse_args()
     rng = random.Random(0)
     with tempfile.TemporaryDirectory() as scratch:
         whole, killed = RunFolder(Path(scratch) / "whole"), RunFolder(Path(scratch) / "killed")
         request = Request(
-            changes=SMALL,
+            changes=(*SMALL, f"precision={options.precision}"),
             biographies=Biographies(people=100),
             steps=STEPS,
             layout=Layout(processes=1, threads=1),
-            members=members,
+            members=options.members,
         )
         train(request, whole.path, silent)
         made = ("model.safetensors", "checkpoints", "metrics.jsonl", "member-*")
@@ -57,6 +58,7 @@ def kill_after(folder: RunFolder, seconds: float) -> str:
     command = [sys.executable, "-m", "regard", "train", "resume", str(folder.path)]
     training = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not folder.metrics.exists() or folder.metrics.stat().st_mtime_ns == before:
+        assert training.poll() is None, "the run ended before all kills: give it more steps"
         time.sleep(0.01)
     time.sleep(seconds)
     assert training.poll() is None, "the training ended before it was killed: give it more steps"
