@@ -19,11 +19,12 @@ def _with_gradients(dense: Dense, x: torch.Tensor, product) -> list[torch.Tensor
     return [made.detach(), *torch.autograd.grad(loss, inputs)]
 
 
+@pytest.mark.parametrize("outputs", [5, 16, 40])
 @pytest.mark.parametrize("has_bias", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_products_and_gradients_are_those_of_pytorch(shape, has_bias):
+def test_products_and_gradients_are_those_of_pytorch(shape, has_bias, outputs):
     torch.manual_seed(0)
-    dense, x = Dense(16, 5, has_bias=has_bias), torch.randn(shape)
+    dense, x = Dense(16, outputs, has_bias=has_bias), torch.randn(shape)
     found = _with_gradients(
         dense, x, lambda x, *w: torch.func.functional_call(dense, dict(zip(("weight", "bias"), w, strict=False)), (x,))
     )
@@ -44,7 +45,7 @@ def test_what_is_not_contiguous_is_read_as_it_stands(has_bias):
 
 
 @needs_onednn
-def test_onednn_makes_float32_products_and_the_gradients_of_inputs(monkeypatch):
+def test_onednn_makes_float32_products_and_their_gradients(monkeypatch):
     called, onednn = [], linear._ONEDNN
 
     def noted(x, weight, *more):
@@ -52,10 +53,22 @@ def test_onednn_makes_float32_products_and_the_gradients_of_inputs(monkeypatch):
         return onednn(x, weight, *more)
 
     monkeypatch.setattr(linear, "_ONEDNN", noted)
-    dense = Dense(16, 5)
     for dtype in (torch.float32, torch.bfloat16, torch.float64):
-        dense(torch.randn(3, 16, dtype=dtype).requires_grad_()).sum().backward()
-    assert called == [(torch.float32, (3, 16), (5, 16)), (torch.float32, (3, 5), (16, 5))]
+        for outputs in (5, 40):
+            Dense(16, outputs)(torch.randn(3, 16, dtype=dtype).requires_grad_()).sum().backward()
+    narrow = [((3, 16), (5, 16)), ((3, 5), (16, 5)), ((5, 3), (16, 3))]
+    wide = [((3, 16), (40, 16)), ((3, 40), (16, 40)), ((16, 3), (40, 3))]
+    assert called == [(torch.float32, *shapes) for shapes in narrow + wide]
+
+
+def test_gradients_add_up_in_the_layout_of_the_matrix():
+    torch.manual_seed(0)
+    dense, x = Dense(16, 40), torch.randn(3, 16)
+    for _ in range(2):
+        dense(x).square().sum().backward()
+    (once,) = torch.autograd.grad(F.linear(x, dense.weight).square().sum(), [dense.weight])
+    torch.testing.assert_close(dense.weight.grad, 2 * once)
+    assert dense.weight.grad.stride() == dense.weight.stride()
 
 
 @needs_onednn

@@ -56,6 +56,13 @@ def test_every_process_has_all_weights_and_a_part_of_the_batch():
     assert footprint(config, batch, runs=2).total == 2 * one.total
 
 
+def test_memory_does_not_grow_with_rows_that_wait():
+    config = ModelConfig(vocab_size=100, width=16, num_heads=2, hidden=32)
+    few, many, most = (footprint(config, BatchShape(rows=rows, length=128)) for rows in (8, 64, 4096))
+    assert few.activations < many.activations == most.activations
+    assert footprint(config, BatchShape(rows=1, length=8192)).activations > many.activations
+
+
 def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     request = Request(changes=SETTINGS, biographies=Biographies(people=24), steps=1)
     _, plan = outline(request)

@@ -92,7 +92,7 @@ def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeyp
     folder = small_run(steps=5)
     plan, trained = folder.plan(), []
     for tokens in (1, 10**6):
-        monkeypatch.setattr("regard.training.trainer._AT_ONCE", tokens)
+        monkeypatch.setattr("regard.training.recipe._TOKENS_AT_ONCE", tokens)
         trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
         losses = [trainer.advance().loss for _ in range(5)]
         trained.append((losses, {name: p.detach() for name, p in trainer.model.named_parameters()}))

@@ -38,13 +38,13 @@ class Dense(nn.Module):
     def forward(self, x: Float[Tensor, "*batch input"]) -> Float[Tensor, "*batch output"]:
         """The product."""
         weight, bias = self.weight.to(x.dtype), None if self.bias is None else self.bias.to(x.dtype)
-        if _ONEDNN is not None and x.is_cpu and x.dtype is torch.float32:
+        if _ONEDNN is not None and x.is_cpu and x.dtype is torch.float32 and x.numel():
             return _Product.apply(x, weight, bias)
         return F.linear(x, weight, bias)
 
 
 class _Product(torch.autograd.Function):
-    """xWᵀ + b and the gradient of x by oneDNN; the gradient of W as PyTorch makes it, which is faster at that."""
+    """xWᵀ + b and its gradients by oneDNN."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -59,9 +59,16 @@ class _Product(torch.autograd.Function):
         has_x, has_weight, has_bias = ctx.needs_input_grad
         return (
             _product(gradient, weight.T) if has_x else None,
-            rows.T @ x.reshape(-1, weight.shape[1]) if has_weight else None,
+            _crossed(rows, x.reshape(-1, weight.shape[1])) if has_weight else None,
             rows.sum(dim=0) if has_bias else None,
         )
+
+
+def _crossed(left: Tensor, right: Tensor) -> Tensor:
+    """leftᵀ·right; the narrower of the two is turned in memory, which the library does more slowly for the other."""
+    if left.shape[1] < right.shape[1]:
+        return _product(left.T.contiguous(), right.T)
+    return _product(right.T.contiguous(), left.T).T
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -10,6 +10,8 @@ from regard.training.recipe import BatchShape
 __all__ = ["Footprint", "fits_memory", "footprint", "require_memory"]
 
 _FLOAT = 4
+# Python, PyTorch and a pass over the data, in each process.
+_PROGRAM = 2**29
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,23 +25,27 @@ class Footprint:
 
     @property
     def total(self) -> int:
-        """All of them."""
-        return self.weights + self.optimizer + self.activations
+        """All of them, and what a process needs besides."""
+        return self.processes * _PROGRAM + self.weights + self.optimizer + self.activations
 
 
 def footprint(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> Footprint:
-    """Weights with their gradients, two moments of each, and what is kept of a batch for its gradient.
+    """Weights with their gradients, two moments of each, and what is kept of some rows for their gradient.
 
-    Every process has all weights and its part of the batch; every run has a batch.
+    Every process of every run has all weights, and as many rows as it takes at once.
     """
-    tokens = batch.rows * batch.length
+    rows = batch.rows_at_once(processes)
+    tokens = rows * batch.length
     inner = config.hidden * (3 if config.activation == "swiglu" else 2)
-    layer = tokens * (12 * config.width + inner) + batch.rows * config.num_heads * batch.length**2
+    # With dropout, shares of attention are kept before and after it, as are the masks.
+    streams, shares = (16, 4) if config.dropout else (12, 1)
+    layer = tokens * (streams * config.width + inner) + shares * rows * config.num_heads * batch.length**2
+    everywhere = runs * processes * _FLOAT
     return Footprint(
         processes=runs * processes,
-        weights=runs * processes * 2 * _FLOAT * config.num_parameters,
-        optimizer=runs * processes * 2 * _FLOAT * config.num_parameters,
-        activations=runs * _FLOAT * (config.num_layers * layer + 4 * tokens * config.width),
+        weights=everywhere * 2 * config.num_parameters,
+        optimizer=everywhere * 2 * config.num_parameters,
+        activations=everywhere * (config.num_layers * layer + 4 * tokens * config.width),
     )
 
 

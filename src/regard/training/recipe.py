@@ -65,6 +65,10 @@ class BatchShape:
         if self.rows < 1 or self.length < 16:
             raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
 
+    def rows_at_once(self, processes: int) -> int:
+        """How many of its rows a process takes in one go; the others wait, so that memory does not grow with them."""
+        return max(1, min(-(-self.rows // processes), _TOKENS_AT_ONCE // self.length))
+
     def num_candidates(self, vocab_size: int) -> int:
         """How many tokens of a vocabulary a step's predictions are held against."""
         return min(self.candidates, vocab_size) or vocab_size
@@ -203,6 +207,7 @@ def recipe_from(given: Mapping[str, Any]) -> Recipe:
     )
 
 
+_TOKENS_AT_ONCE = 4096
 _FOLDER = files("regard.training") / "recipes"
 
 

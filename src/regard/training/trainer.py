@@ -28,8 +28,6 @@ __all__ = ["StepReport", "Trainer", "passage_of"]
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding, which differs with the number of processes and should not be blown up.
 _EPS = 1e-7
-# Tokens in one go; the rest of a step's rows wait, so that memory does not grow with them.
-_AT_ONCE = 2048
 # Batches draw from other random numbers.
 _DRAWS = zlib.crc32(b"draws")
 
@@ -131,10 +129,10 @@ class Trainer:
     def _gradients(self, rows: Sequence[Row], shortlist: Shortlist, total: float) -> float:
         """Fills the gradients, some rows at a time; gives this process's part of the loss."""
         self.model.train()
-        length = self.plan.recipe.batch.length
-        some = max(1, _AT_ONCE // length)
+        shape = self.plan.recipe.batch
+        some = shape.rows_at_once(self.crew.size)
         return sum(
-            self._add_gradients(make_batch(rows[first : first + some], length), shortlist, total)
+            self._add_gradients(make_batch(rows[first : first + some], shape.length), shortlist, total)
             for first in range(0, len(rows), some)
         )
 
