@@ -139,3 +139,16 @@ def test_progress_is_silent_when_all_is_quick_or_nobody_watches():
         with progress(console, "deciding") as report:
             report(1, 1)
         assert "deciding" not in console.file.getvalue()
+
+
+def test_progress_tells_a_log_now_and_then(monkeypatch):
+    clock = iter([0.0, 1.0, 30.0, 60.0, 90.0, 180.0, 240.0])
+    monkeypatch.setattr("regard.report.progress.monotonic", lambda: next(clock))
+    console = Console(file=io.StringIO())
+    with progress(console, "deciding") as report:
+        for done in (5, 6, 7, 8, 9, 13):
+            report(done, 13)
+    assert console.file.getvalue().splitlines() == [
+        "deciding: 7 of 13 after 1 min, about 3 min left",
+        "deciding: 9 of 13 after 3 min, about 3 min left",
+    ]

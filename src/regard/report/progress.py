@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import (
@@ -20,8 +21,14 @@ Report = Callable[[int, int], None]
 
 
 @contextmanager
-def progress(console: Console, doing: str, *, patience: float = 1.0) -> Iterator[Report]:
-    """Yields `report(done, total)`; a bar appears after `patience` seconds, and only on a terminal."""
+def progress(console: Console, doing: str, *, patience: float = 1.0, pause: float = 60.0) -> Iterator[Report]:
+    """Yields `report(done, total)`.
+
+    A bar appears after `patience` seconds, and where no terminal is, a line after each `pause`.
+    """
+    if not console.is_terminal:
+        yield _lines(console, doing, pause)
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -34,12 +41,28 @@ def progress(console: Console, doing: str, *, patience: float = 1.0) -> Iterator
     task = bar.add_task(doing, total=None)
     timer = Timer(patience, bar.start)
     timer.daemon = True
-    if console.is_terminal:
-        timer.start()
+    timer.start()
     try:
         yield lambda done, total: bar.update(task, completed=done, total=total)
     finally:
         timer.cancel()
-        if console.is_terminal:
-            timer.join()
-            bar.stop()
+        timer.join()
+        bar.stop()
+
+
+def _lines(console: Console, doing: str, pause: float) -> Report:
+    begun = told = monotonic()
+    found: int | None = None
+
+    def report(done: int, total: int) -> None:
+        nonlocal told, found
+        # What an earlier call has done took no time in this one.
+        found = done if found is None else found
+        now = monotonic()
+        if now - told >= pause and found < done < total:
+            told = now
+            left = (now - begun) * (total - done) / (done - found)
+            minutes = f"{(now - begun) / 60:.0f} min, about {left / 60:.0f} min left"
+            console.print(f"{doing}: {done} of {total} after {minutes}", highlight=False)
+
+    return report
