@@ -1,8 +1,11 @@
 """What is asked for, before anything is trained: refused in words, or planned."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
@@ -24,7 +27,7 @@ FILE = Path("some.tsv")
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("contradiction", "words"),
     [
         ({"corpus": FILE}, "Give --questions FILE too"),
         ({"held_out": 3}, "Give --questions FILE, or --asked-share"),
@@ -32,9 +35,9 @@ FILE = Path("some.tsv")
         ({"corpus": FILE, "made_up": Biographies(people=9)}, "not both"),
     ],
 )
-def test_sources_that_contradict_themselves_are_refused(given, words):
+def test_sources_that_contradict_themselves_are_refused(contradiction, words):
     with pytest.raises(InputError, match=words):
-        Source(**given)
+        Source(**contradiction)
 
 
 def test_minutes_become_steps_by_what_is_left_of_them():
@@ -42,9 +45,9 @@ def test_minutes_become_steps_by_what_is_left_of_them():
     assert Length(minutes=2).steps_at(0.5, least=2, spent=16) == 200
     assert Length(minutes=0.01).steps_at(0.5, least=2) == 2
     assert Request().length == Length(minutes=3.0)
-    for given in ({"minutes": 1, "steps": 1}, {"minutes": -1}, {"steps": 0}):
+    for wrong in ({"minutes": 1, "steps": 1}, {"minutes": -1}, {"steps": 0}):
         with pytest.raises(InputError):
-            Request(**given)
+            Request(**wrong)
 
 
 def test_every_process_has_all_weights_and_a_part_of_the_batch():
@@ -52,8 +55,27 @@ def test_every_process_has_all_weights_and_a_part_of_the_batch():
     one, two = footprint(config, batch), footprint(config, batch, processes=2)
     assert two.weights == 2 * one.weights
     assert two.optimizer == 2 * one.optimizer
-    assert two.activations == one.activations
+    # The second one has its own gradient of the scores' matrix, in several copies.
+    assert two.activations == one.activations + 4 * 4 * 100 * 16
     assert footprint(config, batch, runs=2).total == 2 * one.total
+
+
+@given(rows=st.integers(1, 200), length=st.integers(16, 9000), processes=st.integers(1, 9))
+def test_a_go_holds_a_process_share_of_the_rows_or_what_fits(rows, length, processes):
+    most = max(len(range(rows)[rank::processes]) for rank in range(processes))
+    at_once = BatchShape(rows=rows, length=length).rows_at_once(processes)
+    assert at_once == most or (at_once + 1) * length > 4096
+    assert 1 <= at_once <= most
+    assert at_once == 1 or at_once * length <= 4096
+
+
+def test_what_is_kept_besides_is_counted():
+    plain, batch = ModelConfig(vocab_size=100, width=16, num_heads=2, hidden=32), BatchShape(rows=8, length=16)
+    for change in ({"dropout": 0.1}, {"activation": "swiglu"}, {"vocab_size": 5000}, {"num_layers": 9}):
+        assert footprint(replace(plain, **change), batch).activations > footprint(plain, batch).activations
+    for processes in (1, 3):
+        needed = footprint(plain, batch, processes=processes)
+        assert needed.total - needed.weights - needed.optimizer - needed.activations == processes * 2**29
 
 
 def test_memory_does_not_grow_with_rows_that_wait():

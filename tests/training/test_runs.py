@@ -15,6 +15,7 @@ pytest.importorskip("torch")
 
 import torch
 
+from regard.data.packing import make_batch
 from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.crew import solo
 from regard.training.folder import MEASURED
@@ -90,11 +91,19 @@ def test_bfloat16_learns_as_float32_does(small_run):
 
 def test_rows_in_several_goes_give_the_same_weights_as_in_one(small_run, monkeypatch):
     folder = small_run(steps=5)
-    plan, trained = folder.plan(), []
-    for tokens in (1, 10**6):
+    plan, trained, goes = folder.plan(), [], []
+
+    def noted(rows, length):
+        goes.append(len(rows))
+        return make_batch(rows, length)
+
+    monkeypatch.setattr("regard.training.trainer.make_batch", noted)
+    for tokens, at_once in ((1, 1), (10**6, plan.recipe.batch.rows)):
         monkeypatch.setattr("regard.training.recipe._TOKENS_AT_ONCE", tokens)
         trainer = Trainer(plan, folder.lessons(), solo(), folder.read_as(plan))
+        goes.clear()
         losses = [trainer.advance().loss for _ in range(5)]
+        assert set(goes) == {at_once}
         trained.append((losses, {name: p.detach() for name, p in trainer.model.named_parameters()}))
     (few, one), (many, other) = trained
     assert few == pytest.approx(many, rel=1e-5)

@@ -65,7 +65,7 @@ class _Product(torch.autograd.Function):
 
 
 def _crossed(left: Tensor, right: Tensor) -> Tensor:
-    """leftᵀ·right; the narrower of the two is turned in memory, which the library does more slowly for the other."""
+    """leftᵀ·right, with the narrower of the two copied so that its columns are rows: that is less to copy."""
     if left.shape[1] < right.shape[1]:
         return _product(left.T.contiguous(), right.T)
     return _product(right.T.contiguous(), left.T).T

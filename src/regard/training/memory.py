@@ -32,20 +32,27 @@ class Footprint:
 def footprint(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> Footprint:
     """Weights with their gradients, two moments of each, and what is kept of some rows for their gradient.
 
-    Every process of every run has all weights, and as many rows as it takes at once.
+    Every process of every run has all weights, and as many rows as it takes at once where no other machine helps.
     """
     rows = batch.rows_at_once(processes)
     tokens = rows * batch.length
-    inner = config.hidden * (3 if config.activation == "swiglu" else 2)
-    # With dropout, shares of attention are kept before and after it, as are the masks.
-    streams, shares = (16, 4) if config.dropout else (12, 1)
-    layer = tokens * (streams * config.width + inner) + shares * rows * config.num_heads * batch.length**2
+    # With dropout, what goes in and what comes out is kept, and the mask. Without it, the shares of one layer are made
+    # several times over, unless attention is fused; whether it is depends on the precision, which is not known here.
+    streams, shares, shares_once = (16, 4, 0) if config.dropout else (12, 1, 3)
+    inner = config.hidden * (4 if config.activation == "swiglu" else 2)
+    attention = rows * config.num_heads * batch.length**2
+    kept = (
+        tokens * config.width * (streams * config.num_layers + 4)
+        + tokens * inner * config.feed_forwards
+        + attention * (shares * config.num_layers + shares_once)
+        + 4 * batch.num_candidates(config.vocab_size) * config.width
+    )
     everywhere = runs * processes * _FLOAT
     return Footprint(
         processes=runs * processes,
         weights=everywhere * 2 * config.num_parameters,
         optimizer=everywhere * 2 * config.num_parameters,
-        activations=everywhere * (config.num_layers * layer + 4 * tokens * config.width),
+        activations=everywhere * kept,
     )
 
 
@@ -60,8 +67,8 @@ def require_memory(needed: Footprint) -> None:
     if not fits_memory(needed):
         raise InputError(
             f"This training needs about {needed.total / 2**30:.1f} GiB (processes: {needed.processes}), and "
-            f"{(_available() or 0) / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…) or the "
-            "batch (--set batch.rows=…), or use fewer processes or members."
+            f"{(_available() or 0) / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…, --set "
+            "model.num_layers=…), or use fewer processes or members."
         )
 
 

@@ -48,6 +48,10 @@ class Tokens:
             raise InputError(f"tokens.size is {self.size}. Use a vocabulary of 64 to 1,000,000 pieces.")
 
 
+# Enough to keep a core busy; more would take memory and save no time.
+_TOKENS_AT_ONCE = 4096
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchShape:
     """Rows in a step, over all processes, and tokens in a row.
@@ -66,7 +70,7 @@ class BatchShape:
             raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
 
     def rows_at_once(self, processes: int) -> int:
-        """How many of its rows a process takes in one go; the others wait, so that memory does not grow with them."""
+        """How many of its rows each of these processes takes in one go; the others wait, and need no memory yet."""
         return max(1, min(-(-self.rows // processes), _TOKENS_AT_ONCE // self.length))
 
     def num_candidates(self, vocab_size: int) -> int:
@@ -207,7 +211,6 @@ def recipe_from(given: Mapping[str, Any]) -> Recipe:
     )
 
 
-_TOKENS_AT_ONCE = 4096
 _FOLDER = files("regard.training") / "recipes"
 
 
