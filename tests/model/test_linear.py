@@ -34,10 +34,11 @@ def test_products_and_gradients_are_those_of_pytorch(shape, has_bias, outputs):
 
 
 @pytest.mark.parametrize("outputs", [5, 16, 40])
+@pytest.mark.parametrize("has_bias", [False, True])
 @pytest.mark.parametrize("is_one_number", [False, True])
-def test_what_is_not_contiguous_is_read_as_it_stands(outputs, is_one_number):
+def test_what_is_not_contiguous_is_read_as_it_stands(is_one_number, has_bias, outputs):
     torch.manual_seed(0)
-    dense, x = Dense(16, outputs, has_bias=True), torch.randn(16, 3, 4).permute(2, 1, 0).requires_grad_()
+    dense, x = Dense(16, outputs, has_bias=has_bias), torch.randn(16, 3, 4).permute(2, 1, 0).requires_grad_()
     drawn = torch.randn(()).expand(outputs, 3, 4) if is_one_number else torch.randn(outputs, 3, 4)
     gradient, inputs = drawn.permute(2, 1, 0), [x, *dense.parameters()]
     found = torch.autograd.grad(dense(x), inputs, gradient)

@@ -134,7 +134,7 @@ def test_progress_shows_on_a_terminal_once_patience_is_over():
     assert "deciding" in stream.getvalue()
 
 
-def test_progress_is_silent_when_all_is_quick_or_nobody_watches():
+def test_progress_is_silent_when_all_is_quick():
     for console in (Console(file=io.StringIO(), force_terminal=True), Console(file=io.StringIO())):
         with progress(console, "deciding") as report:
             report(1, 1)

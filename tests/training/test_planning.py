@@ -78,6 +78,16 @@ def test_what_is_kept_besides_is_counted():
         assert needed.total - needed.weights - needed.optimizer - needed.activations == processes * 2**29
 
 
+@pytest.mark.parametrize("advice", [{"width": 64}, {"num_layers": 2}])
+def test_what_a_refusal_advises_takes_less_memory(advice):
+    config = ModelConfig(vocab_size=100, width=128, num_heads=2, hidden=32, num_layers=8)
+    batch = BatchShape(rows=64, length=1024)
+    needed = footprint(config, batch, processes=2).total
+    assert footprint(replace(config, **advice), batch, processes=2).total < needed
+    assert footprint(config, BatchShape(rows=64, length=512), processes=2).total < needed
+    assert footprint(config, batch).total < needed
+
+
 def test_memory_does_not_grow_with_rows_that_wait():
     config = ModelConfig(vocab_size=100, width=16, num_heads=2, hidden=32)
     few, many, most = (footprint(config, BatchShape(rows=rows, length=128)) for rows in (8, 64, 4096))

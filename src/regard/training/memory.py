@@ -68,7 +68,7 @@ def require_memory(needed: Footprint) -> None:
         raise InputError(
             f"This training needs about {needed.total / 2**30:.1f} GiB (processes: {needed.processes}), and "
             f"{(_available() or 0) / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…, --set "
-            "model.num_layers=…), or use fewer processes or members."
+            "model.num_layers=…) or rows shorter (--set batch.length=…), or use fewer processes or members."
         )
 
 
