@@ -1,0 +1,114 @@
+"""Attention of rows in which little may be seen, such as packed documents, by machine code of our own."""
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.axes import Bool, Float
+
+__all__ = ["attend_packed", "is_packable", "seen_tiles"]
+
+# Tiles and vectors are at most as wide as this.
+_MULTIPLE = 16
+# Beyond this the shares of a head do not fit the processor's cache.
+_LONGEST = 2048
+
+
+def is_packable(queries: Tensor, keys: Tensor, bias: Tensor) -> bool:
+    """Whether there is machine code for these; it is for training, on one thread, so only if gradients are wanted."""
+    *_, length, width = queries.shape
+    return (
+        queries.requires_grad
+        and not bias.requires_grad
+        and queries.is_cpu
+        and queries.dtype in (torch.float32, torch.bfloat16)
+        and queries.shape == keys.shape
+        and queries.numel() > 0
+        and length % _MULTIPLE == 0
+        and width % _MULTIPLE == 0
+        and length <= _LONGEST
+        and torch.get_num_threads() == 1
+        and _code() is not None
+    )
+
+
+def seen_tiles(bias: Float[Tensor, "batch head query key"]) -> Bool[Tensor, " tile"]:
+    """Of each tile of the logits whether a key of it is seen by a query of it, in any head."""
+    code, (batch, _, queries, keys) = _code(), bias.shape
+    tops = bias.amax(dim=1).view(batch, queries // code.ROWS, code.ROWS, keys // code.LANES, code.LANES)
+    return (tops > -torch.inf).any(dim=4).any(dim=2).flatten()
+
+
+def attend_packed(
+    heads: tuple[Tensor, Tensor, Tensor],
+    bias: Float[Tensor, "batch #head place place"],
+    tiles: Bool[Tensor, " tile"],
+    *,
+    scale: float,
+    dropout: float = 0.0,
+) -> Float[Tensor, "batch head place width"]:
+    """softmax(s·QKᵀ + B)V of `heads` Q, K and V, from tiles that are seen; shares are dropped as `dropout` says."""
+    return _Packed.apply(*heads, bias, tiles, scale, dropout)
+
+
+class _Packed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> Tensor:
+        *tensors, ctx.scale, dropout = given
+        ctx.chance = _chance(dropout)
+        made, logs = _blank(tensors[0]), torch.empty(tensors[0].shape[:3])
+        _code().attend(*_task(ctx, *tensors), _heads(made), logs.view(-1).numpy())
+        ctx.save_for_backward(*tensors, made, logs)
+        return made
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        *tensors, made, logs = ctx.saved_tensors
+        found = [_blank(made) for _ in range(3)]
+        outcome = _code().Outcome(_heads(made), logs.view(-1).numpy(), _heads(gradient))
+        _code().find_gradients(*_task(ctx, *tensors), outcome, tuple(map(_heads, found)))
+        return (*found, None, None, None, None)
+
+
+@cache
+def _code() -> ModuleType | Any:
+    """The functions that Numba compiles; nothing where it is not installed, or can't keep what it compiled."""
+    try:
+        from regard.model import tiles
+    except (ImportError, RuntimeError):
+        return None
+    return tiles
+
+
+def _task(ctx: Any, *tensors: Tensor) -> tuple:
+    *heads, bias, tiles = tensors
+    code, (batch, num_heads, length, width) = _code(), heads[0].shape
+    size = code.Size(batch, num_heads, length, width, length * width + 2 * code.LANES, length + code.LANES)
+    every = map(_heads, (*heads, bias.expand(batch, num_heads, length, length)))
+    return code.Task(*every, tiles.numpy(), np.float32(ctx.scale), ctx.chance), size
+
+
+def _chance(dropout: float) -> Any:
+    seeds = torch.randint(2**32, (2,)).tolist() if dropout else (0, 0)
+    numbers = np.array([*seeds, min(round(dropout * 2**32), 2**32 - 1)], dtype=np.uint32)
+    return _code().Chance(*numbers, np.float32(1 / (1 - dropout)))
+
+
+def _blank(like: Tensor) -> Tensor:
+    """Room for as many heads, with those of a place side by side, as the next product wants them."""
+    batch, heads, length, width = like.shape
+    return like.new_empty(batch, length, heads, width).transpose(1, 2)
+
+
+def _heads(tensor: Tensor) -> Any:
+    tensor = tensor.detach() if tensor.stride(-1) == 1 else tensor.detach().contiguous()
+    reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    flat = tensor.as_strided((reach,), (1,))
+    values = flat.view(torch.int16) if flat.dtype is torch.bfloat16 else flat
+    return _code().Heads(values.numpy(), *tensor.stride()[:3])
