@@ -81,6 +81,19 @@ def test_a_key_that_nobody_sees_has_no_gradient():
     assert not values[:, :, 16:32].any()
 
 
+def test_a_query_that_sees_nothing_gathers_nothing():
+    bias = _causal_documents(1, 32, 1)
+    bias[..., [0, 5, *range(16, 24)], :] = -torch.inf
+    heads = _heads(1, 2, 32, 16)
+    made = _packed(heads, bias)
+    is_blind = (bias == -torch.inf).all(dim=-1).flatten()
+    assert is_blind.sum() == 10
+    assert not made[:, :, is_blind].any()
+    found = torch.autograd.grad(made, heads, torch.randn_like(made))
+    assert all(gradient.isfinite().all() for gradient in found)
+    assert not found[0][:, :, is_blind].any()
+
+
 @pytest.mark.parametrize("size", [1e-3, 30.0, 1e4])
 def test_small_and_huge_logits_are_not_lost(size):
     heads = _heads(2, 2, 32, 16)

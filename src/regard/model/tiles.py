@@ -36,7 +36,7 @@ __all__ = ["LANES", "ROWS", "Chance", "Heads", "Outcome", "Size", "Task", "atten
 ROWS = 8
 """Queries of a tile."""
 
-_ONE, _ZERO = np.float32(1), np.float32(0)
+_ONE, _ZERO, _LOWEST = np.float32(1), np.float32(0), np.finfo(np.float32).min
 _SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, lanes.__file__))
 
 _compiled = njit(nogil=True, error_model="numpy")
@@ -243,17 +243,19 @@ def _softmax(task, size, block, shares, logs):
                 logits = load(shares, place) + load(task.bias.values, bias + number * LANES)
                 store(shares, place, logits)
                 tops = larger(tops, logits)
-        top = largest(tops)
+        # A query that sees nothing gathers nothing, and its logits have no gradients.
+        top = max(largest(tops), _LOWEST)
         for number in range(block.seen.count):
             if _is_seen(block.seen, number):
                 powers = exp(load(shares, start + number * LANES) - spread(top))
                 store(shares, start + number * LANES, powers)
                 sums = sums + powers
         whole = total(sums)
-        logs[query] = top + np.log(whole)
+        logs[query] = top + np.log(whole) if whole != _ZERO else np.inf
+        by = spread(_ONE / whole if whole != _ZERO else _ZERO)
         for number in range(block.seen.count):
             if _is_seen(block.seen, number):
-                kept = load(shares, start + number * LANES) * spread(_ONE / whole)
+                kept = load(shares, start + number * LANES) * by
                 if task.chance.limit:
                     kept = kept * growths(task.chance, query * size.length + number * LANES)
                 store(shares, start + number * LANES, kept)
