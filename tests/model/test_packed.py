@@ -291,3 +291,13 @@ print("narrow vectors agree")
 def test_processors_with_narrow_vectors_are_served_too(python, tmp_path):
     done = python("-c", NARROW, NUMBA_CACHE_DIR=str(tmp_path))
     assert done.stdout.strip() == "narrow vectors agree", done.stderr
+
+
+def test_where_numba_is_switched_off_pytorch_attends(python):
+    done = python("-c", "from regard.model import packed; print(packed._code())", NUMBA_DISABLE_JIT="1")
+    assert done.stdout.strip() == "None", done.stderr
+
+
+def test_numba_is_not_imported_before_it_is_needed(python):
+    done = python("-c", "import sys, regard.model; print('numba' in sys.modules)")
+    assert done.stdout.strip() == "False", done.stderr

@@ -78,12 +78,14 @@ class _Packed(torch.autograd.Function):
 
 @cache
 def _code() -> ModuleType | Any:
-    """The functions that Numba compiles; nothing where it is not installed, or can't keep what it compiled."""
+    """The functions that Numba compiles; nothing where it is missing, is switched off, or has no place to keep them."""
     try:
+        from numba import config
+
         from regard.model import tiles
     except (ImportError, RuntimeError):
         return None
-    return tiles
+    return None if config.DISABLE_JIT else tiles
 
 
 def _task(ctx: Any, *tensors: Tensor) -> tuple:
