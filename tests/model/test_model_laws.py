@@ -17,7 +17,7 @@ from regard.model.attention import SelfAttention
 from regard.model.packed import attend_packed, seen_tiles
 from regard.subject import Projections, Spec
 
-WIDTH, HEADS, KV_HEADS = 32, 2, 1
+WIDTH, HEADS, KV_HEADS = 64, 4, 2
 
 
 class WholeDecoder(TorchLayer):

@@ -1,12 +1,14 @@
 """Our own machine code for attention gives what the formula gives, with its gradients, and makes only what is seen."""
 
+import importlib.util
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 
-import regard.model
 from regard.model import attention, packed
 from regard.model.attention import Frame
 from regard.model.config import ModelConfig
@@ -112,6 +114,30 @@ def test_heads_may_lie_in_memory_as_they_like():
     _agree(_heads(2, 3, 32, 16), _causal_documents(2, 32, 3), torch.randn(()).expand(2, 3, 32, 16))
 
 
+def test_biases_may_lie_in_a_larger_tensor():
+    larger = torch.randn(2, 3, 40, 48).requires_grad_(False)
+    _agree(_heads(2, 3, 32, 16), larger[:, :, 8:, 16:], torch.randn(2, 3, 32, 16))
+
+
+def test_a_bias_that_is_no_number_is_seen():
+    bias = torch.full((1, 2, 32, 32), -torch.inf)
+    bias[..., :16] = 0.0
+    bias[0, 0, 3, 20] = torch.nan
+    made = _packed(_heads(1, 2, 32, 16), bias)
+    assert made[0, 0, 3].isnan().all()
+    assert made[0, 1].isfinite().all()
+
+
+def test_the_default_dtype_does_not_matter():
+    before = torch.get_default_dtype()
+    heads, bias, gradient = _heads(1, 2, 32, 16), _causal_documents(1, 32, 2), torch.randn(1, 2, 32, 16)
+    torch.set_default_dtype(torch.float64)
+    try:
+        _agree(heads, bias, gradient)
+    finally:
+        torch.set_default_dtype(before)
+
+
 def test_what_is_in_no_seen_tile_is_never_read():
     bias = torch.full((1, 1, 64, 64), -torch.inf)
     bias[..., :32, :32] = bias[..., 32:, 32:] = 0.0
@@ -154,13 +180,38 @@ def test_dropout_drops_as_many_as_it_should_and_its_gradients_know_which():
     _agree(heads, bias, torch.randn(4, 8, 64, 64), (kept > 0) / 0.75, dropout=0.25, seed=5)
 
 
-def test_neighbours_are_dropped_independently():
-    bias = torch.zeros(8, 1, 128, 128)
-    queries, keys, _ = _heads(8, 4, 128, 128)
-    shares = _packed([queries, keys, torch.eye(128).expand(8, 4, 128, 128)], bias, 0.5)
-    signs = 2.0 * (shares == 0).double() - 1
-    for ahead in ((0, 0, 0, 1), (0, 0, 0, 16), (0, 0, 1, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 1)):
-        assert (signs * signs.roll(ahead, (0, 1, 2, 3))).mean().abs() < 5 / signs.numel() ** 0.5
+def _drops(batch: int, length: int) -> torch.Tensor:
+    """1 where a share was dropped, −1 where it was kept, in the order of their numbers."""
+    queries, keys, _ = _heads(batch, 1, length, length)
+    each = torch.eye(length).expand(batch, 1, length, length)
+    shares = _packed([queries, keys, each], torch.zeros(batch, 1, length, length), 0.5)
+    return 2.0 * (shares == 0).double().flatten() - 1
+
+
+def test_shares_are_dropped_independently():
+    signs = _drops(32, 128)
+    for ahead in (*range(1, 300), *(2**power for power in range(9, 19)), *(number * 2**15 for number in range(1, 16))):
+        assert (signs[ahead:] * signs[:-ahead]).mean().abs() < 5 / (len(signs) - ahead) ** 0.5, ahead
+
+
+def test_draws_of_calls_are_independent():
+    drawn = [_drops(8, 128) for _ in range(12)]
+    for number, one in enumerate(drawn):
+        for other in drawn[:number]:
+            assert (one * other).mean().abs() < 5 / len(one) ** 0.5
+
+
+@pytest.mark.parametrize("which", ["seed", "other_seed"])
+def test_either_seed_changes_what_is_dropped(which, monkeypatch):
+    heads, bias, chance = _heads(1, 2, 32, 16), _causal_documents(1, 32, 1), packed._chance
+    drawn = []
+    for change in (0, 1):
+        torch.manual_seed(3)
+        drawn_chance = chance(0.5)
+        changed = drawn_chance._replace(**{which: getattr(drawn_chance, which) ^ np.uint32(change)})
+        monkeypatch.setattr(packed, "_chance", lambda _, changed=changed: changed)
+        drawn.append(_packed(heads, bias, 0.5))
+    assert not torch.equal(*drawn)
 
 
 def test_draws_follow_pytorchs_seed():
@@ -214,18 +265,30 @@ def test_bfloat16_is_rounded_as_pytorch_rounds_it():
 
 
 def test_what_machine_code_is_for():
-    queries, keys, _ = _heads(2, 3, 32, 16)
-    bias = torch.zeros(2, 1, 32, 32)
-    assert is_packable(queries, keys, bias)
-    assert not is_packable(queries.detach(), keys, bias)
-    assert not is_packable(queries, keys[:, :, :16], bias)
-    assert not is_packable(queries, keys, bias.clone().requires_grad_())
-    assert not is_packable(queries.double(), keys.double(), bias)
-    assert not is_packable(queries[:0], keys[:0], bias)
-    for odd in (queries[:, :, :24], queries[..., :8]):
-        assert not is_packable(odd, odd, bias)
+    heads, bias = tuple(_heads(2, 3, 32, 16)), torch.zeros(2, 1, 32, 32)
+    queries, keys, values = heads
+    assert is_packable(heads, bias)
+    assert is_packable(heads, bias.bfloat16())
+    assert not is_packable((queries.detach(), keys, values), bias)
+    assert not is_packable((queries, keys[:, :, :16], values), bias)
+    assert not is_packable((queries, keys, values[..., :8]), bias)
+    assert not is_packable((queries, keys.bfloat16(), values), bias)
+    assert not is_packable(heads, bias[:1])
+    assert not is_packable(heads, bias.double())
+    assert not is_packable(heads, bias.clone().requires_grad_())
+    assert not is_packable(tuple(each.double() for each in heads), bias)
+    assert not is_packable(tuple(each[:0] for each in heads), bias[:0])
+    assert not is_packable(tuple(each[:, :, :24] for each in heads), bias)
+    assert not is_packable(tuple(each[..., :8] for each in heads), bias)
+    assert not is_packable(tuple(each.to("meta") for each in heads), bias)
     torch.set_num_threads(2)
-    assert not is_packable(queries, keys, bias)
+    assert not is_packable(heads, bias)
+
+
+@pytest.mark.parametrize(("length", "is_served"), [(2032, True), (2048, True), (2064, False)])
+def test_rows_may_be_so_long(length, is_served):
+    heads = tuple(torch.empty(1, 1, length, 16, requires_grad=True) for _ in range(3))
+    assert is_packable(heads, torch.empty(1, 1, length, length)) == is_served
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
@@ -250,19 +313,41 @@ def test_layers_use_it_in_training(dropout, monkeypatch):
     torch.testing.assert_close(made, plain)
 
 
-def test_without_numba_pytorch_makes_it(monkeypatch):
+class _Broken(ModuleType):
+    def __getattr__(self, name: str):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
+def test_without_a_numba_that_works_pytorch_attends(error, monkeypatch):
     x, frame = torch.randn(2, 32, 32), Frame(bias=_causal_documents(2, 32, 2))
     layer = attention.SelfAttention(ModelConfig(vocab_size=5, width=32, num_heads=2, num_layers=1))
     expected = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
     packed._code.cache_clear()
-    monkeypatch.delattr(regard.model, "tiles", raising=False)
-    monkeypatch.setitem(sys.modules, "regard.model.tiles", None)
+    broken = _Broken("numba")
+    broken.error = error("it does not work")
+    monkeypatch.setitem(sys.modules, "numba", broken)
     try:
         found = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
         assert packed._code() is None
     finally:
         packed._code.cache_clear()
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_kept_is_known_by_all_its_sources(monkeypatch):
+    from regard.model import desks, lanes, tiles
+
+    names = {tiles.attend.py_func.__qualname__}
+    for module in (tiles, desks, lanes):
+        source = Path(module.__file__)
+        read = Path.read_bytes
+        monkeypatch.setattr(Path, "read_bytes", lambda path, s=source, r=read: r(path) + b"\n" * (path == s))
+        again = importlib.util.module_from_spec(tiles.__spec__)
+        tiles.__spec__.loader.exec_module(again)
+        monkeypatch.undo()
+        names.add(again.attend.py_func.__qualname__)
+    assert len(names) == 4
 
 
 NARROW = """

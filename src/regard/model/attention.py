@@ -77,7 +77,7 @@ class SelfAttention(nn.Module):
 
     def _mix(self, queries: Tensor, keys: Tensor, values: Tensor, frame: Frame) -> Tensor:
         dropout = self.dropout if self.training else 0.0
-        if is_packable(queries, keys, frame.bias):
+        if is_packable((queries, keys, values), frame.bias):
             return attend_packed((queries, keys, values), frame.bias, frame.tiles, scale=self.scale, dropout=dropout)
         if queries.dtype is torch.bfloat16 and queries.is_cpu:
             # The fused kernel computes in float32 inside; products take a third of its time where bfloat16 is native.

@@ -9,7 +9,7 @@ flat and hold float32, or bfloat16 as whole numbers of 16 bits. Signatures have 
 
 import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
@@ -18,8 +18,6 @@ from numba.extending import intrinsic, models, overload, register_model
 
 __all__ = [
     "LANES",
-    "Chance",
-    "Matrix",
     "exp",
     "growths",
     "larger",
@@ -41,24 +39,6 @@ _FLOATS, _HALVES, _WHOLES = (ir.VectorType(kind, LANES) for kind in (_FLOAT, _HA
 _LOOSE = ["contract"]
 # Below this e^x counts as 0.
 _LEAST = -87.0
-
-
-class Chance(NamedTuple):
-    """Which shares are dropped: those whose number, drawn from the seeds, is below the limit. The others grow."""
-
-    seed: Any
-    other_seed: Any
-    limit: Any
-    growth: Any
-
-
-class Matrix(NamedTuple):
-    """A part of a flat array: where it starts, and how far its rows and columns are apart."""
-
-    values: Any
-    start: int
-    row: int
-    column: int
 
 
 class _Lanes(types.Type):
@@ -101,6 +81,7 @@ def pick(_typing, array, place):
     """One number of an array of float32, in each lane."""
 
     def made(context, builder, signature, given):
+        assert signature.args[0].dtype is types.float32
         pointer = _pointer(context, builder, signature.args[0], *given)
         return _spread(builder, builder.load(pointer, typ=_FLOAT))
 
@@ -114,6 +95,8 @@ def spread(_typing, number):
 
 
 def _of_two(made):
+    """An operation on the lanes of two vectors, each with its own."""
+
     def lane_by_lane(_context, builder, _signature, given):
         return made(builder, *given)
 
@@ -121,6 +104,8 @@ def _of_two(made):
 
 
 def _of_all(made):
+    """An operation on all lanes of a vector: on its halves, then on the halves of that."""
+
     def by_halves(_context, builder, _signature, given):
         vector, size = given[0], LANES
         while size > 1:
@@ -162,7 +147,7 @@ def _multiply(a, b):
 
 @intrinsic
 def exp(_typing, vector):
-    """e^x to the last bit or two: 2^n times a polynomial in the rest; 0 far below 0."""
+    """e^x for x < 88, to the last bit or two: 2^n times a polynomial in the rest; 0 far below 0."""
 
     def made(_context, builder, _signature, given):
         is_seen = builder.fcmp_unordered(">", given[0], _floats(_LEAST))
@@ -227,6 +212,7 @@ def _row_places(builder, matrix):
 
 
 def _pointer(context, builder, kind, array, place):
+    assert kind.dtype in (types.float32, types.int16)
     element = _FLOAT if kind.dtype is types.float32 else _HALF
     return builder.gep(context.make_array(kind)(context, builder, array).data, [place], source_etype=element)
 

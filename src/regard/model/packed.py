@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.axes import Bool, Float
+from regard.model.desks import Chance, Heads, Outcome, Size, Task
 
 __all__ = ["attend_packed", "is_packable", "seen_tiles"]
 
@@ -19,20 +20,24 @@ _MULTIPLE = 16
 _LONGEST = 2048
 
 
-def is_packable(queries: Tensor, keys: Tensor, bias: Tensor) -> bool:
-    """Whether there is machine code for these; it is for training, on one thread, so only if gradients are wanted."""
-    *_, length, width = queries.shape
+def is_packable(heads: tuple[Tensor, Tensor, Tensor], bias: Tensor) -> bool:
+    """Whether there is machine code for these. It works on one thread, and is for training: gradients are wanted.
+
+    Where gradients are not wanted, PyTorch draws what is dropped, and draws something else.
+    """
+    queries, (batch, _, length, width) = heads[0], heads[0].shape
     return (
         queries.requires_grad
         and not bias.requires_grad
         and queries.is_cpu
-        and queries.dtype in (torch.float32, torch.bfloat16)
-        and queries.shape == keys.shape
-        and queries.numel() > 0
+        and all(each.shape == queries.shape and each.dtype is queries.dtype for each in heads)
+        and {queries.dtype, bias.dtype} <= {torch.float32, torch.bfloat16}
+        and 0 < batch == len(bias)
         and length % _MULTIPLE == 0
         and width % _MULTIPLE == 0
-        and length <= _LONGEST
+        and 0 < length <= _LONGEST
         and torch.get_num_threads() == 1
+        and not torch.compiler.is_compiling()
         and _code() is not None
     )
 
@@ -41,7 +46,7 @@ def seen_tiles(bias: Float[Tensor, "batch head query key"]) -> Bool[Tensor, " ti
     """Of each tile of the logits whether a key of it is seen by a query of it, in any head."""
     code, (batch, _, queries, keys) = _code(), bias.shape
     tops = bias.amax(dim=1).view(batch, queries // code.ROWS, code.ROWS, keys // code.LANES, code.LANES)
-    return (tops > -torch.inf).any(dim=4).any(dim=2).flatten()
+    return (tops != -torch.inf).any(dim=4).any(dim=2).flatten()
 
 
 def attend_packed(
@@ -61,7 +66,7 @@ class _Packed(torch.autograd.Function):
     def forward(ctx: Any, *given: Any) -> Tensor:
         *tensors, ctx.scale, dropout = given
         ctx.chance = _chance(dropout)
-        made, logs = _blank(tensors[0]), torch.empty(tensors[0].shape[:3])
+        made, logs = _blank(tensors[0]), tensors[0].new_empty(tensors[0].shape[:3], dtype=torch.float32)
         _code().attend(*_task(ctx, *tensors), _heads(made), logs.view(-1).numpy())
         ctx.save_for_backward(*tensors, made, logs)
         return made
@@ -71,7 +76,7 @@ class _Packed(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         *tensors, made, logs = ctx.saved_tensors
         found = [_blank(made) for _ in range(3)]
-        outcome = _code().Outcome(_heads(made), logs.view(-1).numpy(), _heads(gradient))
+        outcome = Outcome(_heads(made), logs.view(-1).numpy(), _heads(gradient))
         _code().find_gradients(*_task(ctx, *tensors), outcome, tuple(map(_heads, found)))
         return (*found, None, None, None, None)
 
@@ -83,23 +88,23 @@ def _code() -> ModuleType | Any:
         from numba import config
 
         from regard.model import tiles
-    except (ImportError, RuntimeError):
+    except (ImportError, OSError, RuntimeError):
         return None
     return None if config.DISABLE_JIT else tiles
 
 
-def _task(ctx: Any, *tensors: Tensor) -> tuple:
+def _task(ctx: Any, *tensors: Tensor) -> tuple[Task, Size]:
     *heads, bias, tiles = tensors
     code, (batch, num_heads, length, width) = _code(), heads[0].shape
-    size = code.Size(batch, num_heads, length, width, length * width + 2 * code.LANES, length + code.LANES)
+    size = Size(batch, num_heads, length, width, length * width + 2 * code.LANES, length + code.LANES)
     every = map(_heads, (*heads, bias.expand(batch, num_heads, length, length)))
-    return code.Task(*every, tiles.numpy(), np.float32(ctx.scale), ctx.chance), size
+    return Task(*every, tiles.numpy(), np.float32(ctx.scale), ctx.chance), size
 
 
-def _chance(dropout: float) -> Any:
+def _chance(dropout: float) -> Chance:
     seeds = torch.randint(2**32, (2,)).tolist() if dropout else (0, 0)
     numbers = np.array([*seeds, min(round(dropout * 2**32), 2**32 - 1)], dtype=np.uint32)
-    return _code().Chance(*numbers, np.float32(1 / (1 - dropout)))
+    return Chance(*numbers, np.float32(1 / (1 - dropout)))
 
 
 def _blank(like: Tensor) -> Tensor:
@@ -108,9 +113,9 @@ def _blank(like: Tensor) -> Tensor:
     return like.new_empty(batch, length, heads, width).transpose(1, 2)
 
 
-def _heads(tensor: Tensor) -> Any:
+def _heads(tensor: Tensor) -> Heads:
     tensor = tensor.detach() if tensor.stride(-1) == 1 else tensor.detach().contiguous()
     reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     flat = tensor.as_strided((reach,), (1,))
     values = flat.view(torch.int16) if flat.dtype is torch.bfloat16 else flat
-    return _code().Heads(values.numpy(), *tensor.stride()[:3])
+    return Heads(values.numpy(), *tensor.stride()[:3])

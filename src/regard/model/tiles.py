@@ -1,7 +1,7 @@
 """Attention as machine code that never makes a tile of the logits in which nothing may be seen.
 
 Numba compiles these functions at their first use. A head is copied to where it lies in one piece, and the rest happens
-there: all products are made by `multiply`, ROWS × LANES numbers at a time.
+there: all products are made by `_multiply`, ROWS × LANES numbers at a time.
 """
 
 # The first argument of an operation on vectors is Numba's own.
@@ -9,16 +9,14 @@ there: all products are made by `multiply`, ROWS × LANES numbers at a time.
 
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from regard.model import lanes
+from regard.model import desks, lanes
+from regard.model.desks import BackDesk, Block, Desk, Matrix, Place, Seen
 from regard.model.lanes import (
     LANES,
-    Chance,
-    Matrix,
     exp,
     growths,
     larger,
@@ -31,110 +29,26 @@ from regard.model.lanes import (
     turn_square,
 )
 
-__all__ = ["LANES", "ROWS", "Chance", "Heads", "Outcome", "Size", "Task", "attend", "find_gradients"]
+__all__ = ["LANES", "ROWS", "attend", "find_gradients"]
 
 ROWS = 8
 """Queries of a tile."""
 
 _ONE, _ZERO, _LOWEST = np.float32(1), np.float32(0), np.finfo(np.float32).min
-_SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, lanes.__file__))
+_SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, desks.__file__, lanes.__file__))
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
 
-_compiled = njit(nogil=True, error_model="numpy")
+_compiled = njit(**_OPTIONS)
 
 
 def _kept(function):
-    """Compiled once for all runs. The name says of which sources, since Numba would not notice that one changed."""
-    function.__qualname__ += f"_{zlib.crc32(_SOURCES):08x}"
-    return njit(nogil=True, error_model="numpy", cache=True)(function)
-
-
-class Heads(NamedTuple):
-    """A tensor [batch, head, place, width] as a flat array, with the distances between neighbours."""
-
-    values: Any
-    batch: int
-    head: int
-    place: int
-
-
-class Task(NamedTuple):
-    """What attention is made of; `tiles` says of each ROWS × LANES logits whether any may be seen."""
-
-    queries: Heads
-    keys: Heads
-    values: Heads
-    bias: Heads
-    tiles: Any
-    scale: Any
-    chance: Chance
-
-
-class Outcome(NamedTuple):
-    """What attention gave, the logarithms that came with it, and the gradient of what it gave."""
-
-    made: Heads
-    logs: Any
-    gradient: Heads
-
-
-class Size(NamedTuple):
-    """Of a task, with how far heads and lines are apart in its desks: no power of two, for the cache's sake."""
-
-    batch: int
-    heads: int
-    length: int
-    width: int
-    step: int
-    line: int
-
-
-class _Seen(NamedTuple):
-    """Tiles side by side: the first of them, how far apart they are, their number, and how many places each has."""
-
-    tiles: Any
-    first: int
-    step: int
-    count: int
-    places: int
-
-
-class _Place(NamedTuple):
-    """A place of a row."""
-
-    batch: int
-    place: int
-
-
-class _Block(NamedTuple):
-    """ROWS queries: where their biases begin, the number of the first one among all, and their tiles."""
-
-    bias: int
-    query: int
-    seen: _Seen
-
-
-class _Desk(NamedTuple):
-    """Where the heads of a row lie, each in one piece, and one head turned."""
-
-    queries: Any
-    keys: Any
-    values: Any
-    turned_keys: Any
-
-
-class _BackDesk(NamedTuple):
-    """What gradients need besides: what attention gave, its gradient, and what becomes of a head's logits."""
-
-    made: Any
-    gradient: Any
-    turned_values: Any
-    shares: Any
-    errors: Any
-    means: Any
+    """Compiled once for all runs. The name says what from, since Numba would not notice that a source changed."""
+    function.__qualname__ += f"_{LANES}_{zlib.crc32(_SOURCES):08x}"
+    return njit(**_OPTIONS, cache=True)(function)
 
 
 @_compiled
-def multiply(left, right, target, depth, is_fresh):
+def _multiply(left, right, target, depth, is_fresh):
     """ROWS × LANES of a product of matrices, made in registers; added to what is there unless it is fresh."""
     here, below = target.start, target.row
     a = b = c = d = e = f = g = h = spread(_ZERO)
@@ -157,7 +71,7 @@ def multiply(left, right, target, depth, is_fresh):
 
 @_compiled
 def _gather(heads, row, size, scale, desk):
-    """The heads of a place, each to the others of its own."""
+    """Copies the vectors of a place to the desk, where those of a head lie together."""
     by = spread(scale)
     for head in range(size.heads):
         source = row.batch * heads.batch + head * heads.head + row.place * heads.place
@@ -168,7 +82,7 @@ def _gather(heads, row, size, scale, desk):
 
 @_compiled
 def _scatter(desk, row, size, scale, heads):
-    """The way back."""
+    """Copies the vectors of a place from the desk to a tensor."""
     by = spread(scale)
     for head in range(size.heads):
         source = head * size.step + row.place * size.width
@@ -198,7 +112,7 @@ def _dots(rows, turned, size, seen, target):
         if _is_seen(seen, number):
             columns = Matrix(turned, number * LANES, size.line, 1)
             here = Matrix(target.values, target.start + number * LANES, size.line, 1)
-            multiply(rows, columns, here, size.width, True)
+            _multiply(rows, columns, here, size.width, True)
 
 
 @_compiled
@@ -214,11 +128,11 @@ def _mix(shares, things, size, seen, target):
                 place = first * seen.places
                 left = Matrix(shares.values, shares.start + place * shares.column, shares.row, shares.column)
                 right = Matrix(things.values, things.start + place * size.width + column, size.width, 1)
-                multiply(left, right, sums, (last - first) * seen.places, is_fresh)
+                _multiply(left, right, sums, (last - first) * seen.places, is_fresh)
                 is_fresh = False
             first = last
         if is_fresh:
-            multiply(shares, things, sums, 0, True)
+            _multiply(shares, things, sums, 0, True)
 
 
 @_compiled
@@ -227,7 +141,7 @@ def _mix_back(shares, things, size, tiles, target):
     count, blocks = size.length // LANES, size.length // ROWS
     for key in range(0, size.length, ROWS):
         sums = Matrix(target.values, target.start + key * size.width, size.width, 1)
-        seen = _Seen(tiles, key // LANES, count, blocks, ROWS)
+        seen = Seen(tiles, key // LANES, count, blocks, ROWS)
         _mix(Matrix(shares, key, 1, size.line), things, size, seen, sums)
 
 
@@ -292,10 +206,10 @@ def _find_means(gradient, made, start, size, means):
 @_compiled
 def _block(task, size, batch, head, first):
     count = size.length // LANES
-    return _Block(
+    return Block(
         batch * task.bias.batch + head * task.bias.head + first * task.bias.place,
         (batch * size.heads + head) * size.length + first,
-        _Seen(task.tiles, (batch * size.length + first) // ROWS * count, 1, count, LANES),
+        Seen(task.tiles, (batch * size.length + first) // ROWS * count, 1, count, LANES),
     )
 
 
@@ -308,7 +222,7 @@ def _rows(values, head, first, size):
 def _desk(size):
     room = size.heads * size.step
     queries, keys, values = (np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.float32))
-    return _Desk(queries, keys, values, np.empty(size.width * size.line, np.float32))
+    return Desk(queries, keys, values, np.empty(size.width * size.line, np.float32))
 
 
 @_compiled
@@ -316,7 +230,7 @@ def _back_desk(size):
     room, square = size.heads * size.step, size.length * size.line
     made, gradient = np.empty(room, np.float32), np.empty(room, np.float32)
     turned, means = np.empty(size.width * size.line, np.float32), np.empty(size.length, np.float32)
-    return _BackDesk(made, gradient, turned, np.empty(square, np.float32), np.empty(square, np.float32), means)
+    return BackDesk(made, gradient, turned, np.empty(square, np.float32), np.empty(square, np.float32), means)
 
 
 @_compiled
@@ -332,7 +246,7 @@ def attend(task, size, target, logs):
     desk, shares = _desk(size), np.empty(ROWS * size.line, np.float32)
     for batch in range(size.batch):
         for place in range(size.length):
-            _lay_out(task, size, _Place(batch, place), desk)
+            _lay_out(task, size, Place(batch, place), desk)
         for head in range(size.heads):
             _turn(desk.keys, head * size.step, size, desk.turned_keys)
             for first in range(0, size.length, ROWS):
@@ -341,7 +255,7 @@ def attend(task, size, target, logs):
                 _softmax(task, size, block, shares, logs)
                 _mix(Matrix(shares, 0, size.line, 1), _rows(desk.values, head, 0, size), size, block.seen, rows)
         for place in range(size.length):
-            _scatter(desk.queries, _Place(batch, place), size, _ONE, target)
+            _scatter(desk.queries, Place(batch, place), size, _ONE, target)
 
 
 @_kept
@@ -350,7 +264,7 @@ def find_gradients(task, size, outcome, targets):
     desk, back, per_row = _desk(size), _back_desk(size), size.length // ROWS * (size.length // LANES)
     for batch in range(size.batch):
         for number in range(size.length):
-            place = _Place(batch, number)
+            place = Place(batch, number)
             _lay_out(task, size, place, desk)
             _gather(outcome.made, place, size, _ONE, back.made)
             _gather(outcome.gradient, place, size, _ONE, back.gradient)
@@ -371,7 +285,7 @@ def find_gradients(task, size, outcome, targets):
             _mix_back(back.errors, queries, size, tiles, keys)
             _mix_back(back.shares, _rows(back.gradient, head, 0, size), size, tiles, _rows(back.made, head, 0, size))
         for number in range(size.length):
-            place = _Place(batch, number)
+            place = Place(batch, number)
             _scatter(desk.values, place, size, task.scale, targets[0])
             _scatter(desk.keys, place, size, _ONE, targets[1])
             _scatter(back.made, place, size, _ONE, targets[2])
