@@ -3,12 +3,12 @@
 import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 
+import regard.model
 from regard.model import attention, packed
 from regard.model.attention import Frame
 from regard.model.config import ModelConfig
@@ -313,9 +313,11 @@ def test_layers_use_it_in_training(dropout, monkeypatch):
     torch.testing.assert_close(made, plain)
 
 
-class _Broken(ModuleType):
-    def __getattr__(self, name: str):
-        raise self.error
+def _fail_with(error: type[Exception]):
+    def fail(**_):
+        raise error("it does not work")
+
+    return fail
 
 
 @pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
@@ -324,9 +326,9 @@ def test_without_a_numba_that_works_pytorch_attends(error, monkeypatch):
     layer = attention.SelfAttention(ModelConfig(vocab_size=5, width=32, num_heads=2, num_layers=1))
     expected = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
     packed._code.cache_clear()
-    broken = _Broken("numba")
-    broken.error = error("it does not work")
-    monkeypatch.setitem(sys.modules, "numba", broken)
+    monkeypatch.delattr(regard.model, "tiles", raising=False)
+    monkeypatch.delitem(sys.modules, "regard.model.tiles", raising=False)
+    monkeypatch.setattr("numba.njit", _fail_with(error))
     try:
         found = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
         assert packed._code() is None

@@ -85,26 +85,37 @@ class _Packed(torch.autograd.Function):
 def _code() -> ModuleType | Any:
     """The functions that Numba compiles; nothing where it is missing, is switched off, or has no place to keep them."""
     try:
-        from numba import config
+        from numba.core import config
 
         from regard.model import tiles
     except (ImportError, OSError, RuntimeError):
         return None
-    return None if config.DISABLE_JIT else tiles
+    return None if getattr(config, "DISABLE_JIT", False) else tiles
 
 
 def _task(ctx: Any, *tensors: Tensor) -> tuple[Task, Size]:
-    *heads, bias, tiles = tensors
-    code, (batch, num_heads, length, width) = _code(), heads[0].shape
-    size = Size(batch, num_heads, length, width, length * width + 2 * code.LANES, length + code.LANES)
-    every = map(_heads, (*heads, bias.expand(batch, num_heads, length, length)))
-    return Task(*every, tiles.numpy(), np.float32(ctx.scale), ctx.chance), size
+    queries, keys, values, bias, tiles = tensors
+    code, (batch, heads, length, width) = _code(), queries.shape
+    task = Task(
+        queries=_heads(queries),
+        keys=_heads(keys),
+        values=_heads(values),
+        bias=_heads(bias.expand(batch, heads, length, length)),
+        tiles=tiles.numpy(),
+        scale=np.float32(ctx.scale),
+        chance=ctx.chance,
+    )
+    return task, Size(batch, heads, length, width, length * width + 2 * code.LANES, length + code.LANES)
 
 
 def _chance(dropout: float) -> Chance:
-    seeds = torch.randint(2**32, (2,)).tolist() if dropout else (0, 0)
-    numbers = np.array([*seeds, min(round(dropout * 2**32), 2**32 - 1)], dtype=np.uint32)
-    return Chance(*numbers, np.float32(1 / (1 - dropout)))
+    seed, other_seed = torch.randint(2**32, (2,)).tolist() if dropout else (0, 0)
+    return Chance(
+        seed=np.uint32(seed),
+        other_seed=np.uint32(other_seed),
+        limit=np.uint32(min(round(dropout * 2**32), 2**32 - 1)),
+        growth=np.float32(1 / (1 - dropout)),
+    )
 
 
 def _blank(like: Tensor) -> Tensor:
