@@ -227,12 +227,12 @@ def test_draws_follow_pytorchs_seed():
 def test_powers_are_right_to_two_units_in_the_last_place():
     import numba
 
-    from regard.model import lanes
+    from regard.model import vectors
 
     @numba.njit
     def powers(given, target):
-        for place in range(0, len(given), lanes.LANES):
-            lanes.store(target, place, lanes.exp(lanes.load(given, place)))
+        for place in range(0, len(given), vectors.LANES):
+            vectors.store(target, place, vectors.exp(vectors.load(given, place)))
 
     given = np.linspace(-86.9, 60, 16 * 5000, dtype=np.float32)
     target = np.empty_like(given)
@@ -247,12 +247,12 @@ def test_powers_are_right_to_two_units_in_the_last_place():
 def test_bfloat16_is_rounded_as_pytorch_rounds_it():
     import numba
 
-    from regard.model import lanes
+    from regard.model import vectors
 
     @numba.njit
     def copy(given, target):
-        for place in range(0, len(given), lanes.LANES):
-            lanes.store(target, place, lanes.load(given, place))
+        for place in range(0, len(given), vectors.LANES):
+            vectors.store(target, place, vectors.load(given, place))
 
     given = torch.cat([torch.randn(4084), torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, 3.3e38])])
     given = torch.cat([given, 1 + torch.arange(6) * 2**-8])
@@ -326,8 +326,8 @@ def test_without_a_numba_that_works_pytorch_attends(error, monkeypatch):
     layer = attention.SelfAttention(ModelConfig(vocab_size=5, width=32, num_heads=2, num_layers=1))
     expected = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
     packed._code.cache_clear()
-    monkeypatch.delattr(regard.model, "tiles", raising=False)
-    monkeypatch.delitem(sys.modules, "regard.model.tiles", raising=False)
+    monkeypatch.delattr(regard.model, "kernel", raising=False)
+    monkeypatch.delitem(sys.modules, "regard.model.kernel", raising=False)
     monkeypatch.setattr("numba.njit", _fail_with(error))
     try:
         found = torch.autograd.grad(layer(x, frame).sum(), list(layer.parameters()))
@@ -338,15 +338,15 @@ def test_without_a_numba_that_works_pytorch_attends(error, monkeypatch):
 
 
 def test_what_is_kept_is_known_by_all_its_sources(monkeypatch):
-    from regard.model import desks, lanes, tiles
+    from regard.model import kernel, kernel_data, vectors
 
-    names = {tiles.attend.py_func.__qualname__}
-    for module in (tiles, desks, lanes):
+    names = {kernel.attend.py_func.__qualname__}
+    for module in (kernel, kernel_data, vectors):
         source = Path(module.__file__)
         read = Path.read_bytes
         monkeypatch.setattr(Path, "read_bytes", lambda path, s=source, r=read: r(path) + b"\n" * (path == s))
-        again = importlib.util.module_from_spec(tiles.__spec__)
-        tiles.__spec__.loader.exec_module(again)
+        again = importlib.util.module_from_spec(kernel.__spec__)
+        kernel.__spec__.loader.exec_module(again)
         monkeypatch.undo()
         names.add(again.attend.py_func.__qualname__)
     assert len(names) == 4
@@ -360,8 +360,8 @@ for name in list(features):
         features[name] = False
 binding.get_host_cpu_features = lambda: features
 import torch
-from regard.model import lanes, packed
-assert lanes.LANES == 8
+from regard.model import vectors, packed
+assert vectors.LANES == 8
 torch.set_num_threads(1)
 heads = [torch.randn(2, 2, 48, 16, requires_grad=True) for _ in range(3)]
 bias = torch.zeros(2, 1, 48, 48).masked_fill_(torch.ones(48, 48).triu(1).bool(), -torch.inf)

@@ -70,7 +70,7 @@ class SelfAttention(nn.Module):
         """Queries, keys and values as they meet in the dot product."""
         batch, length, _ = x.shape
         joined = self.project(x).view(batch, length, -1, self.head_width)
-        # Parted before heads change places with positions, so that their gradients are joined without a copy.
+        # Parted before heads change places with positions, so that one copy joins their gradients.
         parts = joined.split([self.num_heads, self.kv_heads, self.kv_heads], dim=2)
         queries, keys, values = (part.transpose(1, 2) for part in parts)
         return self._placed(queries, frame), self._placed(keys, frame), values

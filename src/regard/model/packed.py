@@ -10,20 +10,20 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.axes import Bool, Float
-from regard.model.desks import Chance, Heads, Outcome, Size, Task
+from regard.model.kernel_data import Chance, Heads, Outcome, Size, Task
 
 __all__ = ["attend_packed", "is_packable", "seen_tiles"]
 
 # Tiles and vectors are at most as wide as this.
 _MULTIPLE = 16
-# Beyond this the shares of a head do not fit the processor's cache.
+# The shares of a head lie in memory as a whole, 16 MB at this length; longer rows were not measured.
 _LONGEST = 2048
 
 
 def is_packable(heads: tuple[Tensor, Tensor, Tensor], bias: Tensor) -> bool:
-    """Whether there is machine code for these. It works on one thread, and is for training: gradients are wanted.
+    """Whether there is machine code for these: it works on one thread, and for training, where gradients are wanted.
 
-    Where gradients are not wanted, PyTorch draws what is dropped, and draws something else.
+    PyTorch does the rest. What dropout drops is not the same in both.
     """
     queries, (batch, _, length, width) = heads[0], heads[0].shape
     return (
@@ -87,13 +87,14 @@ def _code() -> ModuleType | Any:
     try:
         from numba.core import config
 
-        from regard.model import tiles
+        from regard.model import kernel
     except (ImportError, OSError, RuntimeError):
         return None
-    return None if getattr(config, "DISABLE_JIT", False) else tiles
+    return None if getattr(config, "DISABLE_JIT", False) else kernel
 
 
 def _task(ctx: Any, *tensors: Tensor) -> tuple[Task, Size]:
+    """Tensors as the machine code reads them."""
     queries, keys, values, bias, tiles = tensors
     code, (batch, heads, length, width) = _code(), queries.shape
     task = Task(
@@ -109,6 +110,7 @@ def _task(ctx: Any, *tensors: Tensor) -> tuple[Task, Size]:
 
 
 def _chance(dropout: float) -> Chance:
+    """What is to be dropped, drawn from PyTorch's random numbers."""
     seed, other_seed = torch.randint(2**32, (2,)).tolist() if dropout else (0, 0)
     return Chance(
         seed=np.uint32(seed),
@@ -125,6 +127,7 @@ def _blank(like: Tensor) -> Tensor:
 
 
 def _heads(tensor: Tensor) -> Heads:
+    """A tensor's own memory as a flat array; a copy of it where vectors do not lie in one piece."""
     tensor = tensor.detach() if tensor.stride(-1) == 1 else tensor.detach().contiguous()
     reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     flat = tensor.as_strided((reach,), (1,))

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from regard.model import desks, lanes
-from regard.model.desks import BackDesk, Block, Desk, Matrix, Place, Seen
-from regard.model.lanes import (
+from regard.model import kernel_data, vectors
+from regard.model.kernel_data import BackDesk, Block, Desk, Matrix, Place, Seen
+from regard.model.vectors import (
     LANES,
     exp,
     growths,
@@ -35,7 +35,7 @@ ROWS = 8
 """Queries of a tile."""
 
 _ONE, _ZERO, _LOWEST = np.float32(1), np.float32(0), np.finfo(np.float32).min
-_SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, desks.__file__, lanes.__file__))
+_SOURCES = b"".join(Path(file).read_bytes() for file in (__file__, kernel_data.__file__, vectors.__file__))
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 _compiled = njit(**_OPTIONS)
@@ -102,6 +102,7 @@ def _turn(desk, start, size, target):
 
 @_compiled
 def _is_seen(seen, number):
+    """Whether a tile holds anything that may be seen."""
     return seen.tiles[seen.first + number * seen.step]
 
 
@@ -205,6 +206,7 @@ def _find_means(gradient, made, start, size, means):
 
 @_compiled
 def _block(task, size, batch, head, first):
+    """The ROWS queries of a head from `first` on."""
     count = size.length // LANES
     return Block(
         batch * task.bias.batch + head * task.bias.head + first * task.bias.place,
@@ -215,18 +217,21 @@ def _block(task, size, batch, head, first):
 
 @_compiled
 def _rows(values, head, first, size):
+    """The vectors of a head on a desk, from `first` on."""
     return Matrix(values, head * size.step + first * size.width, size.width, 1)
 
 
 @_compiled
 def _desk(size):
+    """An empty desk."""
     room = size.heads * size.step
-    queries, keys, values = (np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.float32))
+    queries, keys, values = np.empty(room, np.float32), np.empty(room, np.float32), np.empty(room, np.float32)
     return Desk(queries, keys, values, np.empty(size.width * size.line, np.float32))
 
 
 @_compiled
 def _back_desk(size):
+    """An empty desk for gradients."""
     room, square = size.heads * size.step, size.length * size.line
     made, gradient = np.empty(room, np.float32), np.empty(room, np.float32)
     turned, means = np.empty(size.width * size.line, np.float32), np.empty(size.length, np.float32)
@@ -235,6 +240,7 @@ def _back_desk(size):
 
 @_compiled
 def _lay_out(task, size, place, desk):
+    """Copies a place's queries, already scaled, keys and values to the desk."""
     _gather(task.queries, place, size, task.scale, desk.queries)
     _gather(task.keys, place, size, _ONE, desk.keys)
     _gather(task.values, place, size, _ONE, desk.values)

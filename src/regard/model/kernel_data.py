@@ -1,4 +1,4 @@
-"""What `tiles` works on: tensors, matrices and tiles as flat arrays, with where to find what in them."""
+"""What `kernel` works on: tensors, matrices and tiles as flat arrays, with where to find what in them."""
 
 from typing import Any, NamedTuple
 

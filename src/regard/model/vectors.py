@@ -1,6 +1,6 @@
 """Vectors of numbers for functions that Numba compiles, as wide as the processor's registers.
 
-LLVM finds no vectors in loops like those of `tiles`, so here they are a type, with what is done to them. Arrays are
+LLVM finds no vectors in loops like those of `kernel`, so here they are a type, with what is done to them. Arrays are
 flat and hold float32, or bfloat16 as whole numbers of 16 bits. Signatures have no types, since Numba finds them.
 """
 
@@ -95,7 +95,7 @@ def spread(_typing, number):
 
 
 def _of_two(made):
-    """An operation on the lanes of two vectors, each with its own."""
+    """An operation on two vectors, lane by lane."""
 
     def lane_by_lane(_context, builder, _signature, given):
         return made(builder, *given)
