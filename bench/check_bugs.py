@@ -84,7 +84,7 @@ def judge(order: tuple[str, str]) -> Trial:
     """One layer through all laws."""
     import torch
 
-    from regard.laws.checking import check_subject
+    from regard.conformance.checking import check_subject
 
     torch.set_num_threads(1)
     name, grade = order

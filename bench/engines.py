@@ -19,8 +19,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from regard.engines import Mean, Variance, certified, coefficient, monte_carlo, weight  # noqa: E402
-from regard.scenarios import course_keys, one_head, two_heads  # noqa: E402
+from regard.analysis.engines import Mean, Variance, certified, coefficient, monte_carlo, weight  # noqa: E402
+from regard.analysis.scenarios import course_keys, one_head, two_heads  # noqa: E402
 
 TRUE_VARIANCE = 0.222018627920073740
 NUMBERS_PER_BLOCK = 10**6
@@ -108,9 +108,9 @@ def peak_memory(question: str, *, draws: int, alpha: float) -> tuple[float, floa
     code = f"""
 import resource, time
 from pathlib import Path
-from regard.engines import *
-from regard.engines import monte_carlo
-from regard.scenarios import course_keys, two_heads
+from regard.analysis.engines import *
+from regard.analysis.engines import monte_carlo
+from regard.analysis.scenarios import course_keys, two_heads
 law = course_keys(n=1000, alpha={alpha}).logits(two_heads(20.0))
 start = time.perf_counter()
 monte_carlo.answer(law, {question}, draws={draws})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from regard.verbs.explore import explore
+from regard.explorer.exploring import explore
 
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -74,8 +74,10 @@ def measure(path: Path) -> None:
             page.wait_for_timeout(400)
             _, still = medians(page, part, is_idle=True)
             answered, total = medians(page, part)
-            print(f"{part:10} slider to repaint {total:5.1f} ms (median), of which script {answered:4.1f} ms; "
-                  f"an idle frame {still:4.1f} ms")
+            print(
+                f"{part:10} slider to repaint {total:5.1f} ms (median), of which script {answered:4.1f} ms; "
+                f"an idle frame {still:4.1f} ms"
+            )
         page.goto(f"{path.as_uri()}#swing")
         times = page.evaluate(FRAMES)
         print(f"swing      {1000 * (len(times) - 1) / (times[-1] - times[0]):.0f} frames a second while it runs")

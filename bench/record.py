@@ -23,6 +23,7 @@ SHEETS = ROOT / "tests" / "derivations"
 SHARED = ROOT.parent / "shared"
 DOCUMENTS = (".md", ".tex", ".ipynb", ".txt")
 FIELDS = ("id", "kind", "layer", "question", "status", "outcome", "domain", "assumes", "value", "bound", "probability")
+WORDS = ("reason", "reproduce", "command")
 ONE_HEAD = ("--head", "beta*(mu_a+mu_b)")
 TWO_HEADS = ("--head", "beta*mu_a", "--head", "beta*mu_b")
 DESIGNS = [
@@ -95,7 +96,7 @@ def zoo() -> Iterator[Row]:
 
 def train() -> Iterator[Row]:
     """The losses of a short run on made-up people, one process with one thread, in float32."""
-    options = "--people 60 --steps 40 --processes 1 --threads 1 --set precision=float32".split()
+    options = "--steps 40 --processes 1 --threads 1 --set precision=float32".split()
     with tempfile.TemporaryDirectory() as folder:
         _run("train", *options, "--corpus", *_small_corpus(Path(folder)), "--out", f"{folder}/run")
         for line in Path(folder, "run", "metrics.jsonl").read_text(encoding="utf-8").splitlines():
@@ -137,9 +138,11 @@ def _documents(paths: list[Path], *options: str) -> Iterator[Row]:
 def _small_corpus(folder: Path) -> list[str]:
     """Sixty people with made-up birthplaces: the corpus and its questions."""
     places = ("Oslo", "Lima", "Cairo", "Kyoto", "Perth", "Quito")
-    people = [f"{first} {last}" for first in "Ada Ben Cy Dora Eve Finn Gus Hal Ida Jo".split() for last in "Abbot Bell Cole Dunn Egan Fry".split()]
-    told = [f"{name}. {name} was born in {places[number % 6]} and grew up by the sea." for number, name in enumerate(people)]
-    asked = [f"Where was {name} born?\t{places[number % 6]}" for number, name in enumerate(people)]
+    given = "Ada Ben Cy Dora Eve Finn Gus Hal Ida Jo".split()
+    people = [f"{first} {last}" for first in given for last in "Abbot Bell Cole Dunn Egan Fry".split()]
+    born = {name: places[number % 6] for number, name in enumerate(people)}
+    told = [f"{name}. {name} was born in {place} and grew up by the sea." for name, place in born.items()]
+    asked = [f"Where was {name} born?\t{place}" for name, place in born.items()]
     for name, lines in (("corpus.txt", told), ("questions.tsv", asked)):
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return [str(folder / "corpus.txt"), "--questions", str(folder / "questions.tsv")]
@@ -176,7 +179,7 @@ def _kept(verdict: Row) -> Row:
 def _without_words(value: Any) -> Any:
     """Numbers and statuses of a nested report, by their keys."""
     if isinstance(value, dict):
-        return {key: _without_words(item) for key, item in value.items() if key not in ("reason", "reproduce", "command")}
+        return {key: _without_words(item) for key, item in value.items() if key not in WORDS}
     return [_without_words(item) for item in value] if isinstance(value, list) else value
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
-from regard.model.turning import Turns, turn
 from regard.positions.rotary import Rotary
+from regard.training.model.turning import Turns, turn
 
 ROUNDS = 60
 BATCH, HEADS, LENGTH, WIDTH = 8, 8, 256, 64

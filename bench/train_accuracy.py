@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.training.launching import Layout
-from regard.verbs.train import Request, estimate, evaluate, train
+from regard.training.train import Request, estimate, evaluate, train
 
 RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast": ("fast", ()),

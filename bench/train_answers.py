@@ -4,11 +4,11 @@ import time
 
 import torch
 
-from regard.data.biographies import Biographies, biographies
-from regard.data.encoding import Wording
-from regard.data.tokenizing import learn_vocabulary
-from regard.model import Decoder, ModelConfig, Passage
 from regard.training.answering import answer_questions
+from regard.training.data.biographies import Biographies, biographies
+from regard.training.data.encoding import Wording
+from regard.training.data.tokenizing import learn_vocabulary
+from regard.training.model import Decoder, ModelConfig, Passage
 
 NUMBER, LONGEST, SAMPLE = 500, 16, 25
 

@@ -14,10 +14,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from regard.data.biographies import Biographies
+from regard.training.data.biographies import Biographies
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
-from regard.verbs.train import Request, resume, train
+from regard.training.train import Request, resume, train
 
 SMALL = ("model.width=48", "model.num_heads=3", "model.hidden=96", "model.ngram_rows=4096", "batch.rows=8")
 STEPS, KILLS = 900, 20

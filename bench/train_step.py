@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from regard.data.biographies import Biographies
-from regard.data.packing import rows_of_pass
-from regard.model.linear import Dense
 from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
+from regard.training.data.biographies import Biographies
+from regard.training.data.packing import rows_of_pass
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
+from regard.training.model.linear import Dense
 from regard.training.plan import Plan
 from regard.training.preparing import Prepared, material_from_files, prepare, synthetic_material
 from regard.training.recipe import Recipe, load_recipe

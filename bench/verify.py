@@ -16,9 +16,9 @@ from pathlib import Path
 
 from regard.derivations.pool import Limits, run_tasks
 from regard.derivations.reading import KINDS, read
+from regard.derivations.request import Request
 from regard.derivations.signs import relation_signs
-from regard.verbs.request import Request
-from regard.verbs.verify import judge_files
+from regard.derivations.verify import judge_files
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "tests" / "derivations" / "gold", ROOT.parent / "shared" / "samples")

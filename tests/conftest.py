@@ -11,7 +11,10 @@ import jaxtyping
 import pytest
 from hypothesis import settings
 
+from browser_fixtures import browser, opened
 from executed_signatures import install
+
+__all__ = ["browser", "opened"]
 
 # Must come before anything of the package is imported.
 install()
@@ -49,6 +52,7 @@ def run(capsys):
         return code, *capsys.readouterr()
 
     return run
+
 
 @pytest.fixture
 def unchecked() -> Iterator[None]:

@@ -11,10 +11,10 @@ import jsonschema
 import pytest
 
 import regard
+from regard.claims import deciding as verb
 from regard.cli import main
-from regard.report.json import schema
-from regard.verbs import claims as verb
-from regard.verdict import ClaimVerdict
+from regard.core.verdict import ClaimVerdict
+from regard.render.json import schema
 
 ON_THIS_SOURCE = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1])}
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from regard.cli.verify import verify
+from regard.derivations.cli import verify
+from regard.derivations.problems.commands import check_problem
 from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Table, TableOf
 from regard.derivations.sheet import judge_document
 from regard.derivations.structured.answers import read_answers
-from regard.verbs.problems import check_problem
-from regard.verbs.verify import verify as judge
+from regard.derivations.verify import verify as judge
 
 DOCS = Path(__file__).parents[1] / "docs"
 

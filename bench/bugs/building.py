@@ -11,7 +11,7 @@ from torch import nn
 
 from bugs import readings
 from bugs.subjects import LayerSubject
-from regard.subject import Projections, Spec
+from regard.conformance.subject import Projections, Spec
 
 __all__ = ["LAYERS", "Kind", "build", "source"]
 
@@ -46,9 +46,7 @@ LAYERS = {
         reading=readings.read_gptj,
     ),
     "bloom": Kind(
-        spec=_causal(width=48, num_heads=6, positions="alibi"),
-        can="mask cache returned",
-        reading=readings.read_bloom,
+        spec=_causal(width=48, num_heads=6, positions="alibi"), can="mask cache returned", reading=readings.read_bloom
     ),
     "mistral": Kind(
         spec=_causal(width=32, num_heads=4, num_kv_heads=2, window=4, positions="rotary", rotary_base=1e6),

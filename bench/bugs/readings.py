@@ -6,7 +6,7 @@ import numpy as np
 from torch import nn
 
 from bugs.subjects import as_array
-from regard.subject import Projections
+from regard.conformance.subject import Projections
 
 __all__ = ["read_bloom", "read_cross", "read_encoder", "read_gemma", "read_gpt2", "read_gptj", "read_gptoss"]
 __all__ += ["read_llama", "read_mistral"]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.subject import Projections, Spec, Subject
+from regard.conformance.subject import Projections, Spec, Subject
 
 __all__ = ["BLACK_BOX_LACKS", "LayerSubject", "as_array"]
 

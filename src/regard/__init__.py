@@ -1,32 +1,32 @@
 """Regard decides what is true about attention, and shows the evidence.
 
-    >>> import regard
-    >>> [verdict] = regard.decide_claims("unscaled-sum-averages")
-    >>> verdict.status
-    'refuted'
+>>> import regard
+>>> [verdict] = regard.decide_claims("unscaled-sum-averages")
+>>> verdict.status
+'refuted'
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.adapters import hf
     from regard.claims import Claim, Parameter, Rival, Trial, all_claims
+    from regard.claims.deciding import decide_claims
+    from regard.conformance.adapters import hf
+    from regard.conformance.check import check
+    from regard.conformance.checked import CheckReport, LawsBroken
+    from regard.conformance.parametrize import parametrize_with_laws
+    from regard.conformance.subject import Spec, Subject
+    from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
+    from regard.core.estimate import Estimate
+    from regard.core.verdict import ClaimVerdict, Evidence, LawVerdict, Place, StepVerdict, Verdict
     from regard.derivations.reports import DocumentReport
     from regard.derivations.sheet import QuestionRow
+    from regard.derivations.verify import verify
     from regard.designs import Demand, Sampling, Scenario
-    from regard.errors import DomainError, InputError, NotCertifiable, RegardError
-    from regard.estimate import Estimate
+    from regard.designs.designed import DesignReport
     from regard.explorer import ExplorerPage
-    from regard.report.checked import CheckReport, LawsBroken
-    from regard.report.designed import DesignReport
-    from regard.subject import Spec, Subject
-    from regard.verbs.check import check
-    from regard.verbs.claims import decide_claims
-    from regard.verbs.explore import explore
-    from regard.verbs.parametrize import parametrize_with_laws
-    from regard.verbs.verify import verify
-    from regard.verdict import ClaimVerdict, Evidence, LawVerdict, Place, StepVerdict, Verdict
+    from regard.explorer.exploring import explore
 
 __all__ = [
     "CheckReport",
@@ -69,23 +69,23 @@ __version__ = "0.1.0"
 
 # A module is imported when one of its names is first used.
 _HOMES = {
-    "regard.adapters": ("hf",),
+    "regard.conformance.adapters": ("hf",),
     "regard.claims": ("Claim", "Parameter", "Rival", "Trial", "all_claims"),
     "regard.derivations.reports": ("DocumentReport",),
     "regard.derivations.sheet": ("QuestionRow",),
     "regard.designs": ("Demand", "Sampling", "Scenario"),
-    "regard.estimate": ("Estimate",),
+    "regard.core.estimate": ("Estimate",),
     "regard.explorer": ("ExplorerPage",),
-    "regard.report.checked": ("CheckReport", "LawsBroken"),
-    "regard.report.designed": ("DesignReport",),
-    "regard.subject": ("Spec", "Subject"),
-    "regard.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
-    "regard.verbs.check": ("check",),
-    "regard.verbs.claims": ("decide_claims",),
-    "regard.verbs.explore": ("explore",),
-    "regard.verbs.parametrize": ("parametrize_with_laws",),
-    "regard.verbs.verify": ("verify",),
-    "regard.verdict": ("ClaimVerdict", "Evidence", "LawVerdict", "Place", "StepVerdict", "Verdict"),
+    "regard.conformance.checked": ("CheckReport", "LawsBroken"),
+    "regard.designs.designed": ("DesignReport",),
+    "regard.conformance.subject": ("Spec", "Subject"),
+    "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
+    "regard.conformance.check": ("check",),
+    "regard.claims.deciding": ("decide_claims",),
+    "regard.explorer.exploring": ("explore",),
+    "regard.conformance.parametrize": ("parametrize_with_laws",),
+    "regard.derivations.verify": ("verify",),
+    "regard.core.verdict": ("ClaimVerdict", "Evidence", "LawVerdict", "Place", "StepVerdict", "Verdict"),
 }
 
 

@@ -19,7 +19,7 @@ from regard.attention import (
     repeat_heads,
     split_heads,
 )
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.rotary import Rotary
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.attention import causal_mask, combine_masks, padding_mask, window_mask
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 sizes = st.integers(1, 7)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.attention import Rule, attention_scores
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 
 def written_out(queries, keys, *, scale, softcap=None, bias=None):
@@ -57,10 +57,7 @@ def test_bias_spreads_over_batch(rng):
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("queries", "keys", "message"),
-    [
-        ((3, 4), (3, 5), "width 4 and keys have width 5"),
-        ((4, 3, 8), (2, 3, 8), "repeat_heads"),
-    ],
+    [((3, 4), (3, 5), "width 4 and keys have width 5"), ((4, 3, 8), (2, 3, 8), "repeat_heads")],
 )
 def test_shapes_that_do_not_match(queries, keys, message):
     with pytest.raises(InputError, match=message):

@@ -11,7 +11,7 @@ import pytest
 import regard.attention
 import regard.positions
 from regard.attention import attend
-from regard.axes import AXES
+from regard.core.axes import AXES
 
 FILES = sorted(
     file for room in (regard.attention, regard.positions) for file in Path(str(room.__file__)).parent.glob("*.py")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.attention import Rule, attend, attention_weights, masked_softmax
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 
 def written_out(queries, keys, values, mask, scale):

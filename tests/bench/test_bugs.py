@@ -12,9 +12,9 @@ from bugs.building import LAYERS, build  # noqa: E402
 from bugs.catalogue import all_bugs  # noqa: E402
 from bugs.probing import difference_of  # noqa: E402
 
-from regard.laws import all_laws  # noqa: E402
-from regard.laws.checking import check_subject  # noqa: E402
-from regard.laws.judging import judge  # noqa: E402
+from regard.conformance import all_laws  # noqa: E402
+from regard.conformance.checking import check_subject  # noqa: E402
+from regard.conformance.judging import judge  # noqa: E402
 
 BUGS = all_bugs()
 # The oracle sees most of them, so that the others need not be tried.

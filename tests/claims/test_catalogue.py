@@ -7,8 +7,8 @@ import latex2mathml.converter
 import pytest
 
 from regard.claims import Claim, Parameter, Rival, all_claims
-from regard.errors import DomainError, RegardError
-from regard.verdict import STATUSES, ClaimVerdict
+from regard.core.errors import DomainError, RegardError
+from regard.core.verdict import STATUSES, ClaimVerdict
 
 TRUTHS = {
     "proved": """

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from regard.claims import Claim, Parameter, Trial
-from regard.errors import DomainError, InputError
-from regard.verdict import Evidence
+from regard.core.errors import DomainError, InputError
+from regard.core.verdict import Evidence
 
 
 def says(status: str, **found):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, settled, universality
-from regard.verdict import STATUSES, Evidence
+from regard.core.verdict import STATUSES, Evidence
 
 
 def part(status: str, **more) -> Evidence:

@@ -2,14 +2,14 @@
 
 import pytest
 
+from regard.analysis.closed_forms.arithmetic import sin
+from regard.analysis.closed_forms.distances import last_bucket_start
 from regard.claims import all_claims
 from regard.claims._random_keys import Setting
-from regard.claims.catalogue.averaging_heads_divides_variance import Averaged
-from regard.claims.catalogue.planes_tell_far_distances_apart import Apart
-from regard.claims.catalogue.rope_only_favours_near_keys import Favourite
-from regard.claims.catalogue.t5_buckets_are_far_sighted_alike import LastBucket
-from regard.theory.arithmetic import sin
-from regard.theory.distances import last_bucket_start
+from regard.claims.catalog.averaging_heads_divides_variance import Averaged
+from regard.claims.catalog.planes_tell_far_distances_apart import Apart
+from regard.claims.catalog.rope_only_favours_near_keys import Favourite
+from regard.claims.catalog.t5_buckets_are_far_sighted_alike import LastBucket
 
 CLAIMS = all_claims()
 

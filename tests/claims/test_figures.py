@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from regard.claims import all_claims
-from regard.claims.catalogue.more_heads_always_better import CROSSOVERS
+from regard.claims.catalog.more_heads_always_better import CROSSOVERS
 from regard.claims.figures._ranges import smoothed
 from regard.claims.parameters import settings
-from regard.errors import RegardError
-from regard.report.figures import HeatMap
-from regard.report.html.charts import draw
+from regard.core.errors import RegardError
+from regard.render.figures import HeatMap
+from regard.render.html.charts import draw
 
 DRAWN = {name: claim for name, claim in all_claims().items() if claim.figure is not None}
 each_figure = pytest.mark.parametrize("claim", DRAWN.values(), ids=DRAWN.keys())
@@ -90,8 +90,9 @@ def test_the_same_head_twice_is_one_head():
 
 
 def test_only_a_causal_mask_leaves_a_stripe_and_nothing_is_left_without_one():
-    causal, plain = (np.asarray(figure_of(name).values) for name in
-                     ("causal-breaks-equivariance", "permutation-equivariance"))
+    causal, plain = (
+        np.asarray(figure_of(name).values) for name in ("causal-breaks-equivariance", "permutation-equivariance")
+    )
     assert (causal > -8).any()
     assert (causal[:-1, -1] < -12).all()
     assert (plain < -12).all()

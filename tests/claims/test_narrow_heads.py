@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.narrow_heads import circle_gap, neighbours_margin
+from regard.analysis.closed_forms.ranks import centred_logs_rank
+from regard.analysis.closed_forms.retrieval import average_scale, copy_margin
 from regard.claims import all_claims
 from regard.claims._narrow import Width
-from regard.claims.catalogue.attention_rank_is_head_width import LargestRank
-from regard.theory.narrow_heads import circle_gap, neighbours_margin
-from regard.theory.ranks import centred_logs_rank
-from regard.theory.retrieval import average_scale, copy_margin
+from regard.claims.catalog.attention_rank_is_head_width import LargestRank
 
 CLAIMS = all_claims()
 SINGLE, PAIRS, RANK = (

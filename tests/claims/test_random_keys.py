@@ -5,10 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from regard.claims import all_claims
-from regard.claims._random_keys import Setting
-from regard.claims.catalogue.more_heads_always_better import CROSSOVERS
-from regard.engines import (
+from regard.analysis.closed_forms.random_keys import (
+    backwards_chance,
+    normalised_limit,
+    steady_ratio,
+    steady_trace_ratio,
+)
+from regard.analysis.engines import (
     Chance,
     Correlation,
     Mean,
@@ -21,14 +24,11 @@ from regard.engines import (
     monte_carlo,
     weight,
 )
-from regard.errors import DomainError
-from regard.scenarios import Deviation, LogitLaw, course_keys, identical_heads, one_head, two_heads
-from regard.theory.random_keys import (
-    backwards_chance,
-    normalised_limit,
-    steady_ratio,
-    steady_trace_ratio,
-)
+from regard.analysis.scenarios import Deviation, LogitLaw, course_keys, identical_heads, one_head, two_heads
+from regard.claims import all_claims
+from regard.claims._random_keys import Setting
+from regard.claims.catalog.more_heads_always_better import CROSSOVERS
+from regard.core.errors import DomainError
 
 CLAIMS = all_claims()
 OURS = [
@@ -190,8 +190,7 @@ def test_two_heads_win_from_the_printed_crossover_on(n, crossover):
 def test_of_two_keys_two_heads_were_better_at_every_scale_tried(beta):
     def two_keys(rows):
         directions = [[[x] for x in rows[0]], [[0.0]] * len(rows[0])]
-        return LogitLaw(names=("a", "b"), counts=(1, 1), means=rows, directions=directions,
-                        variances=[[0.5], [0.0]])
+        return LogitLaw(names=("a", "b"), counts=(1, 1), means=rows, directions=directions, variances=[[0.5], [0.0]])
 
     one = certified.answer(two_keys([[beta], [beta]]), HALF_AND_HALF)
     two = certified.answer(two_keys([[beta, 0.0], [0.0, beta]]), HALF_AND_HALF)

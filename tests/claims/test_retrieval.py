@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.arithmetic import exp, log
 from regard.attention import masked_softmax
 from regard.claims import all_claims
 from regard.claims._subspaces import Extraction
-from regard.claims.catalogue.average_of_two import Averaging
-from regard.claims.catalogue.copy import Copying
-from regard.claims.catalogue.scale_keeps_variance import Scaling
-from regard.errors import DomainError
-from regard.theory.arithmetic import exp, log
+from regard.claims.catalog.average_of_two import Averaging
+from regard.claims.catalog.copy import Copying
+from regard.claims.catalog.scale_keeps_variance import Scaling
+from regard.core.errors import DomainError
 
 CLAIMS = all_claims()
 EVERY_SIZE = (3, 4, 10**6, 10**15)

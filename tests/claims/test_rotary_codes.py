@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.rotations import envelope
 from regard.claims import all_claims
 from regard.claims._rounded_rows import as_format, lost_rows
 from regard.claims._turns import WholeVectors, worst_entry
-from regard.claims.catalogue.rope_decays import Decay
-from regard.errors import DomainError
+from regard.claims.catalog.rope_decays import Decay
+from regard.core.errors import DomainError
 from regard.positions.rotary import Rotary
-from regard.theory.rotations import envelope
 
 CLAIMS = all_claims()
 IDENTITIES = ["rope-is-complex-multiplication", "rope-relative", "rope-keeps-norm", "rope-layouts-are-permuted"]

@@ -6,8 +6,8 @@ import pytest
 
 from regard.claims import all_claims
 from regard.claims._rounded_rows import as_format, lost_rows, repeats
-from regard.claims.catalogue.sinusoid_unique_in_floats import IN_BFLOAT16, Distinct
-from regard.errors import DomainError
+from regard.claims.catalog.sinusoid_unique_in_floats import IN_BFLOAT16, Distinct
+from regard.core.errors import DomainError
 from regard.positions.sinusoidal import sinusoid
 
 CLAIMS = all_claims()

@@ -6,18 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.arithmetic import exp, log
+from regard.analysis.closed_forms.rounding import narrow_sum
 from regard.claims import all_claims
 from regard.claims._sinks import SinkHead
-from regard.claims.catalogue.attention_is_lipschitz import Steepness
-from regard.claims.catalogue.entropy_falls_with_scale import EntropyFall
-from regard.claims.catalogue.key_norm_always_averages import TwoPoints
-from regard.claims.catalogue.log_n_keeps_attention_sharp import LogScaling
-from regard.claims.catalogue.narrow_sums_stall import NarrowSum
-from regard.claims.catalogue.random_logits_blur_the_keys import Blur
-from regard.claims.catalogue.root_width_tames_aligned_keys import Alignment
-from regard.claims.catalogue.unit_keys_disperse import UnitKeys
-from regard.theory.arithmetic import exp, log
-from regard.theory.rounding import narrow_sum
+from regard.claims.catalog.attention_is_lipschitz import Steepness
+from regard.claims.catalog.entropy_falls_with_scale import EntropyFall
+from regard.claims.catalog.key_norm_always_averages import TwoPoints
+from regard.claims.catalog.log_n_keeps_attention_sharp import LogScaling
+from regard.claims.catalog.narrow_sums_stall import NarrowSum
+from regard.claims.catalog.random_logits_blur_the_keys import Blur
+from regard.claims.catalog.root_width_tames_aligned_keys import Alignment
+from regard.claims.catalog.unit_keys_disperse import UnitKeys
 
 CLAIMS = all_claims()
 

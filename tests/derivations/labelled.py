@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from regard.core.verdict import StepVerdict
 from regard.derivations.sheet import Sheet
-from regard.verdict import StepVerdict
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"

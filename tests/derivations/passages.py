@@ -1,9 +1,9 @@
 """A few passages under the heading of a question, judged."""
 
+from regard.core.verdict import StepVerdict
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import judge_document
-from regard.verdict import StepVerdict
 
 PROBLEM = load_problem("cs224n-a4")
 HEADINGS = {

@@ -5,12 +5,7 @@ import pytest
 from regard.derivations.choices import find_choice, find_choice_by_cue
 from regard.derivations.problems.model import Choice
 
-CHOICE = Choice(
-    answer="no",
-    yes=("yes", "can coincide", "是"),
-    no=("no", "never coincide", "不是"),
-    cues=("coincide",),
-)
+CHOICE = Choice(answer="no", yes=("yes", "can coincide", "是"), no=("no", "never coincide", "不是"), cues=("coincide",))
 
 
 @pytest.mark.parametrize(

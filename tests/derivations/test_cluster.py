@@ -2,11 +2,11 @@ import sys
 
 import pytest
 
-from hostile_jobs import twice
+from derivations.hostile_jobs import twice
+from regard.core.errors import InputError
 from regard.derivations import cluster
 from regard.derivations.cluster import run_on_cluster
 from regard.derivations.pool import Limits, Lost
-from regard.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.core.verdict import Place, StepVerdict
 from regard.derivations.grading import grade, merged
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import QuestionRow
-from regard.verdict import Place, StepVerdict
 
 NUMBERS = count(1)
 

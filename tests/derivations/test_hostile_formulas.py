@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.core.errors import InputError
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
 from regard.derivations.signs import relation_signs
-from regard.errors import InputError
 
 PROBLEM = load_problem("cs224n-a4")
 HEADING = "# 1b An average of two\n\n"
@@ -54,7 +54,7 @@ import json, sys, time
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 problem, times = load_problem("cs224n-a4"), []
 for text in json.load(sys.stdin):

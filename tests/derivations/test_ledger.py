@@ -1,10 +1,10 @@
 import pytest
 
+from regard.core.errors import InputError
+from regard.core.verdict import Place, StepVerdict
 from regard.derivations.ledger import Ledger
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import QuestionRow
-from regard.errors import InputError
-from regard.verdict import Place, StepVerdict
 
 VERDICT = StepVerdict(
     id="1b/1", statement="q = β", status="refuted", assumes=("a",), value=float("inf"), kind="design", source="q",

@@ -2,9 +2,9 @@ import os
 
 import pytest
 
-from hostile_jobs import own_process, twice
+from derivations.hostile_jobs import own_process, twice
+from regard.core.errors import InputError
 from regard.derivations.pool import Limits, Lost, run_tasks
-from regard.errors import InputError
 
 
 def test_a_task_that_hangs_or_crashes_costs_nobody_else_anything():

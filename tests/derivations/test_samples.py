@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from derivations.labelled import sheets_of
+from regard.core.verdict import StepVerdict
 from regard.derivations.problems.loading import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import Sheet, judge_document
-from regard.verdict import StepVerdict
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"the sample answers are not on this machine ({SAMPLES})")

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from regard.core.errors import InputError
 from regard.designs.conditions import read_condition
-from regard.errors import InputError
 
 ONLY_A = {"a": 0.5}
 

@@ -7,7 +7,7 @@ Every sampled interval is right with probability 1 − 1e-8. A hundred designs w
 import numpy as np
 import pytest
 
-from regard.engines import (
+from regard.analysis.engines import (
     Mean,
     Probability,
     SquaredError,
@@ -19,8 +19,8 @@ from regard.engines import (
     monte_carlo,
     weight,
 )
-from regard.errors import NotCertifiable
-from regard.scenarios import CourseKeys, Deviation, QueryDesign
+from regard.analysis.scenarios import CourseKeys, Deviation, QueryDesign
+from regard.core.errors import NotCertifiable
 
 CONFIDENCE = 1 - 1e-8
 NUM_DESIGNS = 100

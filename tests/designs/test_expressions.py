@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.core.errors import InputError
 from regard.designs.expressions import Reader
-from regard.errors import InputError
 
 READER = Reader(vector="mu", scalars={"beta": Fraction(20), "n": Fraction(10), "s": Fraction("0.1")})
 

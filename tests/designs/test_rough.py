@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
+from regard.analysis.engines import Probability, SquaredError, Within, certified, coefficient
+from regard.analysis.scenarios import CourseKeys, Deviation, QueryDesign, course_keys, one_head, two_heads
+from regard.core.errors import NotCertifiable
 from regard.designs.rough import Look
-from regard.engines import Probability, SquaredError, Within, certified, coefficient
-from regard.errors import NotCertifiable
-from regard.scenarios import CourseKeys, Deviation, QueryDesign, course_keys, one_head, two_heads
 
 TARGET = {"a": 0.5, "b": 0.5}
 POSITIVE = Deviation(group="a", lower=-1.0)

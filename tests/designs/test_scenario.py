@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from regard.core.errors import InputError, RegardError
 from regard.designs import Demand, Sampling, Scenario
-from regard.errors import InputError, RegardError
 
 COURSE = Scenario(n=10, norm_noise={"a": 0.5})
 ONE, TWO = ("beta*(mu_a+mu_b)",), ("beta*mu_a", "beta*mu_b")

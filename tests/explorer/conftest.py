@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from report.html.conftest import browser, opened
-
-__all__ = ["browser", "opened"]
-
 SOURCE = Path(__file__).parents[2] / "src"
 
 

@@ -32,8 +32,13 @@ def test_a_whole_module_can_be_imported_and_paths_are_relative_to_the_importer()
 
 @pytest.mark.parametrize(
     "line",
-    ['import x from "./x.js";', "export default 1;", "export let x = 1;", 'const x = import("./x.js");',
-     'import { x } from "https://elsewhere/x.js";'],
+    [
+        'import x from "./x.js";',
+        "export default 1;",
+        "export let x = 1;",
+        'const x = import("./x.js");',
+        'import { x } from "https://elsewhere/x.js";',
+    ],
 )
 def test_what_cannot_be_joined_is_refused_by_name(line):
     with pytest.raises(UnknownSyntaxError, match=r"main\.js"):

@@ -8,15 +8,22 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from regard.engines import Mean, SquaredError, TotalVariance, Variance, certified, coefficient
+from regard.analysis.closed_forms.arithmetic import normal_tail
+from regard.analysis.closed_forms.random_keys import one_head_density, two_head_density
+from regard.analysis.closed_forms.retrieval import (
+    average_scale,
+    average_weight,
+    copy_error,
+    copy_margin,
+    copy_weight,
+    share,
+)
+from regard.analysis.closed_forms.rotations import envelope
+from regard.analysis.engines import Mean, SquaredError, TotalVariance, Variance, certified, coefficient
+from regard.analysis.scenarios import GAMMA_POSITIVE, course_keys, identical_heads, one_head, two_heads
 from regard.positions.rotary import Rotary
 from regard.positions.rotary_scaling import UNSCALED, Linear, Ntk, Yarn
 from regard.positions.sinusoidal import sinusoid
-from regard.scenarios import GAMMA_POSITIVE, course_keys, identical_heads, one_head, two_heads
-from regard.theory.arithmetic import normal_tail
-from regard.theory.random_keys import one_head_density, two_head_density
-from regard.theory.retrieval import average_scale, average_weight, copy_error, copy_margin, copy_weight, share
-from regard.theory.rotations import envelope
 
 CLOSE = 1e-12
 STATES = 60
@@ -92,8 +99,10 @@ def exact_weights(state, logits):
         first, second, others = (arb(z).exp() for z in (*logits, 0.0))
         rest = others * (state["n"] - 2)
         return {
-            "a": share(first, second + rest), "b": share(second, first + rest),
-            "other": share(others, first + second + others * (state["n"] - 3)), "rest": share(rest, first + second),
+            "a": share(first, second + rest),
+            "b": share(second, first + rest),
+            "other": share(others, first + second + others * (state["n"] - 3)),
+            "rest": share(rest, first + second),
         }
 
 
@@ -151,8 +160,11 @@ def test_the_tail_of_the_normal_distribution(call, rng):
 def random_key_states(rng):
     return [
         {
-            "n": int(log_uniform(rng, 3, 1000)), "beta": log_uniform(rng, 0.5, 50), "sigma2": rng.uniform(0.02, 1),
-            "design": str(rng.choice(["one", "two", "identical"])), "isNormalised": bool(rng.random() < 0.25),
+            "n": int(log_uniform(rng, 3, 1000)),
+            "beta": log_uniform(rng, 0.5, 50),
+            "sigma2": rng.uniform(0.02, 1),
+            "design": str(rng.choice(["one", "two", "identical"])),
+            "isNormalised": bool(rng.random() < 0.25),
             "isPositive": bool(rng.random() < 0.35),
         }
         for _ in range(STATES)
@@ -167,8 +179,12 @@ def test_exact_means_variances_and_errors_under_random_keys(call, rng):
         keys = course_keys(n=state["n"], sigma2=state["sigma2"], is_normalised=state["isNormalised"])
         given = GAMMA_POSITIVE if state["isPositive"] else None
         a = coefficient("a")
-        questions = [Mean(of=a, given=given), Variance(of=a, given=given), TotalVariance(given=given),
-                     SquaredError(target={"a": 0.5, "b": 0.5}, given=given)]
+        questions = [
+            Mean(of=a, given=given),
+            Variance(of=a, given=given),
+            TotalVariance(given=given),
+            SquaredError(target={"a": 0.5, "b": 0.5}, given=given),
+        ]
         exact = certified.answers(keys.logits(designs[state["design"]](state["beta"])), questions)
         names = ("mean", "variance", "trace", "error")
         assert close([moments[name] for name in names], [estimate.value for estimate in exact]), state
@@ -233,8 +249,9 @@ def test_the_nearest_two_positions(call, rng):
 
 
 def test_where_rounded_codes_collide(page, rng):
-    choices = [(int(rng.integers(100, 3000)), int(rng.integers(1, 5)) * 2, str(rng.choice(list(FORMATS))))
-               for _ in range(12)]
+    choices = [
+        (int(rng.integers(100, 3000)), int(rng.integers(1, 5)) * 2, str(rng.choice(list(FORMATS)))) for _ in range(12)
+    ]
     for count, width, name in choices:
         state = {"count": count, "width": width, "base": 10_000.0, "format": name}
         found = page.evaluate(COLLISIONS, state)
@@ -251,9 +268,13 @@ def test_where_rounded_codes_collide(page, rng):
 
 def turning_states(rng):
     return [
-        {"width": int(rng.integers(1, 33)) * 4, "base": log_uniform(rng, 10, 1e6),
-         "scaling": str(rng.choice(list(SCALINGS))), "factor": rng.uniform(1, 16),
-         "original": int(log_uniform(rng, 64, 8192))}
+        {
+            "width": int(rng.integers(1, 33)) * 4,
+            "base": log_uniform(rng, 10, 1e6),
+            "scaling": str(rng.choice(list(SCALINGS))),
+            "factor": rng.uniform(1, 16),
+            "original": int(log_uniform(rng, 64, 8192)),
+        }
         for _ in range(STATES)
     ]
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.order import LayerWeights, causal_softmax, layer, relu, softmax
 from regard.attention.masks import causal_mask
 from regard.attention.weights import attention_weights
 from regard.positions.rotary import Rotary
 from regard.positions.sinusoidal import Sinusoidal
-from regard.theory.order import LayerWeights, causal_softmax, layer, relu, softmax
 
 CLOSE = 1e-12
 WIDTH = 8
@@ -38,9 +38,15 @@ def sentences(count):
 def python_weights(found, count):
     given = {name: np.array(value) for name, value in found.items()}
     return LayerWeights(
-        query=given["query"], key=given["key"], value=given["value"], inner=given["inner"], outer=given["outer"],
-        inner_bias=given["innerBias"][None], outer_bias=given["outerBias"][None],
-        scale=1 / np.sqrt(WIDTH), ones=np.ones((count, 1)),
+        query=given["query"],
+        key=given["key"],
+        value=given["value"],
+        inner=given["inner"],
+        outer=given["outer"],
+        inner_bias=given["innerBias"][None],
+        outer_bias=given["outerBias"][None],
+        scale=1 / np.sqrt(WIDTH),
+        ones=np.ones((count, 1)),
     )
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from regard.analysis.closed_forms.retrieval import average_scale, average_weight
 from regard.explorer.live import LIVE
-from regard.theory.retrieval import average_scale, average_weight
 
 TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button, a, [tabindex="0"])`)]
     .filter(control => control.type !== "hidden" && control.checkVisibility())
@@ -36,8 +36,11 @@ def test_parts_fit_and_every_control_can_be_hit(opened, page_path, show, width, 
 
 def test_the_keyboard_reaches_every_control_of_a_part(opened, page_path):
     with opened(page_path) as page:
-        wanted = set(page.evaluate("[...document.querySelectorAll('#copy [id]:is(input, button, svg[tabindex])')]"
-                                   ".map(node => node.id)"))
+        wanted = set(
+            page.evaluate(
+                "[...document.querySelectorAll('#copy [id]:is(input, button, svg[tabindex])')].map(node => node.id)"
+            )
+        )
         reached = set()
         for _ in range(40):
             page.keyboard.press("Tab")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.attention import Rule, attention_weights, causal_mask
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.alibi import Alibi, alibi_slopes
 
 EIGHT = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]

@@ -5,7 +5,7 @@ import pytest
 
 import regard.positions
 from regard.attention import Rule, attention_weights
-from regard.catalog import discover
+from regard.core.catalog import discover
 from regard.positions import PositionCode, codes
 from regard.positions.alibi import Alibi
 from regard.positions.learned import Learned

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.learned import Learned
 
 

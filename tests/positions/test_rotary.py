@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.rotary import Rotary
 
 LAYOUTS = ["interleaved", "half-split"]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.rotary import Rotary
 from regard.positions.rotary_scaling import Linear, Ntk, Scaling, Yarn
 

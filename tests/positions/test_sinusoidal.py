@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.sinusoidal import Sinusoidal, sinusoid
 
 POSITIONS = np.arange(1024)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.positions.t5_buckets import T5Buckets, t5_bucket
 
 

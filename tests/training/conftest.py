@@ -23,7 +23,7 @@ def small_run(tmp_path_factory):
     pytest.importorskip("torch")
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
-    from regard.data.biographies import Biographies
+    from regard.training.data.biographies import Biographies
     from regard.training.folder import RunFolder
     from regard.training.plan import Plan
     from regard.training.preparing import prepare, synthetic_material

@@ -4,11 +4,11 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.data.encoding import AnswerForms, Wording
-from regard.data.tokenizing import EOS, learn_vocabulary
-from regard.errors import InputError
-from regard.model import Decoder, ModelConfig, Passage
+from regard.core.errors import InputError
 from regard.training.answering import answer_questions
+from regard.training.data.encoding import AnswerForms, Wording
+from regard.training.data.tokenizing import EOS, learn_vocabulary
+from regard.training.model import Decoder, ModelConfig, Passage
 
 TEXTS = [f"Where was {name} born?" for name in ("Ada Byron", "Li", "Jo Anna Maria Berg", "Ann Lee")]
 VOCABULARY = learn_vocabulary([*TEXTS, "London Paris Rome"] * 3, size=120)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from regard.engines import SquaredError, certified
-from regard.errors import InputError
-from regard.scenarios import one_head
+from regard.analysis.engines import SquaredError, certified
+from regard.analysis.scenarios import one_head
+from regard.core.errors import InputError
 from regard.training.averaging import LAYOUTS, AveragingTask, learn, to_designs
 from regard.training.averaging_verdicts import judge, judged_by_theory, prescribe
 

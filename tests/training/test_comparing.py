@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.training.comparing import Outcome, compare_outcomes, summarise
 
 

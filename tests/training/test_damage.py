@@ -11,18 +11,18 @@ pytest.importorskip("torch")
 
 from safetensors.numpy import load_file, save_file
 
-from regard.data.biographies import Biographies
-from regard.data.tokenizing import learn_vocabulary
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
 from regard.training.crew import solo
+from regard.training.data.biographies import Biographies
+from regard.training.data.tokenizing import learn_vocabulary
 from regard.training.examining import evaluate
 from regard.training.folder import RunFolder
 from regard.training.plan import SCHEMA
 from regard.training.preparing import prepare, synthetic_material
 from regard.training.recipe import load_recipe
+from regard.training.train import resume
 from regard.training.working import work
-from regard.verbs.train import resume
 from training.conftest import SETTINGS, copied, quiet
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from regard.data.encoding import Wording
-from regard.data.tokenizing import BOS, EOS, SEP, learn_vocabulary
-from regard.errors import InputError
-from regard.model import Decoder, ModelConfig, Passage
+from regard.core.errors import InputError
+from regard.training.data.encoding import Wording
+from regard.training.data.tokenizing import BOS, EOS, SEP, learn_vocabulary
 from regard.training.inspecting import Cut, answer_log_probabilities, attention_weights, name_shares
+from regard.training.model import Decoder, ModelConfig, Passage
 from regard.training.naming import Probe, find_name, make_probe
 from regard.training.reading_heads import judge_heads
 
@@ -78,7 +78,10 @@ def test_without_a_cut_nothing_changes(model):
 def test_the_head_that_reads_is_found_and_the_one_that_only_looks_is_not(model):
     found = {(each.layer, each.head): each for each in judge_heads(model, PROBES)}
     assert {place: each.verdict.status for place, each in found.items()} == {
-        (1, 1): "holds", (1, 2): "refuted", (2, 1): "refuted", (2, 2): "refuted",
+        (1, 1): "holds",
+        (1, 2): "refuted",
+        (2, 1): "refuted",
+        (2, 2): "refuted",
     }
     assert found[1, 1].drop.lower > 0.5
     assert found[1, 2].share.mean > 0.9
@@ -123,14 +126,17 @@ def test_one_question_gives_no_interval(model):
         judge_heads(model, PROBES[:1])
 
 
-@pytest.mark.parametrize(("question", "names", "found"), [
-    ("Where was Ada Byron born?", {"Ada Byron", "Ada"}, "Ada Byron"),
-    ("Who does Ada Byron work for?", {"Ada"}, "Ada"),
-    ("What is Ada Byron's trade?", {"Ada Byron"}, "Ada Byron"),
-    ("Who was “Ada Byron”?", {"Ada Byron"}, "Ada Byron"),
-    ("Where was Bo van Li born?", set(), "Bo"),
-    ("Where did Bo Li study?", set(), "Bo Li"),
-])
+@pytest.mark.parametrize(
+    ("question", "names", "found"),
+    [
+        ("Where was Ada Byron born?", {"Ada Byron", "Ada"}, "Ada Byron"),
+        ("Who does Ada Byron work for?", {"Ada"}, "Ada"),
+        ("What is Ada Byron's trade?", {"Ada Byron"}, "Ada Byron"),
+        ("Who was “Ada Byron”?", {"Ada Byron"}, "Ada Byron"),
+        ("Where was Bo van Li born?", set(), "Bo"),
+        ("Where did Bo Li study?", set(), "Bo Li"),
+    ],
+)
 def test_the_name_is_found(question, names, found):
     start, end = find_name(question, names)
     assert question[start:end] == found

@@ -6,7 +6,7 @@ pytest.importorskip("torch")
 
 from dataclasses import replace
 
-from regard.data.biographies import Biographies
+from regard.training.data.biographies import Biographies
 from regard.training.examining import evaluate, verdict_on_knowledge
 from regard.training.launching import Layout, launch
 from regard.training.preparing import synthetic_material

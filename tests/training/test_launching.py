@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from regard.data.biographies import Biographies
-from regard.errors import InputError
+from regard.core.errors import InputError
+from regard.training.data.biographies import Biographies
 from regard.training.folder import MEASURED
 from regard.training.launching import Layout, TrainingFailed, launch
-from regard.verbs.train import Request, resume, train
+from regard.training.train import Request, resume, train
 from training.conftest import SETTINGS, copied, quiet
 
 

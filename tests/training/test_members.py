@@ -11,21 +11,21 @@ from rich.console import Console
 
 pytest.importorskip("torch")
 
-from regard.data.biographies import Biographies
-from regard.errors import InputError
-from regard.report.html.run_page import render_run
-from regard.report.train_text import TrainingDisplay, show_outlook
+from regard.core.errors import InputError
 from regard.training import calibrating, memory, planning
 from regard.training.answering import answer_questions
 from regard.training.calibrating import Speed
 from regard.training.crew import solo
+from regard.training.data.biographies import Biographies
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout, launch
 from regard.training.memory import footprint
 from regard.training.planning import Request, freeze, outline
+from regard.training.run_page import render_run
+from regard.training.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
+from regard.training.train_inspect import inspect
+from regard.training.train_text import TrainingDisplay, show_outlook
 from regard.training.working import work
-from regard.verbs.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
-from regard.verbs.train_inspect import inspect
 from training.conftest import SETTINGS, copied, quiet
 
 ASKED = Request(
@@ -218,7 +218,7 @@ def test_an_estimate_counts_all_members(monkeypatch, tmp_path):
 
 def test_a_demonstration_compares_one_model_with_one(pair, monkeypatch, tmp_path):
     asked, report = [], report_on(pair[0].path)
-    monkeypatch.setattr("regard.verbs.train.train", lambda request, *_: asked.append(request) or report)
+    monkeypatch.setattr("regard.training.train.train", lambda request, *_: asked.append(request) or report)
     demonstrate(Request(minutes=30), tmp_path, quiet)
     assert [request.members for request in asked] == [1, 1]
 

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from regard.data.biographies import Biographies
-from regard.data.reading import Document, Question
-from regard.errors import InputError
-from regard.model.config import ModelConfig
+from regard.core.errors import InputError
 from regard.training import memory, planning
 from regard.training.calibrating import Speed
+from regard.training.data.biographies import Biographies
+from regard.training.data.reading import Document, Question
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
 from regard.training.memory import footprint
+from regard.training.model.config import ModelConfig
 from regard.training.planning import Length, Request, outline
 from regard.training.preparing import Material, Source, prepare
 from regard.training.recipe import BatchShape, load_recipe
@@ -103,9 +103,7 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     both = [Layout(processes=2, threads=1), Layout(processes=1, threads=2)]
     monkeypatch.setattr(planning, "layouts_to_try", lambda _, members: both)
     monkeypatch.setattr(
-        planning,
-        "calibrate",
-        lambda folder, plan, layouts, **_: [Speed(layout=each, seconds=1.0) for each in layouts],
+        planning, "calibrate", lambda folder, plan, layouts, **_: [Speed(layout=each, seconds=1.0) for each in layouts]
     )
     measured = planning.measure_layouts(request, 0.0, RunFolder(tmp_path), plan, print)
     assert [speed.layout for speed in measured] == [Layout(processes=1, threads=2)]

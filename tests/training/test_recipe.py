@@ -2,7 +2,7 @@ import pytest
 
 pytest.importorskip("tokenizers")
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.training.recipe import load_recipe, recipe_from, recipe_names
 
 

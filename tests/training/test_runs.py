@@ -15,9 +15,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.data.packing import make_batch
 from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.crew import solo
+from regard.training.data.packing import make_batch
 from regard.training.folder import MEASURED
 from regard.training.launching import Layout, launch
 from regard.training.trainer import Trainer

@@ -4,10 +4,10 @@ pytest.importorskip("torch")
 
 import numpy as np
 
-from regard.data.encoding import Lesson
-from regard.data.examples import Bag, Example, Part
-from regard.data.packing import Row
 from regard.training.crew import solo
+from regard.training.data.encoding import Lesson
+from regard.training.data.examples import Bag, Example, Part
+from regard.training.data.packing import Row
 from regard.training.recipe import BatchShape
 from regard.training.shortlist import Shortlists
 from regard.training.trainer import Trainer

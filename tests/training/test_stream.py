@@ -5,9 +5,9 @@ import pytest
 pytest.importorskip("tokenizers")
 pytest.importorskip("torch")
 
-from regard.data.biographies import Biographies
-from regard.data.tokenizing import SEP
 from regard.training.crew import solo
+from regard.training.data.biographies import Biographies
+from regard.training.data.tokenizing import SEP
 from regard.training.preparing import prepare, synthetic_material
 from regard.training.recipe import load_recipe
 from regard.training.stream import BatchStream, Place

@@ -96,10 +96,7 @@ BUGS = (
         "fresh-old-values-after-new",
         "cache",
         "new values are put before the cached ones",
-        (
-            "values = torch.cat((past_values, values), dim=-2)",
-            "values = torch.cat((values, past_values), dim=-2)",
-        ),
+        ("values = torch.cat((past_values, values), dim=-2)", "values = torch.cat((values, past_values), dim=-2)"),
     ),
     bug(
         "fresh-distance-without-sign",

@@ -38,10 +38,7 @@ BUGS = (
         "fresh-fused-mask-as-bool",
         "path",
         "the additive mask is cast to bool for the fused kernel, which inverts it",
-        (
-            "attn_mask=bias, dropout_p=dropout",
-            "attn_mask=None if bias is None else bias.bool(), dropout_p=dropout",
-        ),
+        ("attn_mask=bias, dropout_p=dropout", "attn_mask=None if bias is None else bias.bool(), dropout_p=dropout"),
         or_family=("padding", "mask"),
     ),
     bug(

@@ -27,20 +27,14 @@ BUGS = (
         "fresh-fast-path-with-cache",
         "cache",
         "the fast path is taken after a cache as well, and its triangle begins at the first key",
-        (
-            'if mask is None and cache is None and path != "eager":',
-            'if mask is None and path != "eager":',
-        ),
+        ('if mask is None and cache is None and path != "eager":', 'if mask is None and path != "eager":'),
         or_family=("mask", "path"),
     ),
     bug(
         "fresh-fast-path-forgets-mask",
         "padding",
         "the fast path is taken although there is a mask",
-        (
-            'if mask is None and cache is None and path != "eager":',
-            'if cache is None and path != "eager":',
-        ),
+        ('if mask is None and cache is None and path != "eager":', 'if cache is None and path != "eager":'),
         or_family=("mask", "path"),
     ),
     bug(

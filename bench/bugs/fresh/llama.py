@@ -95,10 +95,7 @@ BUGS = (
         "fresh-heads-merged-without-transpose",
         "heads",
         "heads are laid side by side without moving them behind the positions",
-        (
-            "mixed = mixed.transpose(1, 2).reshape(batch, length, -1)",
-            "mixed = mixed.reshape(batch, length, -1)",
-        ),
+        ("mixed = mixed.transpose(1, 2).reshape(batch, length, -1)", "mixed = mixed.reshape(batch, length, -1)"),
         or_family=("shape", "mask"),
     ),
     bug(

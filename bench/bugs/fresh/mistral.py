@@ -18,10 +18,7 @@ BUGS = (
         "fresh-position-is-length-of-cache",
         "cache",
         "what the cache still holds is taken for the number of tokens seen",
-        (
-            "kept = self.remember(keys, values, num_seen + length)",
-            "kept = self.remember(keys, values, keys.shape[2])",
-        ),
+        ("kept = self.remember(keys, values, num_seen + length)", "kept = self.remember(keys, values, keys.shape[2])"),
         or_family=("positions", "rotary"),
     ),
     bug(

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from regard.axes import Array
-from regard.errors import InputError
+from regard.core.axes import Array
+from regard.core.errors import InputError
 
 
 def require_comparable(queries: Array, keys: Array) -> None:

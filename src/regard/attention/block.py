@@ -7,7 +7,7 @@ from array_api_compat import array_namespace
 from regard.attention.linear import Linear
 from regard.attention.rule import PLAIN, Rule
 from regard.attention.weights import attend
-from regard.axes import Array, Bool, Float
+from regard.core.axes import Array, Bool, Float
 
 __all__ = ["Block", "attention_block", "feed_forward"]
 

@@ -8,8 +8,8 @@ from array_api_compat import array_namespace
 from regard.attention.linear import Linear
 from regard.attention.rule import PLAIN, Rule
 from regard.attention.weights import attend
-from regard.axes import Array, Bool, Float
-from regard.errors import InputError
+from regard.core.axes import Array, Bool, Float
+from regard.core.errors import InputError
 
 __all__ = ["MultiHead", "merge_heads", "multi_head", "repeat_heads", "split_heads"]
 

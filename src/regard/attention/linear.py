@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from array_api_compat import array_namespace
 
 from regard.attention.precision import widened
-from regard.axes import Array, Float
-from regard.errors import InputError
+from regard.core.axes import Array, Float
+from regard.core.errors import InputError
 
 __all__ = ["Linear"]
 

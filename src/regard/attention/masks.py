@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from array_api_compat import array_namespace
 
-from regard.axes import Array, Bool, Int
-from regard.errors import InputError
+from regard.core.axes import Array, Bool, Int
+from regard.core.errors import InputError
 
 __all__ = ["Alignment", "Side", "causal_mask", "combine_masks", "padding_mask", "window_mask"]
 

@@ -2,8 +2,8 @@
 
 from array_api_compat import array_namespace
 
-from regard.axes import Array, Float
-from regard.errors import InputError
+from regard.core.axes import Array, Float
+from regard.core.errors import InputError
 
 __all__ = ["widened"]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from regard.attention._shapes import require_positive
-from regard.axes import Array, Float
-from regard.errors import InputError
+from regard.core.axes import Array, Float
+from regard.core.errors import InputError
 
 __all__ = ["PLAIN", "Empty", "Rule"]
 

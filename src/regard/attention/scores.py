@@ -7,16 +7,13 @@ from array_api_compat import array_namespace
 from regard.attention._shapes import require_comparable, require_spreads
 from regard.attention.precision import widened
 from regard.attention.rule import PLAIN, Rule
-from regard.axes import Array, Float
+from regard.core.axes import Array, Float
 
 __all__ = ["attention_scores"]
 
 
 def attention_scores(
-    queries: Float[Array, "*batch query width"],
-    keys: Float[Array, "*batch key width"],
-    *,
-    rule: Rule = PLAIN,
+    queries: Float[Array, "*batch query width"], keys: Float[Array, "*batch key width"], *, rule: Rule = PLAIN
 ) -> Float[Array, "*batch query key"]:
     """Logit of each query for each key, before any mask.
 

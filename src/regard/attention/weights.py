@@ -6,8 +6,8 @@ from regard.attention._shapes import mask_like, require_values
 from regard.attention.precision import widened
 from regard.attention.rule import PLAIN, Empty, Rule
 from regard.attention.scores import attention_scores
-from regard.axes import Array, Bool, Float
-from regard.errors import InputError
+from regard.core.axes import Array, Bool, Float
+from regard.core.errors import InputError
 
 __all__ = ["attend", "attention_weights", "masked_softmax"]
 

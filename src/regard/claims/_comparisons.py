@@ -7,7 +7,7 @@ from typing import Any
 
 from flint import arb, ctx
 
-from regard.verdict import Evidence, Status
+from regard.core.verdict import Evidence, Status
 
 __all__ = ["Measured", "agreement", "all_parts", "in_balls", "of_smaller_case", "settled", "universality"]
 
@@ -36,8 +36,15 @@ def all_parts(route: str, parts: Iterable[Evidence]) -> Evidence:
     first = next((part for part in deciding if part.value is not None), deciding[0])
     detail = "; ".join(dict.fromkeys(part.detail for part in deciding))
     counterexample = next((part.counterexample for part in deciding if part.counterexample), None)
-    return Evidence(route=route, status=status, detail=detail, value=first.value, bound=first.bound,
-                    counterexample=counterexample, is_of_smaller_case=first.is_of_smaller_case)
+    return Evidence(
+        route=route,
+        status=status,
+        detail=detail,
+        value=first.value,
+        bound=first.bound,
+        counterexample=counterexample,
+        is_of_smaller_case=first.is_of_smaller_case,
+    )
 
 
 def of_smaller_case(evidence: Evidence, *, tried: float, asked: float) -> Evidence:
@@ -53,11 +60,17 @@ def agreement(what: str, *, claimed: float, measured: Measured, at: str, route: 
     found, tolerance = measured.value, measured.tolerance
     gap = abs(found - claimed)
     if gap <= tolerance and math.isfinite(tolerance):
-        return Evidence(route=route, status="holds", detail=f"{what} agrees to {gap:.1e} at {at}",
-                        value=found, bound=tolerance)
-    return Evidence(route=route, status="refuted", value=found, bound=tolerance,
-                    detail=f"{what} is {found:.6g}, not {claimed:.6g}",
-                    counterexample=f"{at}: {what} = {found:.12g}, the statement says {claimed:.12g}")
+        return Evidence(
+            route=route, status="holds", detail=f"{what} agrees to {gap:.1e} at {at}", value=found, bound=tolerance
+        )
+    return Evidence(
+        route=route,
+        status="refuted",
+        value=found,
+        bound=tolerance,
+        detail=f"{what} is {found:.6g}, not {claimed:.6g}",
+        counterexample=f"{at}: {what} = {found:.12g}, the statement says {claimed:.12g}",
+    )
 
 
 def settled(proof: Evidence, *, claimed: bool, is_so: bool, shown: str) -> Evidence:
@@ -74,8 +87,12 @@ def universality(shown: str, *, claimed: bool, differs: bool, route: str, certai
     A difference refutes the one and shows the other, as surely as the case is `certain`; equality proves neither.
     """
     if differs:
-        return Evidence(route=route, status="refuted" if claimed else certain, detail=f"a difference: {shown}",
-                        counterexample=shown if claimed else None)
+        return Evidence(
+            route=route,
+            status="refuted" if claimed else certain,
+            detail=f"a difference: {shown}",
+            counterexample=shown if claimed else None,
+        )
     return Evidence(route=route, status="holds" if claimed else "undecided", detail=f"no difference: {shown}")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.claims._comparisons import settled
 from regard.claims.claim import Trial
-from regard.verdict import Evidence
+from regard.core.verdict import Evidence
 
 __all__ = ["Shown", "Width", "tried_out", "weighed"]
 
@@ -43,10 +43,20 @@ def tried_out(trial: Trial, *, n: int, weight: float, wanted: float, shown: Show
     """The least of the weights that a narrow head was to make large, held against what is wanted of it."""
     claimed, at = trial.form.least(n), f"{shown.can}: the least of the weights is {weight:.9g}"
     if not weight >= wanted:
-        return Evidence(route="brute force", status="refuted", detail="a weight is too small", value=weight,
-                        counterexample=f"{at}, and {wanted:.9g} is wanted")
+        return Evidence(
+            route="brute force",
+            status="refuted",
+            detail="a weight is too small",
+            value=weight,
+            counterexample=f"{at}, and {wanted:.9g} is wanted",
+        )
     if claimed > shown.width:
-        return Evidence(route="brute force", status="refuted", detail=at, value=weight,
-                        counterexample=f"{at}; the statement says that width {claimed} is needed")
+        return Evidence(
+            route="brute force",
+            status="refuted",
+            detail=at,
+            value=weight,
+            counterexample=f"{at}; the statement says that width {claimed} is needed",
+        )
     status = "holds" if claimed == shown.width else "undecided"
     return Evidence(route="brute force", status=status, detail=at, value=weight)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from regard.analysis.closed_forms.order import LayerWeights, causal_softmax, layer, softmax
+from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.words import Algebra, Scalar, same
 from regard.attention import Block, Linear, attention_block, causal_mask
-from regard.axes import Float, Int
 from regard.claims._comparisons import all_parts
 from regard.claims.claim import Trial
-from regard.engines.symbolic import Field, identity
-from regard.engines.words import Algebra, Scalar, same
-from regard.theory.order import LayerWeights, causal_softmax, layer, softmax
-from regard.verdict import Evidence
+from regard.core.axes import Float, Int
+from regard.core.verdict import Evidence
 
 __all__ = [
     "GENERATED",
@@ -67,15 +67,28 @@ def swap_lemmas(rng: np.random.Generator) -> Evidence:
     def shares(exponentials: np.ndarray, others: np.ndarray) -> np.ndarray:
         return exponentials / (exponentials.sum(axis=1) + others)[:, None]
 
-    found = all_parts("algebra", [
-        identity(swap.T @ swap, np.eye(3, dtype=int), rng=rng, what="PᵀP = I"),
-        identity(swap.sum(axis=1), np.ones(3, dtype=int), rng=rng, what="P1 = 1"),
-        identity(swap @ entries, entries[moved], rng=rng, what="P moves entries unchanged, so ReLU(PA) = P·ReLU(A)"),
-        identity(shares(swap @ entries, swap @ rest), swap @ shares(entries, rest), rng=rng,
-                 what="softmax(PA) = P·softmax(A)"),
-        identity(shares(entries @ swap.T, rest), shares(entries, rest) @ swap.T, rng=rng,
-                 what="softmax(APᵀ) = softmax(A)·Pᵀ"),
-    ])
+    found = all_parts(
+        "algebra",
+        [
+            identity(swap.T @ swap, np.eye(3, dtype=int), rng=rng, what="PᵀP = I"),
+            identity(swap.sum(axis=1), np.ones(3, dtype=int), rng=rng, what="P1 = 1"),
+            identity(
+                swap @ entries, entries[moved], rng=rng, what="P moves entries unchanged, so ReLU(PA) = P·ReLU(A)"
+            ),
+            identity(
+                shares(swap @ entries, swap @ rest),
+                swap @ shares(entries, rest),
+                rng=rng,
+                what="softmax(PA) = P·softmax(A)",
+            ),
+            identity(
+                shares(entries @ swap.T, rest),
+                shares(entries, rest) @ swap.T,
+                rng=rng,
+                what="softmax(APᵀ) = softmax(A)·Pᵀ",
+            ),
+        ],
+    )
     if found.status != "proved":
         return found
     rules = "PᵀP = I, P1 = 1, softmax(PAPᵀ) = P·softmax(A)·Pᵀ and ReLU(PA) = P·ReLU(A)"
@@ -118,8 +131,17 @@ def by_words(trial: Trial) -> Evidence:
 def plain_weights(tokens: int, *, query: int = 1) -> LayerWeights:
     """d = 1, every weight 1 (but W_Q may differ) and every bias 0, in balls: a layer that can be written down."""
     one = balls(np.ones((1, 1)))
-    return LayerWeights(query=query * one, key=one, value=one, inner=one, inner_bias=0 * one, outer=one,
-                        outer_bias=0 * one, scale=arb(1), ones=balls(np.ones((tokens, 1))))
+    return LayerWeights(
+        query=query * one,
+        key=one,
+        value=one,
+        inner=one,
+        inner_bias=0 * one,
+        outer=one,
+        outer_bias=0 * one,
+        scale=arb(1),
+        ones=balls(np.ones((tokens, 1))),
+    )
 
 
 def by_balls(trial: Trial) -> Evidence:
@@ -130,8 +152,10 @@ def by_balls(trial: Trial) -> Evidence:
     with ctx.workprec(128):
         x, weights = balls(column), plain_weights(tokens)
         positions = balls(np.arange(tokens)[:, None] * (1.0 if relation.has_positions else 0.0))
-        before, after = (relation.pool(weights.ones, layer(tokens_in + positions, weights, share=share))
-                         for tokens_in in (x, order @ x))
+        before, after = (
+            relation.pool(weights.ones, layer(tokens_in + positions, weights, share=share))
+            for tokens_in in (x, order @ x)
+        )
         return _compared(after, relation.becomes(order, before), what=_written_down(relation, tokens))
 
 
@@ -142,14 +166,23 @@ def _written_down(relation: Relation, tokens: int) -> str:
 
 def _compared(measured: np.ndarray, claimed: np.ndarray, *, what: str) -> Evidence:
     if measured.shape != claimed.shape:
-        return Evidence(route="balls", status="refuted", detail="the shapes do not fit",
-                        counterexample=f"{what}: shape {measured.shape}, the statement says {claimed.shape}")
+        return Evidence(
+            route="balls",
+            status="refuted",
+            detail="the shapes do not fit",
+            counterexample=f"{what}: shape {measured.shape}, the statement says {claimed.shape}",
+        )
     if all(one.overlaps(other) for one, other in zip(measured.ravel(), claimed.ravel(), strict=True)):
         return Evidence(route="balls", status="holds", detail=f"balls overlap: {what}")
     shown, said = (", ".join(f"{float(entry):.6g}" for entry in side.ravel()) for side in (measured, claimed))
     gap = max(abs(float(one - other)) for one, other in zip(measured.ravel(), claimed.ravel(), strict=True))
-    return Evidence(route="balls", status="refuted", detail="balls are disjoint", value=gap,
-                    counterexample=f"{what}: the output is ({shown}), the statement says ({said})")
+    return Evidence(
+        route="balls",
+        status="refuted",
+        detail="balls are disjoint",
+        value=gap,
+        counterexample=f"{what}: the output is ({shown}), the statement says ({said})",
+    )
 
 
 def by_reference_layer(trial: Trial) -> Evidence:
@@ -164,14 +197,25 @@ def by_reference_layer(trial: Trial) -> Evidence:
         claimed = relation.becomes(np.eye(tokens)[order], relation.pool(ones, z))
         gap = float(np.abs(relation.pool(ones, z_after) - claimed).max())
         if not gap <= rounding_of(z):
-            return Evidence(route="reference layer", status="refuted", detail=f"off by {gap:.3g}", value=gap,
-                            counterexample=f"T = {tokens}, d = {width}, seed {trial.seed}, random weights and X, "
-                                           f"tokens in the order {(order + 1).tolist()}: "
-                                           f"off by {gap:.6g}, rounding explains {rounding_of(z):.1g}")
+            return Evidence(
+                route="reference layer",
+                status="refuted",
+                detail=f"off by {gap:.3g}",
+                value=gap,
+                counterexample=f"T = {tokens}, d = {width}, seed {trial.seed}, random weights and X, "
+                f"tokens in the order {(order + 1).tolist()}: "
+                f"off by {gap:.6g}, rounding explains {rounding_of(z):.1g}",
+            )
         worst = max(worst, gap)
     detail = f"every adjacent swap, a shift and a shuffle of T = {tokens} tokens agree to {worst:.1e}"
-    return Evidence(route="reference layer", status="holds", detail=detail, value=worst, bound=1e-12,
-                    is_of_smaller_case=tokens < trial.at.T or width < trial.at.d)
+    return Evidence(
+        route="reference layer",
+        status="holds",
+        detail=detail,
+        value=worst,
+        bound=1e-12,
+        is_of_smaller_case=tokens < trial.at.T or width < trial.at.d,
+    )
 
 
 def rounding_of(z: Float[np.ndarray, "*batch width"]) -> float:
@@ -183,8 +227,9 @@ def random_block(width: int, rng: np.random.Generator) -> Block:
     """Gaussian weights that keep the size of what they act on, and Gaussian biases."""
 
     def matrix(bias: bool = False) -> Linear:
-        return Linear(weight=rng.normal(size=(width, width)) / np.sqrt(width),
-                      bias=rng.normal(size=width) if bias else None)
+        return Linear(
+            weight=rng.normal(size=(width, width)) / np.sqrt(width), bias=rng.normal(size=width) if bias else None
+        )
 
     return Block(query=matrix(), key=matrix(), value=matrix(), hidden=matrix(bias=True), output=matrix(bias=True))
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
+from regard.analysis.engines import Estimate, Question, certified, monte_carlo
+from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._comparisons import Measured, agreement
 from regard.claims.parameters import Parameter
-from regard.engines import Estimate, Question, certified, monte_carlo
-from regard.scenarios import QueryDesign, course_keys
-from regard.verdict import Evidence
+from regard.core.verdict import Evidence
 
 __all__ = ["BETA", "COURSE", "FAR", "KEYS", "SIGMA2", "Setting", "compared", "ordered", "route_of"]
 
@@ -100,6 +100,11 @@ def ordered(what: str, *, smaller: Estimate, larger: Estimate, at: object) -> Ev
     if smaller.upper < larger.lower:
         return Evidence(route=route, status="holds", detail=f"{what}: {shown} at {at}", value=larger.value)
     if larger.upper < smaller.lower:
-        return Evidence(route=route, status="refuted", detail=f"{what}: fails at {at}", value=larger.value,
-                        counterexample=f"{at}: {what} fails, the two sides are {shown}")
+        return Evidence(
+            route=route,
+            status="refuted",
+            detail=f"{what}: fails at {at}",
+            value=larger.value,
+            counterexample=f"{at}: {what} fails, the two sides are {shown}",
+        )
     return Evidence(route=route, status="undecided", detail=f"{what}: {shown} at {at} are too close to tell")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from regard.analysis.engines.symbolic import Field, identity
 from regard.attention import Rule, attention_weights
-from regard.axes import Float
 from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
 from regard.claims.claim import Route, Trial
-from regard.engines.symbolic import Field, identity
-from regard.verdict import Evidence
+from regard.core.axes import Float
+from regard.core.verdict import Evidence
 
 __all__ = [
     "counted",
@@ -62,9 +62,7 @@ def orthonormal_keys(n: int, rng: np.random.Generator) -> Float[np.ndarray, "key
     return columns.T
 
 
-def weights(
-    query: Float[np.ndarray, " width"], keys: Float[np.ndarray, "key width"]
-) -> Float[np.ndarray, " key"]:
+def weights(query: Float[np.ndarray, " width"], keys: Float[np.ndarray, "key width"]) -> Float[np.ndarray, " key"]:
     """The reference layer's weights for one query, without the 1/√d."""
     return attention_weights(query[None, :], keys, rule=Rule(scale=1.0))[0]
 
@@ -99,9 +97,13 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
             return found
         n = trial.at.n
         truth = in_balls(lambda scale, count: hot_weight(scale, count, num_hot), beta, n)
-        found = agreement(name, claimed=in_balls(trial.form, beta, n), route="algebra",
-                          measured=Measured(value=truth, tolerance=APPROXIMATELY),
-                          at=f"n = {n:.12g} orthonormal keys, {query}")
+        found = agreement(
+            name,
+            claimed=in_balls(trial.form, beta, n),
+            route="algebra",
+            measured=Measured(value=truth, tolerance=APPROXIMATELY),
+            at=f"n = {n:.12g} orthonormal keys, {query}",
+        )
         return replace(found, bound=rounding(1, 0.0))
 
     def by_brute_force(trial: Trial) -> Evidence:
@@ -111,8 +113,13 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
         claimed = in_balls(trial.form, beta, n)
         at = f"{counted(trial.at.n)} random orthonormal keys, {query}"
         parts = [
-            agreement(name, claimed=claimed, measured=Measured(value=float(weight), tolerance=APPROXIMATELY), at=at,
-                      route="brute force")
+            agreement(
+                name,
+                claimed=claimed,
+                measured=Measured(value=float(weight), tolerance=APPROXIMATELY),
+                at=at,
+                route="brute force",
+            )
             for weight in found
         ]
         outcome = replace(all_parts("brute force", parts), bound=rounding(n, beta))

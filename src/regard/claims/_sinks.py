@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from regard.analysis.closed_forms.sharpness import sink_weight, weight_beside_a_sink
+from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import masked_softmax
-from regard.axes import Float
 from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
 from regard.claims._retrieval import counted, rounding, thinned
 from regard.claims.claim import Trial
 from regard.claims.parameters import Parameter
-from regard.engines.symbolic import Field, identity, positive
-from regard.theory.sharpness import sink_weight, weight_beside_a_sink
-from regard.verdict import Evidence
+from regard.core.axes import Float
+from regard.core.verdict import Evidence
 
 __all__ = ["KEYS", "SinkHead", "by_algebra", "by_brute_force"]
 
@@ -50,16 +50,26 @@ def by_algebra(trial: Trial) -> Evidence:
     kept = total / depth / (total / depth + sink)
     parts = [
         identity(form.weight(own, rest, sink), true, rng=rng, what="a_i is the softmax's with the sink among the keys"),
-        identity(form.weight(earlier, own + rest, sink) + form.weight(own, earlier + rest, sink),
-                 form.weight(earlier + own, rest, sink), rng=rng, what="the real keys' weights add up"),
+        identity(
+            form.weight(earlier, own + rest, sink) + form.weight(own, earlier + rest, sink),
+            form.weight(earlier + own, rest, sink),
+            rng=rng,
+            what="the real keys' weights add up",
+        ),
         identity(form.sink(total, sink), sink / (sink + total), rng=rng, what="the sink's weight"),
         identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), rng=rng, what="the rest is theirs"),
-        identity(kept.limit("e^D"), field.constant(form.limit), rng=rng,
-                 what="what the real keys keep as their logits go to −∞"),
+        identity(
+            kept.limit("e^D"),
+            field.constant(form.limit),
+            rng=rng,
+            what="what the real keys keep as their logits go to −∞",
+        ),
     ]
     if form.has_sink:
-        parts += [positive(kept, rng=rng, what="the real keys keep more than 0"),
-                  positive(1 - kept, rng=rng, what="and less than 1")]
+        parts += [
+            positive(kept, rng=rng, what="the real keys keep more than 0"),
+            positive(1 - kept, rng=rng, what="and less than 1"),
+        ]
     return all_parts("algebra", parts)
 
 
@@ -88,8 +98,9 @@ def _weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *,
         claimed_sink = float(arb(form.sink(total, sink)))
     worst = int(np.argmax(np.abs(found[:-1] - claimed)))
     return [
-        agreement(name, claimed=said, measured=Measured(value=float(seen), tolerance=tolerance), at=at,
-                  route="brute force")
+        agreement(
+            name, claimed=said, measured=Measured(value=float(seen), tolerance=tolerance), at=at, route="brute force"
+        )
         for name, said, seen in (
             ("the sink's weight", claimed_sink, found[-1]),
             (f"the weight of key {worst + 1}", claimed[worst], found[worst]),
@@ -100,5 +111,10 @@ def _weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *,
 def _depth_part(form: SinkHead, n: int, level: float, *, at: str) -> Evidence:
     """Values of 1 make the output the sum of the coefficients."""
     found = masked_softmax(np.append(np.full(n, -_DEPTH), level)[None, :])[0, :-1].sum()
-    return agreement("c", claimed=float(form.limit), measured=Measured(value=float(found), tolerance=1e-12), at=at,
-                     route="brute force")
+    return agreement(
+        "c",
+        claimed=float(form.limit),
+        measured=Measured(value=float(found), tolerance=1e-12),
+        at=at,
+        route="brute force",
+    )

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from regard.analysis.engines.words import Algebra, same
 from regard.claims.claim import Trial
 from regard.claims.parameters import Parameter
-from regard.engines.words import Algebra, same
-from regard.verdict import Evidence
+from regard.core.verdict import Evidence
 
 __all__ = ["PARAMETERS", "Extraction", "by_random_subspaces", "by_words"]
 
@@ -49,19 +49,23 @@ def by_random_subspaces(trial: Trial) -> Evidence:
     at = f"d = {d}, m = {m}, p = {p}, seed {trial.seed}, random subspaces"
     matrix, wanted = trial.form.matrix(a, b), trial.form.target(a, x)
     if matrix.shape != (len(wanted), d):
-        return _refuted(f"{at}: M is {matrix.shape[0]}×{matrix.shape[1]}, "
-                        f"so Ms has {matrix.shape[0]} entries, while the statement's vector has {len(wanted)}")
+        return _refuted(
+            f"{at}: M is {matrix.shape[0]}×{matrix.shape[1]}, "
+            f"so Ms has {matrix.shape[0]} entries, while the statement's vector has {len(wanted)}"
+        )
     gap = float(np.abs(matrix @ (a @ x + b @ y) - wanted).max())
     # d products and sums, each rounded once, of numbers of the size of x and y.
     tolerance = 32 * d * float(np.finfo(float).eps) * float(1 + np.abs(x).sum() + np.abs(y).sum())
     if gap <= tolerance:
-        return Evidence(route="random subspaces", status="holds", detail=f"{at}: agree to {gap:.1e}", value=gap,
-                        bound=tolerance)
+        return Evidence(
+            route="random subspaces", status="holds", detail=f"{at}: agree to {gap:.1e}", value=gap, bound=tolerance
+        )
     shown = ", ".join(f"{entry:.4g}" for entry in (matrix @ (a @ x + b @ y)).ravel()[:3])
     said = ", ".join(f"{entry:.4g}" for entry in wanted.ravel()[:3])
     return _refuted(f"{at}: Ms = ({shown}, …), the statement says ({said}, …), off by {gap:.3g}")
 
 
 def _refuted(counterexample: str) -> Evidence:
-    return Evidence(route="random subspaces", status="refuted", detail="M does not give that",
-                    counterexample=counterexample)
+    return Evidence(
+        route="random subspaces", status="refuted", detail="M does not give that", counterexample=counterexample
+    )

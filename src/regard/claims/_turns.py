@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regard.claims.parameters import Parameter
-from regard.verdict import Evidence
+from regard.core.verdict import Evidence
 
 __all__ = [
     "BASE",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from regard.claims.parameters import Parameter, settings
-from regard.report.figures import Figure
-from regard.verdict import ClaimVerdict, Evidence, Status, combine
+from regard.core.verdict import ClaimVerdict, Evidence, Status, combine
+from regard.render.figures import Figure
 
 __all__ = ["Claim", "Rival", "Trial"]
 

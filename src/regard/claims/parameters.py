@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from regard.errors import DomainError, InputError
+from regard.core.errors import DomainError, InputError
 
 __all__ = ["Parameter", "settings"]
 
@@ -50,8 +50,9 @@ class Parameter:
         """The value itself if it lies in the domain, else a DomainError that names the domain."""
         inside = self.lower < value < self.upper if self.is_open else self.lower <= value <= self.upper
         if not (math.isfinite(value) and inside):
-            raise DomainError(f"{self.name} = {value:g} lies outside the claim's domain {self.domain}. "
-                              f"Choose {self.name} inside it.")
+            raise DomainError(
+                f"{self.name} = {value:g} lies outside the claim's domain {self.domain}. Choose {self.name} inside it."
+            )
         if self.is_integer and value != int(value):
             raise DomainError(f"{self.name} = {value:g} is not a whole number. Choose {self.name} among {self.domain}.")
         if self.is_even and value % 2:

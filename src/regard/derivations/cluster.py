@@ -13,8 +13,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from regard import __version__
+from regard.core.errors import InputError
 from regard.derivations.pool import Limits, Lost, run_tasks
-from regard.errors import InputError
 
 __all__ = ["run_on_cluster"]
 

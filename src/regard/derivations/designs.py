@@ -122,9 +122,7 @@ def _explained(finding: Finding, attempt: _Attempt, name: str) -> Finding:
     remedy = _remedy(attempt.scaled(name))
     seen = shortfall(attempt.solved(), attempt.design)
     return replace(
-        finding,
-        reason=f"{remedy}; {reason}" if remedy else reason,
-        counterexample=seen or finding.counterexample,
+        finding, reason=f"{remedy}; {reason}" if remedy else reason, counterexample=seen or finding.counterexample
     )
 
 

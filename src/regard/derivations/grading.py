@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
+from regard.core.verdict import StepVerdict
+from regard.derivations.gradebook import Grade, QuestionGrade
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import QuestionRow
-from regard.report.gradebook import Grade, QuestionGrade
-from regard.verdict import StepVerdict
 
 __all__ = ["grade", "merged"]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
+from regard.core.errors import InputError
 from regard.derivations.reports import DocumentReport
-from regard.errors import InputError
 
 __all__ = ["Ledger"]
 

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from regard.core.errors import InputError
 from regard.derivations.context import Surroundings
 from regard.derivations.fitting import Follower
 from regard.derivations.formulas import Formula, index_conditions, number_premises
@@ -14,7 +15,6 @@ from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.reading.macros import expand
 from regard.derivations.reading.sentences import lead_in, paragraph_at, sentence_after, sentence_before
 from regard.derivations.regions import Region, region_at
-from regard.errors import InputError
 
 __all__ = ["PlacedFormula", "Source", "place_formulas"]
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from pebble import ProcessExpired
 
+from regard.core.errors import InputError
+from regard.core.interrupts import interrupts_held_back, spawning_pool
 from regard.derivations.reports import Outcome
-from regard.errors import InputError
-from regard.interrupts import interrupts_held_back, spawning_pool
 
 __all__ = ["Limits", "Lost", "run_tasks"]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from regard.core.verdict import Place, StepVerdict, count
 from regard.derivations.sheet import QuestionRow
-from regard.verdict import Place, StepVerdict, count
 
 __all__ = ["DocumentReport", "Outcome", "only_line"]
 

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from regard.core.verdict import StepVerdict
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.regions import Region, answers_to
-from regard.verdict import StepVerdict
 
 __all__ = ["QuestionRow", "question_rows"]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from regard.core.verdict import StepVerdict
 from regard.derivations.answering import judge_formula, judges_for
 from regard.derivations.placing import place_formulas
 from regard.derivations.problems.model import Problem
@@ -9,7 +10,6 @@ from regard.derivations.reading.document import Document
 from regard.derivations.regions import regions_of
 from regard.derivations.rows import QuestionRow, question_rows
 from regard.derivations.verdicts import SheetStep, choice_steps, formula_step, numbered, unclosed_steps
-from regard.verdict import StepVerdict
 
 __all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
 

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from regard.core.errors import InputError
+from regard.core.verdict import StepVerdict
 from regard.derivations.detect import guess_problem
 from regard.derivations.problems.loading import parse_problem, problem_source
 from regard.derivations.problems.model import Problem
@@ -14,8 +16,6 @@ from regard.derivations.reading.files import KINDS, decoded, read_text
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import Sheet, SheetStep, judge_document
 from regard.derivations.structured.answers import read_answers
-from regard.errors import InputError
-from regard.verdict import StepVerdict
 
 __all__ = ["ANSWERS", "Assignment", "Task", "examine", "task_key"]
 

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from regard.core.verdict import Place, Status, StepVerdict
 from regard.derivations.choices import Chosen, find_choice, find_choice_by_cue
 from regard.derivations.formulas import JudgedStep
 from regard.derivations.placing import PlacedFormula
 from regard.derivations.problems.model import Choice, Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.regions import Region, answers_to, region_at
-from regard.verdict import Place, Status, StepVerdict
 
 __all__ = ["SheetStep", "choice_steps", "formula_step", "numbered", "unclosed_steps"]
 

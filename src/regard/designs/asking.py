@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from regard.analysis.engines import Question, SquaredError, Within, certified, coefficient
+from regard.analysis.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign
+from regard.core.errors import InputError, NotCertifiable
+from regard.core.estimate import Estimate
 from regard.designs.rough import Look
-from regard.engines import Question, SquaredError, Within, certified, coefficient
-from regard.errors import InputError, NotCertifiable
-from regard.estimate import Estimate
-from regard.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign
 
 __all__ = ["FEWEST_DRAWS", "Bench", "Sampling"]
 

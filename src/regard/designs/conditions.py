@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
+from regard.analysis.scenarios import Deviation
+from regard.core.errors import InputError
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Symbol, describe
@@ -11,8 +13,6 @@ from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.designs.expressions import Reader
 from regard.designs.numbers import rounded
 from regard.designs.spelling import as_latex, shown
-from regard.errors import InputError
-from regard.scenarios import Deviation
 
 __all__ = ["read_condition"]
 

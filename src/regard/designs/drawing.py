@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regard.axes import Float
+from regard.analysis.engines import Quantity, Question, direct, monte_carlo
+from regard.analysis.engines.law_arrays import LawArrays
+from regard.analysis.engines.logit_sampler import numbers_per_draw
+from regard.core.axes import Float
+from regard.core.errors import InputError
+from regard.core.estimate import Estimate
 from regard.designs.asking import FEWEST_DRAWS, Bench
-from regard.engines import Quantity, Question, direct, monte_carlo
-from regard.engines.law_arrays import LawArrays
-from regard.engines.logit_sampler import numbers_per_draw
-from regard.errors import InputError
-from regard.estimate import Estimate
 
 __all__ = ["answers", "histogram", "values"]
 

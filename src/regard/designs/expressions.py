@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
+from regard.core.errors import InputError
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.syntax import (
     Apply,
@@ -22,7 +23,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.designs import numbers
 from regard.designs.spelling import as_latex, shown
-from regard.errors import InputError
 
 __all__ = ["Combination", "Reader"]
 

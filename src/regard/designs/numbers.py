@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from regard.engines.balls import exact_ball
-from regard.errors import InputError
+from regard.analysis.engines.balls import exact_ball
+from regard.core.errors import InputError
 
 __all__ = ["Number", "apply", "divided", "plus", "power", "rounded", "times"]
 

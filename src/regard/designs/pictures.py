@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from regard.analysis.scenarios import one_head, two_heads
 from regard.designs.asking import Bench
-from regard.report.designed import Scales
-from regard.report.figures import Axis, Chart, Figure, Rule, Series
-from regard.scenarios import one_head, two_heads
+from regard.designs.designed import Scales
+from regard.render.figures import Axis, Chart, Figure, Rule, Series
 
 __all__ = ["Pictures"]
 

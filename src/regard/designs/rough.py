@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from regard.scenarios import Deviation, LogitLaw
+from regard.analysis.scenarios import Deviation, LogitLaw
 
 __all__ = ["Look"]
 

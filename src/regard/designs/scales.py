@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from regard.analysis.engines import SquaredError, Within, certified_root
+from regard.core.errors import RegardError
+from regard.core.estimate import Estimate
 from regard.designs.asking import Bench
-from regard.engines import SquaredError, Within, certified_root
-from regard.errors import RegardError
-from regard.estimate import Estimate
-from regard.report.designed import ScaleFinding, Scales
+from regard.designs.designed import ScaleFinding, Scales
 
 __all__ = ["ScaleSearch"]
 

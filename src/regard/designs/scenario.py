@@ -6,12 +6,7 @@ from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
 
-from regard.designs.asking import Bench, Sampling
-from regard.designs.conditions import read_condition
-from regard.designs.expressions import Reader
-from regard.designs.scales import ScaleSearch
-from regard.designs.verdicts import verdicts_on
-from regard.engines import (
+from regard.analysis.engines import (
     Chance,
     Mean,
     Quantile,
@@ -23,13 +18,18 @@ from regard.engines import (
     coefficient,
     weight,
 )
-from regard.errors import DomainError, InputError
-from regard.estimate import Estimate
-from regard.report.designed import DesignReport, Head, KeyWeight, Output, Scales
-from regard.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign, one_head, read_noise
+from regard.analysis.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign, one_head, read_noise
+from regard.core.errors import DomainError, InputError
+from regard.core.estimate import Estimate
+from regard.designs.asking import Bench, Sampling
+from regard.designs.conditions import read_condition
+from regard.designs.designed import DesignReport, Head, KeyWeight, Output, Scales
+from regard.designs.expressions import Reader
+from regard.designs.scales import ScaleSearch
+from regard.designs.verdicts import verdicts_on
 
 if TYPE_CHECKING:
-    from regard.report.figures import Figure
+    from regard.render.figures import Figure
 
 __all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
 
@@ -184,14 +184,16 @@ class _Evaluation:
         )
 
     def _output(self, bench: Bench, target: Mapping[str, float]) -> Output:
-        error, within, mean, variance, total, *quantiles = bench.answers([
-            SquaredError(target=target),
-            Within(target=target, radius=self.demand.epsilon),
-            Mean(of=coefficient("a")),
-            Variance(of=coefficient("a")),
-            TotalVariance(),
-            *(Quantile(of=coefficient("a"), level=level) for level in _LEVELS),
-        ])
+        error, within, mean, variance, total, *quantiles = bench.answers(
+            [
+                SquaredError(target=target),
+                Within(target=target, radius=self.demand.epsilon),
+                Mean(of=coefficient("a")),
+                Variance(of=coefficient("a")),
+                TotalVariance(),
+                *(Quantile(of=coefficient("a"), level=level) for level in _LEVELS),
+            ]
+        )
         return Output(
             target=target,
             epsilon=self.demand.epsilon,

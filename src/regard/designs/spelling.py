@@ -3,8 +3,8 @@
 import re
 from decimal import Decimal
 
+from regard.core.errors import InputError
 from regard.derivations.notation.vocabulary import FUNCTIONS, GREEK
-from regard.errors import InputError
 
 __all__ = ["as_latex", "shown"]
 
@@ -30,8 +30,10 @@ def as_latex(text: str) -> str:
     '2\\\\cdot \\\\beta \\\\cdot \\\\mu _a - (150)\\\\cdot \\\\mu _b'
     """
     if len(text) > _MOST_CHARACTERS:
-        raise InputError(f"The expression has {len(text)} characters; at most {_MOST_CHARACTERS} are read. "
-                         "Write a shorter one, with letters for numbers (--set s=3).")
+        raise InputError(
+            f"The expression has {len(text)} characters; at most {_MOST_CHARACTERS} are read. "
+            "Write a shorter one, with letters for numbers (--set s=3)."
+        )
     return _braced(_LEXEME.sub(lambda lexeme: _translated(lexeme, text), text))
 
 

@@ -1,8 +1,8 @@
 """What was found out about a design, as verdicts."""
 
-from regard.estimate import Estimate
-from regard.report.designed import Output
-from regard.verdict import Status, Verdict
+from regard.core.estimate import Estimate
+from regard.core.verdict import Status, Verdict
+from regard.designs.designed import Output
 
 __all__ = ["verdicts_on"]
 
@@ -45,5 +45,10 @@ def _reliability(output: Output, target: str, require: float | None) -> Verdict:
         return _fact("within", statement, found)
     if found.upper < require:
         return _fact("within", statement, found, status="refuted", reason=f"it is {found.value:.6g}: {found.enclosure}")
-    return _fact("within", statement, found, status="undecided",
-                 reason=f"{require:g} lies in {found.enclosure}: too close to tell")
+    return _fact(
+        "within",
+        statement,
+        found,
+        status="undecided",
+        reason=f"{require:g} lies in {found.enclosure}: too close to tell",
+    )

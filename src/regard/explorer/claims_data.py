@@ -4,15 +4,15 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 
+from regard.claims.claim_parts import claim_counterexample, claim_facts
+from regard.claims.explanation import Explanation
+from regard.core.verdict import ClaimVerdict, Evidence
 from regard.explorer.figures import figure_for
 from regard.explorer.live import live_state
-from regard.report.explanation import Explanation
-from regard.report.html.charts import draw
-from regard.report.html.claim_parts import claim_counterexample, claim_facts
-from regard.report.html.equations import equation
-from regard.report.html.scripts import scripted
-from regard.report.html.steps import icon
-from regard.verdict import ClaimVerdict, Evidence
+from regard.render.html.charts import draw
+from regard.render.html.equations import equation
+from regard.render.html.scripts import scripted
+from regard.render.html.shell import icon
 
 __all__ = ["claim_entries"]
 

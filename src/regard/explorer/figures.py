@@ -5,11 +5,17 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from regard.analysis.closed_forms.narrow_heads import (
+    circle_gap,
+    circle_keys,
+    moment_keys,
+    neighbours_margin,
+    pair_query,
+)
+from regard.analysis.closed_forms.order import causal_softmax, softmax
+from regard.analysis.closed_forms.random_keys import backwards_chance, one_head_weight
 from regard.positions.rotary import Rotary
-from regard.report.figures import Axis, Chart, Figure, HeatMap, Rule, Series
-from regard.theory.narrow_heads import circle_gap, circle_keys, moment_keys, neighbours_margin, pair_query
-from regard.theory.order import causal_softmax, softmax
-from regard.theory.random_keys import backwards_chance, one_head_weight
+from regard.render.figures import Axis, Chart, Figure, HeatMap, Rule, Series
 
 __all__ = ["FIGURES", "figure_for"]
 
@@ -181,8 +187,10 @@ def _coordinates(title: str, caption: str, vectors: dict[str, np.ndarray]) -> Ch
         caption=caption,
         x=Axis(label="coordinate"),
         y=Axis(label="its value"),
-        series=[Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
-                for place, (name, vector) in enumerate(vectors.items())],
+        series=[
+            Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
+            for place, (name, vector) in enumerate(vectors.items())
+        ],
         rules=(Rule(at=0.0, label=""),),
     )
 

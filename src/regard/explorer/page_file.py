@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard import __version__
+from regard.claims.explanation import Explanation
+from regard.core.files import write_whole
+from regard.derivations.judged import JudgedDocument
 from regard.explorer.claims_data import claim_entries
 from regard.explorer.joining import join_modules
 from regard.explorer.sheet import sheet_parts
 from regard.explorer.templates import fill, page_file, with_formulas
-from regard.report.explanation import Explanation
-from regard.report.files import write_whole
-from regard.report.html.shell import asset, content_policy
-from regard.report.judged import JudgedDocument
+from regard.render.html.shell import asset, content_policy
 
 __all__ = ["ExplorerPage", "build_page"]
 

@@ -3,10 +3,11 @@
 import html
 from collections.abc import Mapping
 
-from regard.report.html.prose import prose_html
-from regard.report.html.slots import with_slots
-from regard.report.html.steps import SAID, icon
-from regard.report.judged import STANDINGS, JudgedDocument, tally
+from regard.derivations.judged import STANDINGS, JudgedDocument, tally
+from regard.derivations.page_prose import prose_html
+from regard.derivations.page_slots import with_slots
+from regard.derivations.step_cards import SAID
+from regard.render.html.shell import icon
 
 __all__ = ["sheet_parts"]
 

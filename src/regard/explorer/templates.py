@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from regard.report.html.equations import equation
-from regard.report.html.typesetting import typeset
+from regard.render.html.equations import equation
+from regard.render.html.typesetting import typeset
 
 __all__ = ["fill", "page_file", "with_formulas"]
 

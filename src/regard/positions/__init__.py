@@ -5,7 +5,7 @@ A new code is a new file with a `PositionCode` in it, named by the file's `CODE`
 
 import sys
 
-from regard.catalog import discover
+from regard.core.catalog import discover
 from regard.positions._code import PositionCode
 
 __all__ = ["PositionCode", "codes"]

@@ -3,8 +3,8 @@
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from regard.axes import Array, Float, Real
-from regard.errors import InputError
+from regard.core.axes import Array, Float, Real
+from regard.core.errors import InputError
 
 
 class PositionCode:

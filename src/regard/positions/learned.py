@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from regard.axes import Array, Float, Int
-from regard.errors import InputError
+from regard.core.axes import Array, Float, Int
+from regard.core.errors import InputError
 from regard.positions._code import PositionCode, positions_like
 
 __all__ = ["CODE", "Learned"]

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from regard.axes import Float
-from regard.errors import InputError
+from regard.core.axes import Float
+from regard.core.errors import InputError
 
 __all__ = ["UNSCALED", "Linear", "Ntk", "Ramp", "Scaling", "Yarn", "rotary_frequencies"]
 

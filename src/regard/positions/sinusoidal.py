@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from regard.axes import Array, Float, Real
-from regard.errors import InputError
+from regard.core.axes import Array, Float, Real
+from regard.core.errors import InputError
 from regard.positions._code import PositionCode, even_width, positions_like
 
 __all__ = ["CODE", "Sinusoidal", "sinusoid"]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.data.encoding import Prompt, Wording
-from regard.data.tokenizing import EOS, PAD, Vocabulary
-from regard.errors import InputError
-from regard.model import Cache, Decoder, Passage
+from regard.core.errors import InputError
+from regard.training.data.encoding import Prompt, Wording
+from regard.training.data.tokenizing import EOS, PAD, Vocabulary
+from regard.training.model import Cache, Decoder, Passage
 from regard.training.passages import plain_passage
 
 __all__ = ["Answer", "answer_questions", "require_askable"]

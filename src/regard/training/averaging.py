@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, get_args
 import torch
 from torch import Tensor
 
-from regard.axes import Float
-from regard.errors import InputError
-from regard.scenarios import CourseKeys, QueryDesign, course_keys, one_head, two_heads
+from regard.analysis.scenarios import CourseKeys, QueryDesign, course_keys, one_head, two_heads
+from regard.core.axes import Float
+from regard.core.errors import InputError
 
 __all__ = ["LAYOUTS", "REACHES", "AveragingTask", "Layout", "Reach", "learn", "prescribed", "to_designs"]
 

@@ -6,13 +6,13 @@ from itertools import pairwise
 
 from torch import Tensor
 
-from regard.axes import Float
-from regard.engines import Estimate, SquaredError, Variance, certified, coefficient
-from regard.report.averaged import Learned, Prescription
-from regard.scenarios import QueryDesign
+from regard.analysis.engines import Estimate, SquaredError, Variance, certified, coefficient
+from regard.analysis.scenarios import QueryDesign
+from regard.core.axes import Float
+from regard.core.verdict import Status, Verdict
+from regard.training.averaged import Learned, Prescription
 from regard.training.averaging import LAYOUTS, AveragingTask, Layout, Reach, prescribed, to_designs
 from regard.training.statistics import mean_interval
-from regard.verdict import Status, Verdict
 
 __all__ = ["judge", "judged_by_theory", "prescribe"]
 
@@ -39,9 +39,7 @@ def prescribe(task: AveragingTask, layout: Layout) -> Prescription:
     is_falling = low == _TRIED - 1
     beta = math.inf if is_falling else math.exp(_golden_section(error, grid[max(low - 1, 0)], grid[low + 1]))
     found = _answers(task, layout, prescribed(layout, _FAR if is_falling else beta))
-    return Prescription(
-        layout=layout, design=_WORDS[layout], beta=beta, error=found[0].value, variance=found[1].value
-    )
+    return Prescription(layout=layout, design=_WORDS[layout], beta=beta, error=found[0].value, variance=found[1].value)
 
 
 def judged_by_theory(

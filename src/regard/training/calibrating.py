@@ -52,7 +52,7 @@ def pick_precision() -> str:
     """The faster of float32 and bfloat16 for a product as training makes it."""
     import torch
 
-    from regard.model.linear import Dense
+    from regard.training.model.linear import Dense
 
     matrix = Dense(256, 1024)
 

@@ -10,8 +10,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from regard.errors import InputError
-from regard.report.files import write_whole
+from regard.core.errors import InputError
+from regard.core.files import write_whole
 
 __all__ = ["latest_checkpoint", "read_tensors", "write_checkpoint", "write_tensors"]
 

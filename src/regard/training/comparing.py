@@ -7,13 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
-from regard.axes import Bool
-from regard.errors import InputError
-from regard.report.compared import Gap, PairResult, VariantResult, points
-from regard.report.intervals import Interval
+from regard.core.axes import Bool
+from regard.core.errors import InputError
+from regard.core.verdict import Verdict
+from regard.training.compared import Gap, PairResult, VariantResult, points
 from regard.training.examining import share
+from regard.training.intervals import Interval
 from regard.training.statistics import decisive_count, difference_by_question, holm, mean_interval, paired
-from regard.verdict import Verdict
 
 __all__ = ["DOUBT", "Outcome", "compare_outcomes", "summarise", "variant_name"]
 

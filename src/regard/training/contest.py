@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from regard.axes import Bool
-from regard.data.reading import Question
-from regard.errors import InputError
-from regard.report.files import write_whole
+from regard.core.axes import Bool
+from regard.core.errors import InputError
+from regard.core.files import write_whole
 from regard.training.calibrating import calibrate, pick_precision
+from regard.training.data.reading import Question
 from regard.training.examining import evaluate
 from regard.training.folder import RunFolder
 from regard.training.holding import hold

@@ -9,14 +9,14 @@ from math import comb
 
 import numpy as np
 
-from regard.data.encoding import Wording
-from regard.data.reading import Question
-from regard.engines.tally import Tally, wilson_interval
-from regard.errors import InputError
-from regard.report.trained import Answered, Evaluation, Share
+from regard.analysis.engines.tally import Tally, wilson_interval
+from regard.core.errors import InputError
+from regard.core.verdict import Verdict
 from regard.training.answering import answer_questions
+from regard.training.data.encoding import Wording
+from regard.training.data.reading import Question
 from regard.training.folder import RunFolder
-from regard.verdict import Verdict
+from regard.training.trained import Answered, Evaluation, Share
 
 __all__ = ["evaluate", "share", "verdict_on_knowledge"]
 

@@ -11,15 +11,15 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from regard.axes import Int
-from regard.data.encoding import AnswerForms, Asking, Lesson, Wording
-from regard.data.reading import Question, read_questions
-from regard.data.tokenizing import Vocabulary, load_vocabulary
-from regard.errors import InputError
-from regard.model import Decoder
-from regard.report.files import write_whole
+from regard.core.axes import Int
+from regard.core.errors import InputError
+from regard.core.files import write_whole
 from regard.training.checkpoint import read_tensors
+from regard.training.data.encoding import AnswerForms, Asking, Lesson, Wording
+from regard.training.data.reading import Question, read_questions
+from regard.training.data.tokenizing import Vocabulary, load_vocabulary
 from regard.training.holding import hold
+from regard.training.model import Decoder
 from regard.training.plan import Plan, plan_from_text
 from regard.training.preparing import Prepared
 

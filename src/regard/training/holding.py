@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 __all__ = ["hold"]
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.axes import Bool, Float
-from regard.data.tokenizing import PAD
-from regard.model import Decoder, Passage
-from regard.model.attention import Frame
+from regard.core.axes import Bool, Float
+from regard.training.data.tokenizing import PAD
+from regard.training.model import Decoder, Passage
+from regard.training.model.attention import Frame
 from regard.training.naming import Probe
 from regard.training.passages import plain_passage
 

@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from socket import socket
 from typing import IO
 
-from regard.errors import InputError, RegardError
-from regard.interrupts import interrupts_held_back
+from regard.core.errors import InputError, RegardError
+from regard.core.interrupts import interrupts_held_back
 
 __all__ = ["REFUSED", "UNTIL_STDIN_ENDS", "Layout", "TrainingFailed", "launch"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.axes import Float, Int
+from regard.core.axes import Float, Int
 
 __all__ = ["Wanted", "prediction_loss"]
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.errors import InputError
-from regard.model.config import ModelConfig
+from regard.core.errors import InputError
+from regard.training.model.config import ModelConfig
 from regard.training.recipe import BatchShape
 
 __all__ = ["Footprint", "fits_memory", "footprint", "require_memory"]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-from regard.axes import Float
+from regard.core.axes import Float
 
 __all__ = ["Muon", "nearly_orthogonal"]
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.axes import Int
-from regard.data.encoding import Wording
-from regard.data.names import find_known_name, words_of
-from regard.data.spelling import spelt_out
-from regard.data.tokenizing import EOS
-from regard.errors import InputError
+from regard.core.axes import Int
+from regard.core.errors import InputError
+from regard.training.data.encoding import Wording
+from regard.training.data.names import find_known_name, words_of
+from regard.training.data.spelling import spelt_out
+from regard.training.data.tokenizing import EOS
 from regard.training.folder import RunFolder
 
 __all__ = ["Probe", "find_name", "known_names", "make_probe"]

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from regard.axes import Int
-from regard.model import Passage
+from regard.core.axes import Int
+from regard.training.model import Passage
 
 __all__ = ["plain_passage"]
 

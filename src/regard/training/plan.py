@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from regard.errors import InputError
-from regard.model.config import ModelConfig
+from regard.core.errors import InputError
 from regard.training.launching import Layout
+from regard.training.model.config import ModelConfig
 from regard.training.recipe import Recipe, recipe_from
 from regard.training.settings import build, table
 

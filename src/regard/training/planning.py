@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regard.data.biographies import Biographies
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
+from regard.training.data.biographies import Biographies
 from regard.training.folder import RunFolder
 from regard.training.launching import Layout
 from regard.training.memory import fits_memory, footprint

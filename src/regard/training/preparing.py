@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.data.biographies import Biographies, biographies
-from regard.data.encoding import Encoded, encode_lessons
-from regard.data.reading import Document, Question, read_documents, read_questions
-from regard.data.tokenizing import Vocabulary, learn_vocabulary
-from regard.errors import InputError
+from regard.core.errors import InputError
+from regard.training.data.biographies import Biographies, biographies
+from regard.training.data.encoding import Encoded, encode_lessons
+from regard.training.data.reading import Document, Question, read_documents, read_questions
+from regard.training.data.tokenizing import Vocabulary, learn_vocabulary
 from regard.training.memory import footprint, require_memory
 from regard.training.recipe import Recipe
 

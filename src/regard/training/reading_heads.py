@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regard.data.reading import Question
-from regard.errors import InputError
-from regard.model import Decoder
-from regard.report.inspected import HeadFinding, InspectionReport, Shown
-from regard.report.intervals import Interval
+from regard.core.errors import InputError
+from regard.core.verdict import Status, Verdict
 from regard.training.answering import answer_questions, require_askable
+from regard.training.data.reading import Question
 from regard.training.folder import RunFolder
+from regard.training.inspected import HeadFinding, InspectionReport, Shown
 from regard.training.inspecting import Cut, answer_log_probabilities, attention_weights, name_shares
+from regard.training.intervals import Interval
+from regard.training.model import Decoder
 from regard.training.naming import Probe, known_names, make_probe
 from regard.training.statistics import mean_interval
-from regard.verdict import Status, Verdict
 
 __all__ = ["LEAST_DROP", "inspect_run", "judge_heads"]
 

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from regard.data.objectives import Objective
-from regard.data.tokenizing import Kind
-from regard.errors import InputError
-from regard.model.config import ModelConfig
+from regard.core.errors import InputError
+from regard.training.data.objectives import Objective
+from regard.training.data.tokenizing import Kind
+from regard.training.model.config import ModelConfig
 from regard.training.settings import build, table
 
 __all__ = [

@@ -4,7 +4,7 @@ import dataclasses
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 __all__ = ["build", "table"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.axes import Float, Int
-from regard.data.encoding import Lesson
-from regard.data.packing import Row
+from regard.core.axes import Float, Int
+from regard.training.data.encoding import Lesson
+from regard.training.data.packing import Row
 
 __all__ = ["Shortlist", "Shortlists"]
 

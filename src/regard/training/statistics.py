@@ -7,7 +7,7 @@ from functools import cache
 
 from flint import arb
 
-from regard.report.intervals import Interval
+from regard.training.intervals import Interval
 
 __all__ = [
     "Paired",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.encoding import Lesson
-from regard.data.objectives import Objective
-from regard.data.packing import Row, common_openings, rows_of_pass
-from regard.errors import InputError
+from regard.core.errors import InputError
+from regard.training.data.encoding import Lesson
+from regard.training.data.objectives import Objective
+from regard.training.data.packing import Row, common_openings, rows_of_pass
 from regard.training.recipe import Recipe
 
 __all__ = ["BatchStream", "Place"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from regard.errors import InputError
+from regard.core.errors import InputError
 from regard.training.calibrating import Speed
 from regard.training.crew import Crew, join_crew
 from regard.training.folder import MEASURED, RunFolder

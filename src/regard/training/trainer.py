@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
-from regard.axes import Int
-from regard.data.encoding import Lesson
-from regard.data.packing import SHARED, Batch, Row, make_batch
-from regard.model import Decoder, Passage
+from regard.core.axes import Int
 from regard.training.crew import Crew
+from regard.training.data.encoding import Lesson
+from regard.training.data.packing import SHARED, Batch, Row, make_batch
 from regard.training.loss import Wanted, prediction_loss
+from regard.training.model import Decoder, Passage
 from regard.training.muon import Muon
 from regard.training.plan import Plan
 from regard.training.recipe import Stage
@@ -47,11 +47,7 @@ class Trainer:
     """A model, its optimizers and its batches. Two trainers of one plan make the same steps, bit by bit."""
 
     def __init__(
-        self,
-        plan: Plan,
-        lessons: Sequence[Lesson],
-        crew: Crew,
-        read_as: Int[np.ndarray, " token"] | None,
+        self, plan: Plan, lessons: Sequence[Lesson], crew: Crew, read_as: Int[np.ndarray, " token"] | None
     ) -> None:
         self.plan, self.crew, self.step = plan, crew, 0
         torch.manual_seed(plan.seed)

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import torch
 
-from regard.errors import InputError, RegardError, refused_by_system
+from regard.core.errors import InputError, RegardError, refused_by_system
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
 from regard.training.crew import Crew, join_crew

@@ -7,13 +7,13 @@ import pytest
 from flint import ctx
 
 from derivations.judging.small import found, relation, scope
+from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.designs import solved
 from regard.derivations.judging.chances import chance
 from regard.derivations.judging.drives import SCALES, driven_to, vanishes
 from regard.derivations.judging.judge import PRECISION, shown
 from regard.derivations.judging.limits import decide_growth, decide_limit
 from regard.derivations.problems.loading import load_problem
-from regard.theory.arithmetic import normal_cdf
 
 SHARE = r"\frac{e^\beta}{2e^\beta + n - 2}"
 

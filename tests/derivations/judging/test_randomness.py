@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from derivations.judging.small import array, found, in_balls, value
+from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.notation.tokens import NotUnderstood
-from regard.theory.arithmetic import normal_cdf
 
 x, u = array("x"), array("u")
 squared_length = np.sum(u * u, axis=(1, 2), keepdims=True)

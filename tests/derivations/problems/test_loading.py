@@ -2,8 +2,8 @@
 
 import pytest
 
+from regard.core.errors import InputError
 from regard.derivations.problems.loading import load_problem, parse_problem, shipped_problems
-from regard.errors import InputError
 
 GOOD = """
 schema = "regard-problem/1"

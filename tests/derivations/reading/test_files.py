@@ -4,14 +4,13 @@ import os
 
 import pytest
 
+from regard.core.errors import InputError
 from regard.derivations.reading import MAX_BYTES, documents_in, read, read_text
 from regard.derivations.reading.scan import MAX_LINES, MAX_MARKS
-from regard.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [("a.md", "markdown"), ("a.MARKDOWN", "markdown"), ("a.txt", "text"), ("a.tex", "latex")],
+    ("name", "kind"), [("a.md", "markdown"), ("a.MARKDOWN", "markdown"), ("a.txt", "text"), ("a.tex", "latex")]
 )
 def test_the_suffix_says_the_kind(tmp_path, name, kind):
     path = tmp_path / name
@@ -36,10 +35,7 @@ def test_every_line_break_is_kept_and_counted_once(newline):
     assert first.source == f"x{newline}= y"
     assert [
         (document.place(o).line, document.place(o).column) for o in (first.start, first.raw_offset(2 + len(newline)))
-    ] == [
-        (3, 3),
-        (4, 2),
-    ]
+    ] == [(3, 3), (4, 2)]
     assert (document.place(second.start).line, document.place(second.start).column) == (6, 1)
     assert [line.text for line in document.lines] == ["a", "", "设 $x", "= y$", "", "$$z$$"]
     assert document.line_at(second.start).number == 6

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.core.errors import InputError
 from regard.derivations.reading import (
     Document,
     answer_ranges,
@@ -18,7 +19,6 @@ from regard.derivations.reading import (
     sentence_after,
     sentence_before,
 )
-from regard.errors import InputError
 
 PIECES = (
     "$ $$ $$$ \\( \\) \\[ \\] \\\\[ ` `` ``` ```math ~~~ \\begin{align} \\end{align} \\begin{cases} \\end{cases} \\$ "

@@ -46,7 +46,7 @@ HOSTILE = {
 CODE = """
 import json, sys, time
 from regard.derivations.reading import answer_ranges, outline, read_text
-from regard.errors import InputError
+from regard.core.errors import InputError
 
 seconds = {}
 for name, (head, piece, number) in json.loads(sys.argv[1]).items():

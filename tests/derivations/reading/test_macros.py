@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from regard.core.errors import InputError
 from regard.derivations.reading import Macro, expand, read_text
 from regard.derivations.reading.macros import MAX_MACROS
-from regard.errors import InputError
 
 
 @pytest.mark.parametrize(

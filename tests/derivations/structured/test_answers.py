@@ -2,11 +2,11 @@ import tomllib
 
 import pytest
 
+from regard.core.errors import InputError
 from regard.derivations.problems.loading import load_problem, shipped_problems
 from regard.derivations.sheet import judge_document
 from regard.derivations.structured.answers import heading, latex_name, opened_by, read_answers
 from regard.derivations.structured.template import answers_template
-from regard.errors import InputError
 
 HEAD = 'schema = "regard-answers/1"\nproblem = "cs224n-a4"\n'
 FILLED = (

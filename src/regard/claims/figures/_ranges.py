@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from regard.axes import Float, Int
+from regard.core.axes import Float, Int
 
 __all__ = ["around", "counts", "evenly", "smoothed"]
 

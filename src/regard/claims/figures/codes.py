@@ -5,15 +5,21 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from regard.analysis.closed_forms.rotations import (
+    envelope,
+    envelope_floor,
+    relative_score,
+    rotation_matrix,
+    squared_norm,
+)
+from regard.analysis.closed_forms.sinusoids import best_returns, code_product, gap, shift_matrix
 from regard.claims._rounded_rows import as_format, repeats
 from regard.claims._turns import WholeVectors
 from regard.claims.figures._ranges import counts
 from regard.positions.rotary import Rotary
 from regard.positions.rotary_scaling import rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
-from regard.report.figures import Axis, Chart, HeatMap, Rule, Series
-from regard.theory.rotations import envelope, envelope_floor, relative_score, rotation_matrix, squared_norm
-from regard.theory.sinusoids import best_returns, code_product, gap, shift_matrix
+from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
 
 __all__ = [
     "code_table",
@@ -200,8 +206,10 @@ def merged_positions(at: SimpleNamespace) -> Chart:
     """How far a position is off once it is cast to a narrow format."""
     del at
     positions = counts(64, 60_000)
-    off = {name: np.abs(as_format(np.arange(60_001), name).astype(float) - np.arange(60_001))
-           for name in ("bfloat16", "float16")}
+    off = {
+        name: np.abs(as_format(np.arange(60_001), name).astype(float) - np.arange(60_001))
+        for name in ("bfloat16", "float16")
+    }
     worst = {name: np.maximum.accumulate(error)[positions] for name, error in off.items()}
     return Chart(
         title="Where whole positions merge",

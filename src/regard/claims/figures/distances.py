@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from regard.analysis.closed_forms.distances import alibi_weight, last_bucket_start
+from regard.analysis.closed_forms.order import bos_weight
 from regard.claims.figures._ranges import counts
 from regard.positions.rotary_scaling import Linear, Ntk, Yarn, rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
 from regard.positions.t5_buckets import t5_bucket
-from regard.report.figures import Axis, Chart, HeatMap, Rule, Series
-from regard.theory.distances import alibi_weight, last_bucket_start
-from regard.theory.order import bos_weight
+from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
 
 __all__ = ["aliases", "alibi", "bos", "buckets", "favourite", "moving_products", "slowed_ntk", "slowed_yarn", "windows"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from regard.attention import attention_block, causal_mask
 from regard.claims._order import MOST_WIDTH, random_block, thinned_tokens
 from regard.positions.sinusoidal import sinusoid
-from regard.report.figures import Axis, HeatMap
+from regard.render.figures import Axis, HeatMap
 
 __all__ = ["causal", "equivariant", "invariant", "positioned"]
 

@@ -6,13 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regard.claims._random_keys import Setting
-from regard.claims.figures._ranges import around, smoothed
-from regard.engines import Question, SquaredError, Variance, coefficient, weight
-from regard.report.figures import Axis, Chart, Rule, Series
-from regard.scenarios import GAMMA_POSITIVE, QueryDesign, identical_heads, one_head, two_heads
-from regard.theory.arithmetic import normal_cdf
-from regard.theory.random_keys import (
+from regard.analysis.closed_forms.arithmetic import normal_cdf
+from regard.analysis.closed_forms.random_keys import (
     ceiling_score,
     given_positive_bound,
     normalised_limit,
@@ -23,6 +18,11 @@ from regard.theory.random_keys import (
     swing_offset,
     swing_score,
 )
+from regard.analysis.engines import Question, SquaredError, Variance, coefficient, weight
+from regard.analysis.scenarios import GAMMA_POSITIVE, QueryDesign, identical_heads, one_head, two_heads
+from regard.claims._random_keys import Setting
+from regard.claims.figures._ranges import around, smoothed
+from regard.render.figures import Axis, Chart, Rule, Series
 
 __all__ = [
     "closeness",
@@ -54,9 +54,15 @@ def swing_density(at: SimpleNamespace) -> Chart:
         "as β grows all of it moves to the ends, and the output is v_a or v_b, almost never their mean.",
         x=Axis(label="weight w_a on a", lower=0.0, upper=1.0),
         y=Axis(label="density", lower=0.0, upper=4.0),
-        series=[Series(label=f"β = {beta:g}", x=shares, y=one_head_density(shares, beta, n, sigma),
-                       style="area" if place == 0 else "line")
-                for place, beta in enumerate((20.0, 5.0, 2.5))],
+        series=[
+            Series(
+                label=f"β = {beta:g}",
+                x=shares,
+                y=one_head_density(shares, beta, n, sigma),
+                style="area" if place == 0 else "line",
+            )
+            for place, beta in enumerate((20.0, 5.0, 2.5))
+        ],
     )
 
 
@@ -141,8 +147,9 @@ def given_positive(at: SimpleNamespace) -> Chart:
         series=(
             _curve("given γ > 0", scales, given),
             _curve("without the condition", scales, plain),
-            Series(label="the bound", x=scales, y=given_positive_bound(scales, float(at.n), setting.sigma),
-                   style="dashed"),
+            Series(
+                label="the bound", x=scales, y=given_positive_bound(scales, float(at.n), setting.sigma), style="dashed"
+            ),
         ),
         rules=_here(at.beta),
     )
@@ -213,8 +220,11 @@ def normalised_keys(at: SimpleNamespace) -> Chart:
         y=Axis(label="variance of w_a", lower=0.0),
         series=(
             _curve("keys as they are", scales, plain),
-            Series(label="keys divided by their norm", x=fine,
-                   y=normalised_variance(np.minimum(fine, 300.0), float(at.n), setting.sigma)),
+            Series(
+                label="keys divided by their norm",
+                x=fine,
+                y=normalised_variance(np.minimum(fine, 300.0), float(at.n), setting.sigma),
+            ),
         ),
         rules=(Rule(at=limit, label=f"Φ(1/σ)Φ(−1/σ)/4 = {limit:.4f}"),),
     )

@@ -5,10 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regard.claims._retrieval import thinned, weights
-from regard.claims.figures._ranges import counts, evenly
-from regard.report.figures import Axis, Chart, Rule, Series
-from regard.theory.retrieval import (
+from regard.analysis.closed_forms.retrieval import (
     average_scale,
     average_weight,
     copy_margin,
@@ -17,7 +14,10 @@ from regard.theory.retrieval import (
     other_weight,
     uniform_weight,
 )
-from regard.theory.scores import score_variance
+from regard.analysis.closed_forms.scores import score_variance
+from regard.claims._retrieval import thinned, weights
+from regard.claims.figures._ranges import counts, evenly
+from regard.render.figures import Axis, Chart, Rule, Series
 
 __all__ = [
     "averaging",
@@ -63,8 +63,10 @@ def least_scale(at: SimpleNamespace) -> Chart:
         "more, whatever ε.",
         x=_KEYS,
         y=Axis(label="least scale β"),
-        series=[Series(label=f"ε = {epsilon:g}", x=keys, y=average_scale(epsilon, keys))
-                for epsilon in (at.epsilon / 100, at.epsilon / 10, at.epsilon)],
+        series=[
+            Series(label=f"ε = {epsilon:g}", x=keys, y=average_scale(epsilon, keys))
+            for epsilon in (at.epsilon / 100, at.epsilon / 10, at.epsilon)
+        ],
         rules=_here(at.n, f"n = {at.n:g}", keys),
     )
 
@@ -78,8 +80,10 @@ def copying(at: SimpleNamespace) -> Chart:
         "change its shape.",
         x=Axis(label="margin Δ"),
         y=Axis(label="least weight a_j", lower=0.0, upper=1.0),
-        series=[Series(label=f"n = {n:g}", x=margins, y=copy_weight(margins, float(n)))
-                for n in (at.n, 10 * at.n, 100 * at.n)],
+        series=[
+            Series(label=f"n = {n:g}", x=margins, y=copy_weight(margins, float(n)))
+            for n in (at.n, 10 * at.n, 100 * at.n)
+        ],
         rules=_here(at.margin, f"Δ = {at.margin:g}", margins),
     )
 
@@ -93,8 +97,10 @@ def least_margin(at: SimpleNamespace) -> Chart:
         "keys, and with that of 1/ε.",
         x=_KEYS,
         y=Axis(label="least margin Δ"),
-        series=[Series(label=f"ε = {epsilon:g}", x=keys, y=copy_margin(epsilon, keys))
-                for epsilon in (at.epsilon / 100, at.epsilon / 10, at.epsilon)],
+        series=[
+            Series(label=f"ε = {epsilon:g}", x=keys, y=copy_margin(epsilon, keys))
+            for epsilon in (at.epsilon / 100, at.epsilon / 10, at.epsilon)
+        ],
         rules=_here(at.n, f"n = {at.n:g}", keys),
     )
 
@@ -194,8 +200,10 @@ def even_mean(at: SimpleNamespace) -> Chart:
         "right one key takes everything.",
         x=Axis(label="scale β", is_log=True),
         y=_WEIGHT,
-        series=[Series(label=name, x=scales, y=found[:, key])
-                for name, key in zip(("the best key", "the second", "the last"), order, strict=True)],
+        series=[
+            Series(label=name, x=scales, y=found[:, key])
+            for name, key in zip(("the best key", "the second", "the last"), order, strict=True)
+        ],
         rules=(Rule(at=float(uniform_weight(n)), label=f"1/n = {uniform_weight(n):.3g}"),),
     )
 
@@ -203,5 +211,3 @@ def even_mean(at: SimpleNamespace) -> Chart:
 def _here(value: float, label: str, shown: np.ndarray) -> tuple[Rule, ...]:
     """A rule where the claim was decided, if that is in view."""
     return (Rule(at=float(value), label=label, is_vertical=True),) if shown[0] <= value <= shown[-1] else ()
-
-

@@ -5,18 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regard.axes import Float
-from regard.claims.figures._ranges import around, counts, evenly
-from regard.report.figures import Axis, Chart, Rule, Series
-from regard.theory.retrieval import copy_weight, uniform_weight
-from regard.theory.sharpness import (
+from regard.analysis.closed_forms.retrieval import copy_weight, uniform_weight
+from regard.analysis.closed_forms.sharpness import (
     gaussian_effective_share,
     gaussian_entropy_loss,
     log_scaled_weight,
     sink_weight,
     unit_bound,
 )
-from regard.theory.stability import self_attention_slope
+from regard.analysis.closed_forms.stability import self_attention_slope
+from regard.claims.figures._ranges import around, counts, evenly
+from regard.core.axes import Float
+from regard.render.figures import Axis, Chart, Rule, Series
 
 __all__ = ["beside_a_sink", "blur", "entropy", "half_slope", "log_scaled", "overflow", "steepness", "unit_keys"]
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from regard.axes import Float
+from regard.analysis.closed_forms.random_keys import averaged_variance_ratio
 from regard.claims.figures._ranges import counts
-from regard.report.figures import Axis, Chart, Rule, Series
-from regard.theory.random_keys import averaged_variance_ratio
+from regard.core.axes import Float
+from regard.render.figures import Axis, Chart, Rule, Series
 
 __all__ = ["aligned", "averaged", "shared_ranks", "stalled", "weights_rank"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flint import acb, acb_mat, arb
 
-from regard.theory.arithmetic import erf
+from regard.analysis.closed_forms.arithmetic import erf
 
 __all__ = ["BALLS", "FLOATS", "ORDERS", "Arithmetic", "is_complex"]
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.judging.drives import SCALES, driven_to, errors_on, vanishes
 from regard.derivations.judging.relations import Instances
 from regard.derivations.problems.model import SymbolMeaning
-from regard.theory.arithmetic import normal_cdf
 
 __all__ = ["chance"]
 

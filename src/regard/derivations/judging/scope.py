@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from regard.core.errors import RegardError
 from regard.derivations.judging.spellings import other_spellings
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
 from regard.derivations.problems.model import Setting, SymbolMeaning
-from regard.errors import RegardError
 
 __all__ = ["CONSTANTS", "Found", "Scope", "UnknownSymbol"]
 

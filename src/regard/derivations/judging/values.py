@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regard.core.errors import RegardError
 from regard.derivations.judging.arithmetic import Arithmetic
-from regard.errors import RegardError
 
 __all__ = ["IllShaped", "Value", "add", "inner", "multiply", "same_shape"]
 

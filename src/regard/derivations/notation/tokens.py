@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from regard.core.errors import InputError
 from regard.derivations.notation.vocabulary import (
     BRACED,
     CLOSING,
@@ -21,7 +22,6 @@ from regard.derivations.notation.vocabulary import (
     VARIANTS,
     WORDS,
 )
-from regard.errors import InputError
 
 __all__ = ["MAX_SOURCE", "NotUnderstood", "Token", "tokenize"]
 

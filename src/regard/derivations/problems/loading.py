@@ -8,13 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from regard.core.errors import InputError
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.checking import Fault, find_faults
 from regard.derivations.problems.model import Choice, Design, Function, Problem, Question, Setting, Size, SymbolMeaning
 from regard.derivations.problems.schema import ASSUMPTIONS
-from regard.errors import InputError
 
 __all__ = ["ASSUMPTIONS", "load_problem", "parse_problem", "problem_source", "shipped_problems"]
 

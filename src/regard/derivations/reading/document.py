@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from regard.core.verdict import Place
 from regard.derivations.reading.macros import Macro
 from regard.derivations.reading.ranges import Line, OffsetMap, Range, line_starts
 from regard.derivations.reading.splitting import PLACEHOLDER, sentence_starts
-from regard.verdict import Place
 
 __all__ = ["Document", "Heading", "Image", "Kind", "MathSpan", "Unclosed"]
 

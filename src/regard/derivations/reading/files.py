@@ -4,10 +4,10 @@ import os
 import stat
 from pathlib import Path
 
+from regard.core.errors import InputError
 from regard.derivations.reading.document import Document, Kind
 from regard.derivations.reading.notebook import read_notebook
 from regard.derivations.reading.scan import scan
-from regard.errors import InputError
 
 __all__ = ["KINDS", "MAX_BYTES", "decoded", "documents_in", "read", "read_text", "stored_bytes"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from regard.core.errors import InputError
 from regard.derivations.reading.ranges import Range
-from regard.errors import InputError
 
 __all__ = ["MAX_BODY", "MAX_MACROS", "Expansion", "Macro", "definitions", "expand", "group_end"]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from regard.core.errors import InputError
 from regard.derivations.reading.document import Document, Heading, MathSpan, Unclosed
 from regard.derivations.reading.macros import Macro
 from regard.derivations.reading.ranges import OffsetMap, line_starts
 from regard.derivations.reading.scan import scan
-from regard.errors import InputError
 
 __all__ = ["read_notebook"]
 

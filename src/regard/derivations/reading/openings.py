@@ -139,13 +139,7 @@ def _parts_on_line(document: Document, first: Opening) -> list[Opening]:
         enumerator = Enumerator(end=place - part.start(), symbol=numeral, form="firm", is_firm=True)
         found.append(
             Opening(
-                start=part.start(),
-                end=first.end,
-                body=place,
-                words=place,
-                title="",
-                level=PLAIN,
-                enumerator=enumerator,
+                start=part.start(), end=first.end, body=place, words=place, title="", level=PLAIN, enumerator=enumerator
             )
         )
     return found if start + len(found) > 1 else []

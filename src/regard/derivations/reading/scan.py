@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from regard.core.errors import InputError
 from regard.derivations.reading.brackets import bracketed
 from regard.derivations.reading.document import Document, Kind, MathSpan, Unclosed
 from regard.derivations.reading.dollars import dollars
@@ -10,7 +11,6 @@ from regard.derivations.reading.latex import latex_layout
 from regard.derivations.reading.layout import Layout, Piece, span_of
 from regard.derivations.reading.markdown import markdown_layout
 from regard.derivations.reading.ranges import Range, line_starts
-from regard.errors import InputError
 
 __all__ = ["MAX_LINES", "MAX_MARKS", "scan"]
 

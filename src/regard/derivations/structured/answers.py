@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from regard.core.errors import InputError
 from regard.derivations.problems.loading import load_problem, shipped_problems
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import questions_of
@@ -24,7 +25,6 @@ from regard.derivations.reading.files import read_text
 from regard.derivations.reading.outline import outline
 from regard.derivations.structured.compose import Composition
 from regard.derivations.structured.places import Path, Places, Written, find_places
-from regard.errors import InputError
 
 __all__ = ["SCHEMA", "Answers", "heading", "latex_name", "opened_by", "read_answers"]
 

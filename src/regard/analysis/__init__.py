@@ -1,0 +1,1 @@
+"""Numbers about attention: closed forms, engines that compute or bound them, random-key scenarios."""

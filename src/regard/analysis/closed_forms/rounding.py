@@ -1,0 +1,103 @@
+"""Whole numbers in narrow floating point: where they merge, how many are lost, where they overflow."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from regard.analysis.closed_forms.arithmetic import log
+from regard.core.axes import Float
+
+__all__ = [
+    "first_merge",
+    "lost_whole_numbers",
+    "narrow_sum",
+    "overflow_from",
+    "overflow_logit",
+    "rounded",
+    "rounded_whole",
+    "stall",
+]
+
+
+def first_merge(bits: int) -> int:
+    """2^p + 1: the first whole number that p significant bits cannot hold; it rounds to 2^p.
+
+    >>> first_merge(8), first_merge(11)
+    (257, 2049)
+    """
+    return 2**bits + 1
+
+
+def overflow_from(bits: int, largest_exponent: int) -> int:
+    """2^{e+1} − 2^{e−p}: from here on rounding goes to infinity, half a step above the largest number.
+
+    >>> overflow_from(11, 15)
+    65520
+    """
+    return 2 ** (largest_exponent + 1) - 2 ** (largest_exponent - bits)
+
+
+def rounded_whole(number: int, bits: int) -> int:
+    """The nearest whole number of p significant bits, ties to even, in exact arithmetic.
+
+    >>> [rounded_whole(n, 8) for n in (256, 257, 258, 259, 511)]
+    [256, 256, 258, 260, 512]
+    """
+    step = 1 << max(number.bit_length() - bits, 0)
+    down, rest = divmod(number, step)
+    is_up = 2 * rest > step or (2 * rest == step and down % 2)
+    return (down + 1) * step if is_up else down * step
+
+
+def lost_whole_numbers(count: int, bits: int) -> int:
+    """N less the numbers of p bits from 0 to m, the rounding of N−1: how many of 0…N−1 share another's rounding.
+
+    From 2^p on a binade [2^k, 2^{k+1}) holds 2^{p−1} numbers of p bits, and each is hit by itself.
+
+    >>> lost_whole_numbers(512, 8)
+    127
+    """
+    last = rounded_whole(count - 1, bits)
+    if last < 2**bits:
+        return count - (last + 1)
+    top = last.bit_length() - 1
+    held = 2**bits + (top - bits) * 2 ** (bits - 1) + ((last - 2**top) >> (top - bits + 1)) + 1
+    return count - held
+
+
+def rounded(x: Float[np.ndarray, "..."], bits: int) -> Float[np.ndarray, "..."]:
+    """The nearest numbers of p significant bits, ties to even, with no end to the exponents.
+
+    >>> rounded(np.array([2.57, 257.0]), 8).tolist()
+    [2.5625, 256.0]
+    """
+    mantissa, exponent = np.frexp(x)
+    return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
+
+
+def stall(bits: int) -> int:
+    """2^p: where counting up by ones comes to a halt in p significant bits, ties to even.
+
+    >>> stall(8), stall(11), stall(24)
+    (256, 2048, 16777216)
+    """
+    return 2**bits
+
+
+def narrow_sum(count: int, bits: int) -> Fraction:
+    """min(n, 2^p)/n: what n weights of 1/n, n a power of two, add up to one by one in p significant bits.
+
+    >>> narrow_sum(4096, 8)
+    Fraction(1, 16)
+    """
+    return Fraction(min(count, stall(bits)), count)
+
+
+def overflow_logit(overflow: Any) -> Any:
+    """log M: the logit from which on e^z is infinite in a format that rounds to infinity from M on.
+
+    >>> round(float(overflow_logit(65520.0)), 4)
+    11.0901
+    """
+    return log(overflow)

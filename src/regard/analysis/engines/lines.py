@@ -1,0 +1,272 @@
+"""Laws with one random direction: every weight is then affine in one sigmoid a head.
+
+If one key alone is random and its logit is m + x·δ under a head, that head gives it
+
+    s(δ) = 1/(1 + exp(offset − x·δ)),   offset = log Σ_{j≠r} e^{m_j} − m_r
+
+and gives any other key j the share p_j (1 − s(δ)), p = softmax of the fixed logits.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from regard.analysis.engines.balls import exact_ball
+from regard.analysis.engines.quantities import Quantity, coefficient
+from regard.analysis.engines.spreads import Atoms, NormalStretch, Spread
+from regard.analysis.scenarios import Deviation, LogitLaw
+from regard.core.errors import NotCertifiable
+
+__all__ = ["Affine", "Curve", "Line", "Sigmoid", "SquaredDistance", "line_of"]
+
+Ball = Any
+
+_WIDE = 2.0**-10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sigmoid:
+    """A head's weight on the random key: 1/(1 + exp(offset − slope·δ)); one if there is no other key."""
+
+    offset: arb | None
+    slope: arb
+
+    def __call__(self, deviation: Ball) -> Ball:
+        """The weight at a deviation, real or complex; not finite on a ball that may hold a pole."""
+        if self.offset is None:
+            return arb(1)
+        exponent = self.offset - self.slope * deviation
+        if exponent.imag == 0 and exponent.real.rad() > _WIDE:
+            # A wide ball's exponential would reach below zero; the sigmoid itself is monotone.
+            return _logistic(exponent.real.lower()).union(_logistic(exponent.real.upper()))
+        return _logistic(exponent)
+
+    def place(self, share: arb) -> arb | float | None:
+        """The deviation at which the weight is this share, ±∞ for shares it never has; None if that is in doubt."""
+        if self.offset is None:
+            return None
+        rest = 1 - share
+        if share > 0 and rest > 0:
+            return (self.offset + (share / rest).log()) / self.slope
+        if share <= 0 or rest <= 0:
+            return math.inf if (self.slope > 0) == bool(rest <= 0) else -math.inf
+        return None
+
+    def limit(self, *, at_plus: bool) -> arb:
+        """Value at δ = ±∞."""
+        return arb(1) if (self.slope > 0) == at_plus else arb(0)
+
+
+def _logistic(exponent: Ball) -> Ball:
+    """1/(1 + exp(exponent)), in whichever of its two forms has the small exponential and no false poles."""
+    if exponent.real > 0:
+        small = (-exponent).exp()
+        return small / (1 + small)
+    return 1 / (1 + exponent.exp())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Affine:
+    """constant + Σ_k slopes_k · s_k over the random sigmoids."""
+
+    constant: arb
+    slopes: tuple[arb, ...]
+
+    def __call__(self, shares: Sequence[Ball]) -> Ball:
+        """The value where the sigmoids have these values."""
+        return sum((slope * share for slope, share in zip(self.slopes, shares, strict=True)), self.constant)
+
+    def derivative(self, shares: Sequence[Ball], rates: Sequence[Ball]) -> Ball:
+        """The derivative where the sigmoids change at these rates."""
+        del shares
+        return sum((slope * rate for slope, rate in zip(self.slopes, rates, strict=True)), arb(0))
+
+    def polynomial(self) -> tuple[arb, arb, arb]:
+        """Coefficients of 1, s and s², where one sigmoid varies."""
+        return self.constant, self.slopes[0], arb(0)
+
+    def plus(self, other: "Affine", factor: arb) -> "Affine":
+        """self + factor·other."""
+        slopes = tuple(mine + factor * theirs for mine, theirs in zip(self.slopes, other.slopes, strict=True))
+        return Affine(constant=self.constant + factor * other.constant, slopes=slopes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredDistance:
+    """Σ_g counts_g · gaps_g², the gaps affine in the sigmoids."""
+
+    counts: tuple[int, ...]
+    gaps: tuple[Affine, ...]
+
+    def __call__(self, shares: Sequence[Ball]) -> Ball:
+        """The value where the sigmoids have these values."""
+        gaps = [gap(shares) for gap in self.gaps]
+        return sum((count * gap * gap for count, gap in zip(self.counts, gaps, strict=True)), arb(0))
+
+    def derivative(self, shares: Sequence[Ball], rates: Sequence[Ball]) -> Ball:
+        """Σ_g 2 counts_g · gaps_g · gaps_g′."""
+        terms = zip(self.counts, self.gaps, strict=True)
+        return sum((2 * count * gap(shares) * gap.derivative(shares, rates) for count, gap in terms), arb(0))
+
+    def polynomial(self) -> tuple[arb, arb, arb]:
+        """Coefficients of 1, s and s², where one sigmoid varies."""
+        terms = [(count, gap.constant, gap.slopes[0]) for count, gap in zip(self.counts, self.gaps, strict=True)]
+        zero = arb(0)
+        return (
+            sum((count * start * start for count, start, _ in terms), zero),
+            sum((2 * count * start * slope for count, start, slope in terms), zero),
+            sum((count * slope * slope for count, _, slope in terms), zero),
+        )
+
+
+Curve = Affine | SquaredDistance
+
+
+@dataclass(frozen=True, kw_only=True)
+class _HeadClass:
+    """Heads with the same logits: the random key's sigmoid and the other keys' fixed shares of the rest."""
+
+    sigmoid: Sigmoid
+    shares: tuple[arb, ...]
+    place: int | None  # among the sigmoids that vary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A law along its only random direction: the sigmoids that vary and the spread of δ."""
+
+    law: LogitLaw
+    group: int
+    spread: Spread
+    sigmoids: tuple[Sigmoid, ...]
+    classes: dict[int, _HeadClass]
+    fixed: arb  # the deviation of heads that do not vary
+
+    def affine(self, quantity: Quantity) -> Affine:
+        """The quantity in terms of the sigmoids; equal weights of identical heads cancel exactly."""
+        factors: dict[tuple[int, int], Fraction] = {}
+        leaders = {id(each): head for head, each in reversed(self.classes.items())}
+        for term in quantity.terms:
+            group = self.law.index(term.group)
+            heads = range(self.law.num_heads) if term.head is None else (term.head,)
+            for head in heads:
+                place = (group, leaders[id(self.classes[head])])
+                share = term.factor * (self.law.counts[group] if term.is_total else 1) / len(heads)
+                factors[place] = factors.get(place, Fraction(0)) + share
+        total = Affine(constant=exact_ball(quantity.constant), slopes=tuple(arb(0) for _ in self.sigmoids))
+        for (group, head), factor in factors.items():
+            total = total.plus(self._weight(group, self.classes[head]), exact_ball(factor))
+        return total
+
+    def coefficients(self) -> tuple[tuple[int, Affine], ...]:
+        """For each group its number of keys and the coefficient in c of one key's value."""
+        return tuple(
+            (count, self.affine(coefficient(name))) for name, count in zip(self.law.names, self.law.counts, strict=True)
+        )
+
+    def squared_distance(self, target: Sequence[arb]) -> SquaredDistance:
+        """‖c − Σ_i target_i v_i‖² for orthonormal values, one target a group."""
+        counts, each = zip(*self.coefficients(), strict=True)
+        gaps = [Affine(constant=one.constant - aim, slopes=one.slopes) for one, aim in zip(each, target, strict=True)]
+        return SquaredDistance(counts=counts, gaps=tuple(gaps))
+
+    def _weight(self, group: int, heads: _HeadClass) -> Affine:
+        share = heads.shares[group]
+        sign = 1 if group == self.group else -1
+        if heads.place is None:
+            fixed = heads.sigmoid(self.fixed)
+            return Affine(constant=fixed if sign == 1 else share * (1 - fixed), slopes=(arb(0),) * len(self.sigmoids))
+        slopes = tuple(sign * share if k == heads.place else arb(0) for k in range(len(self.sigmoids)))
+        return Affine(constant=arb(0) if sign == 1 else share, slopes=slopes)
+
+
+def line_of(law: LogitLaw, heads: Sequence[int], *, given: Deviation | None, scale: arb) -> Line:
+    """The law under these heads along its random direction, every logit multiplied by `scale` > 0."""
+    group, column, variance = _random_direction(law, heads, given)
+    slopes = [0.0 if column is None else row[column] for row in law.directions[group]]
+    spread = _spread(law, group, variance, given if column == 0 else None)
+    is_still = isinstance(spread, Atoms) and len(spread.points) == 1
+    classes: dict[tuple[float, ...], _HeadClass] = {}
+    sigmoids: list[Sigmoid] = []
+    by_head: dict[int, _HeadClass] = {}
+    for head in heads:
+        logits = (*(row[head] for row in law.means), slopes[head])
+        if logits not in classes:
+            sigmoid, shares = _sigmoid(law, group, logits, scale)
+            varies = logits[-1] != 0 and sigmoid.offset is not None and not is_still
+            classes[logits] = _HeadClass(sigmoid=sigmoid, shares=shares, place=len(sigmoids) if varies else None)
+            sigmoids += [sigmoid] if varies else []
+        by_head[head] = classes[logits]
+    fixed = spread.points[0][1] if isinstance(spread, Atoms) else arb(0)
+    return Line(law=law, group=group, spread=spread, sigmoids=tuple(sigmoids), classes=by_head, fixed=fixed)
+
+
+def _sigmoid(law: LogitLaw, group: int, logits: tuple[float, ...], scale: arb) -> tuple[Sigmoid, tuple[arb, ...]]:
+    """The random key's sigmoid under one head, and every group's share a key of what the sigmoid leaves."""
+    *means, slope = logits
+    # If nothing is random the key set apart may have twins in its own group.
+    counts = [count - (place == group) for place, count in enumerate(law.counts)]
+    others = [(mean, count) for mean, count in zip(means, counts, strict=True) if count]
+    if not others:
+        return Sigmoid(offset=None, slope=arb(0)), (arb(1),)
+    top = max(mean for mean, _ in others)
+    total = sum((count * (scale * (arb(mean) - top)).exp() for mean, count in others), arb(0))
+    shares = tuple(
+        arb(1) if place == group else (scale * (arb(mean) - top)).exp() / total for place, mean in enumerate(means)
+    )
+    offset = total.log() + scale * (arb(top) - arb(means[group]))
+    return Sigmoid(offset=offset, slope=scale * arb(slope)), shares
+
+
+def _random_direction(law: LogitLaw, heads: Sequence[int], given: Deviation | None) -> tuple[int, int | None, arb]:
+    """Group, column and variance of the only direction in which these heads' logits are random."""
+    moving = [law.random_columns(group, heads) for group in range(len(law.names))]
+    groups = [group for group, columns in enumerate(moving) if columns]
+    if not groups:
+        return 0, None, arb(0)
+    group, columns = groups[0], moving[groups[0]]
+    conditioned = given is not None and law.index(given.group) == group and 0 in columns and len(columns) > 1
+    if len(groups) > 1 or law.counts[group] > 1 or conditioned:
+        raise NotCertifiable(_too_random(law, moving, given if conditioned else None))
+    lead = [Fraction(law.directions[group][head][columns[0]]) for head in heads]
+    pivot = next(place for place, x in enumerate(lead) if x)
+    variance = arb(0)
+    for column in columns:
+        direction = [Fraction(law.directions[group][head][column]) for head in heads]
+        if any(x * lead[pivot] != y * direction[pivot] for x, y in zip(direction, lead, strict=True)):
+            raise NotCertifiable(_too_random(law, moving, None))
+        variance += arb(law.variances[group][column]) * exact_ball((direction[pivot] / lead[pivot]) ** 2)
+    return group, columns[0], variance
+
+
+def _too_random(law: LogitLaw, moving: Sequence[Sequence[int]], given: Deviation | None) -> str:
+    random = [
+        f"{count} × {name!r} in {len(columns)}"
+        for name, count, columns in zip(law.names, law.counts, moving, strict=True)
+        if columns
+    ]
+    condition = f", and the condition {given} singles one out" if given else ""
+    return (
+        f"These logits are random in several directions ({', '.join(random)}){condition}; "
+        "the certified engine integrates over one. Use monte_carlo.answer."
+    )
+
+
+def _spread(law: LogitLaw, group: int, variance: arb, given: Deviation | None) -> Spread:
+    """The law of δ: normal on the stretch that the condition leaves, or the two signs of a normalised key."""
+    if variance == 0:
+        return Atoms(points=((arb(1), arb(0)),))
+    applies = given is not None and given.group == law.names[group]
+    low, high = (given.lower, given.upper) if given is not None and applies else (-math.inf, math.inf)
+    stretch = NormalStretch(variance=variance, lower=low, upper=high)
+    if law.names[group] not in law.normalised:
+        return stretch
+    if low >= -1 or high <= -1:
+        return Atoms(points=((arb(1), arb(0 if low >= -1 else -2)),))
+    whole = stretch.mass(low, high)
+    forward, backward = stretch.mass(-1.0, high) / whole, stretch.mass(low, -1.0) / whole
+    return Atoms(points=((forward, arb(0)), (backward, arb(-2))))

@@ -1,0 +1,119 @@
+"""The myth that attention over sinusoidal codes sees distances only, whatever its weights."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regard.analysis.closed_forms.sinusoids import code, turned_product
+from regard.analysis.engines.angles import angle_field, generic_angles
+from regard.analysis.engines.symbolic import identity
+from regard.claims._comparisons import all_parts
+from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, rounding, tried, worst_entry
+from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import distances
+from regard.core.verdict import Evidence
+from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.sinusoidal import sinusoid
+
+_FURTHEST = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks:
+    """The 2×2 block of W for each pair, made of four numbers; and what the pair adds, given two of them and angles."""
+
+    block: Callable[[Any, Any, Any, Any], tuple[tuple[Any, Any], tuple[Any, Any]]]
+    adds: Callable[[Any, Any, Any, Any], Any] | None = None
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    """One pair, generic angles and numbers: moving t and u alike by s must change nothing."""
+    names, rng = ("t*theta", "u*theta", "s*theta"), trial.rng("algebra")
+    field = angle_field(*names, symbols=("a", "b", "c", "d"))
+    t, u, s = generic_angles(field, *names)
+    a, b, c, d = (field[name] for name in "abcd")
+    block = np.array(trial.form.block(a, b, c, d), dtype=object)
+    here, moved = (code([x]) @ block @ code([y]) for x, y in ((t, u), (t + s, u + s)))
+    parts = [identity(moved, here, rng=rng, what="Φ(t+s)ᵀWΦ(u+s) = Φ(t)ᵀWΦ(u) for a pair")]
+    if trial.form.adds is not None:
+        parts.append(identity(trial.form.adds(a, b, t, u), here, rng=rng, what="what a pair adds"))
+    return all_parts("algebra", parts)
+
+
+def _by_brute_force(trial: Trial) -> Evidence:
+    """Codes from the reference, one block for all pairs, positions moved alike."""
+    width, note = tried(trial.at.d, 1024)
+    rng, base = trial.rng("positions"), trial.at.B
+    numbers = rng.integers(1, 6, size=4).tolist()
+    block = np.array(trial.form.block(*numbers), dtype=float)
+    t, u, s = rng.integers(1, _FURTHEST, size=(3, 16))
+
+    def product(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        left, right = (sinusoid(x, width=width, base=base).reshape(-1, width // 2, 2) for x in (first, second))
+        return np.einsum("tpi,ij,tpj->t", left, block, right)
+
+    where = f"d = {width}, B = {base:g}, W = diag of blocks {block.astype(int).tolist()}"
+    tolerance = rounding(2 * _FURTHEST, terms=20 * width)
+    moved = worst_entry(
+        f"Φ(t+s)ᵀWΦ(u+s){note}",
+        claimed=product(t, u),
+        measured=product(t + s, u + s),
+        tolerance=tolerance,
+        at=lambda row: f"{where}, t = {t[row]}, u = {u[row]}, s = {s[row]}",
+    )
+    if trial.form.adds is None:
+        return moved
+    angles = (x[:, None] * rotary_frequencies(base, width) for x in (t, u))
+    return all_parts(
+        "brute force",
+        [
+            moved,
+            worst_entry(
+                f"Φ(t)ᵀWΦ(u){note}",
+                claimed=trial.form.adds(*numbers[:2], *angles).sum(axis=-1),
+                measured=product(t, u),
+                tolerance=tolerance,
+                at=lambda row: f"{where}, t = {t[row]}, u = {u[row]}",
+            ),
+        ],
+    )
+
+
+CLAIM = Claim(
+    id="any-matrix-keeps-sinusoids-relative",
+    section="5 sinusoidal codes",
+    statement="Φ(t)ᵀWΦ(u), the position part of the logits over sinusoidal codes Φ, W = W_Q W_Kᵀ, depends on t−u only, "
+    "whatever W is",
+    latex=r"\Phi(t+s)^\top W\,\Phi(u+s)=\Phi(t)^\top W\,\Phi(u)\quad\text{for every }W",
+    expected="refuted",
+    parameters=(SMALL_WIDTH, BASE),
+    conditions=("W block-diagonal, one 2×2 block for each pair", "t, u and s any real numbers"),
+    form=Blocks(block=lambda a, b, c, d: ((a, b), (c, d))),
+    rivals=(
+        Rival(
+            statement="it does if W's blocks are [[a, −b], [b, a]]",
+            form=Blocks(block=lambda a, b, _c, _d: ((a, -b), (b, a))),
+            becomes="proved",
+        ),
+        Rival(
+            statement="a pair then adds a cos((t−u)θ) − b sin((t−u)θ), which tells before from after",
+            form=Blocks(block=lambda a, b, _c, _d: ((a, -b), (b, a)), adds=turned_product),
+            becomes="proved",
+        ),
+        Rival(
+            statement="it does for multiples of the identity",
+            form=Blocks(block=lambda a, b, _c, _d: ((a, 0 * b), (0 * b, a))),
+            becomes="proved",
+        ),
+    ),
+    routes=(_by_brute_force, _by_algebra),
+    figure=distances.moving_products,
+    derivation="Moving both positions by s turns each pair of Φ by sθ: Φᵀ becomes ΦᵀR_sᵀ, so the product stays for all "
+    "t and u only if R_sᵀWR_s = W. 2×2 matrices that commute with every rotation are a·I plus b times a quarter turn. "
+    "W = e_1e_1ᵀ, one sine, gives sin t·sin u: 0 at t = u = 0, but 0.708 at t = u = 1.",
+    source="Dai et al. 2019, Transformer-XL, section 3.3; Yan et al. 2019, TENER: adapting Transformer encoder for "
+    "named entity recognition",
+    assumes=(EXPONENTIAL_LAW,),
+)

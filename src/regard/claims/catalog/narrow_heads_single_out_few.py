@@ -1,0 +1,144 @@
+"""The myth that a head must be as wide as there are keys to single out each of them."""
+
+import numpy as np
+from flint import arb, ctx
+
+from regard.analysis.closed_forms.narrow_heads import circle_gap, circle_keys, neighbours_margin
+from regard.analysis.closed_forms.retrieval import copy_margin
+from regard.analysis.engines.angles import angle_field, generic_angles
+from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.attention import Rule, attention_weights
+from regard.claims._comparisons import all_parts, in_balls, of_smaller_case
+from regard.claims._narrow import Shown, Width, tried_out, weighed
+from regard.claims._retrieval import counted, rounding, thinned
+from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.parameters import Parameter
+from regard.core.verdict import Evidence
+
+_LINE_KEYS, _LINE_QUERIES = 5, 200
+
+
+def _scale(trial: Trial, n: int | arb) -> arb:
+    """β = margin/(1 − cos(2π/n)) at the margin that is said to be enough."""
+    margin = (trial.form.enough or copy_margin)(arb(trial.at.epsilon), arb(n))
+    return arb(margin) / circle_gap(arb.pi() / n)
+
+
+def _shown(trial: Trial, n: int, note: str) -> Shown:
+    with ctx.workprec(128):
+        scale = _scale(trial, n).str(6, radius=False)
+    return Shown(
+        width=2,
+        can=f"width 2, {note} keys on the unit circle, q_j = βk_j with β = {scale}, ε = {trial.at.epsilon:g}",
+        cannot="width 1, keys k_1 < k_2 < k_3: qk_2 is at most the larger of qk_1 and qk_3, so a_2 ≤ ½ for every q",
+    )
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    """Key j beats its neighbours by βδ and the others by more, δ = 1 − cos(2π/n); on a line a middle key never wins."""
+    rng, parts = trial.rng("algebra"), []
+    can = _circle_is_enough(trial, rng)
+    if trial.form.needed is not None:
+        parts.append(_neighbours_need(trial, rng))
+    shown = _shown(trial, trial.at.n, f"n = {trial.at.n:.12g}")
+    return all_parts("algebra", [*weighed(trial, can=can, cannot=_line_is_not(rng), shown=shown), *parts])
+
+
+def _circle_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
+    """The n−1 others together weigh at most (n−1)e^{−βδ} of key j, for n = 1+m and ε = 1/(1+p)."""
+    [half] = generic_angles(angle_field("pi/n"), "pi/n")
+    field = Field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
+    p, t, m = (field[name] for name in field.symbols)
+    claimed = (trial.form.enough or copy_margin)(1 / (1 + p), 1 + m).exp()
+    return all_parts(
+        "algebra",
+        [
+            identity(circle_gap(half), 1 - (2 * half).cos(), rng=rng, what="δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
+            nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), rng=rng, what="a_j ≥ 1−ε on the circle"),
+        ],
+    )
+
+
+def _neighbours_need(trial: Trial, rng: np.random.Generator) -> Evidence:
+    """A margin below the claimed one by a factor 1+s in e^{βδ}: two neighbours alone keep a_j below 1−ε."""
+    field = Field("(1-epsilon)/epsilon", "claimed/e^margin-1", "rest", counts=("n",))
+    p, s, t, n = (field[name] for name in field.symbols)
+    claimed = trial.form.needed(1 / (1 + p), n).exp()
+    weight = 1 / (1 + 2 * (1 + s) / claimed + t)
+    return positive(1 - 1 / (1 + p) - weight, rng=rng, what="a smaller β leaves a_j < 1−ε on the circle")
+
+
+def _line_is_not(rng: np.random.Generator) -> Evidence:
+    """(z_1−z_2)(z_3−z_2) ≤ 0 for keys in order, so some logit is z_2 + s with s ≥ 0, and a_2 ≤ ½ < 1−ε."""
+    field = Field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
+    q, left, right, s, rest = (field[name] for name in field.symbols)
+    half = field.constant(1) / 2
+    return all_parts(
+        "algebra",
+        [
+            nonnegative(q * left * (q * right), rng=rng, what="width 1: some other logit is at least the middle key's"),
+            nonnegative(half - 1 / (1 + (1 + s) + rest), rng=rng, what="so the middle key's weight is at most ½"),
+        ],
+    )
+
+
+def _by_brute_force(trial: Trial) -> Evidence:
+    """The reference layer's weights for all n queries on the circle, and for random queries on a line."""
+    n, rng, rule = thinned(trial.at.n), trial.rng("line"), Rule(scale=1.0)
+    scale, keys = in_balls(lambda count: _scale(trial, count), n), circle_keys(n)
+    weight = float(np.diagonal(attention_weights(scale * keys, keys, rule=rule)).min())
+    slack = rounding(n, scale)
+    found = tried_out(
+        trial,
+        n=n,
+        weight=weight,
+        wanted=(1 - trial.at.epsilon) * (1 - slack),
+        shown=_shown(trial, n, counted(trial.at.n)),
+    )
+    line, queries = np.sort(rng.normal(size=(_LINE_KEYS, 1)), axis=0), 100 * rng.normal(size=(_LINE_QUERIES, 1))
+    middle = float(attention_weights(queries, line, rule=rule)[:, 1:-1].max())
+    told = f"on a line the inner keys get at most {middle:.6g} from {_LINE_QUERIES} queries"
+    status = "holds" if middle <= 0.5 + 1e-12 and trial.form.least(n) >= 2 else "undecided"
+    parts = [found, Evidence(route="brute force", status=status, detail=told)]
+    return of_smaller_case(all_parts("brute force", parts), tried=n, asked=trial.at.n)
+
+
+CLAIM = Claim(
+    id="narrow-heads-single-out-few",
+    section="1 retrieval",
+    statement="a head narrower than n can't single out each of n keys: n keys k_i with queries q_j that give a_j ≥ 1−ε "
+    "for every j exist only if the width of keys and queries is at least n",
+    latex=r"\exists\,k_1..k_n,q_1..q_n\in\mathbb R^d:\ a_j(q_j)\ge1-\varepsilon\ \forall j\;\Longrightarrow\;d\ge n",
+    expected="refuted",
+    parameters=(
+        Parameter(name="n", default=10, lower=3, is_integer=True),
+        Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True),
+    ),
+    conditions=("a = softmax(Kq)",),
+    assumes=("the cosine falls on [0, π]",),
+    form=Width(least=lambda n: n),
+    rivals=(
+        Rival(
+            statement="width 2 does it for every n ≥ 3, and width 1 does not",
+            form=Width(least=lambda _n: 2),
+            becomes="proved",
+        ),
+        Rival(
+            statement="on the unit circle q_j = βk_j does it from β = log((n−1)(1−ε)/ε)/(1−cos(2π/n)) on",
+            form=Width(least=lambda _n: 2, enough=copy_margin),
+            becomes="proved",
+        ),
+        Rival(
+            statement="and there it needs β ≥ log(2(1−ε)/ε)/(1−cos(2π/n))",
+            form=Width(least=lambda _n: 2, needed=neighbours_margin),
+            becomes="proved",
+        ),
+    ),
+    routes=(_by_brute_force, _by_algebra),
+    derivation="Keys k_i = (cos 2πi/n, sin 2πi/n), query βk_j: the logits are β cos(2π(i−j)/n), so key j beats its two "
+    "neighbours by β(1−cos(2π/n)) and every other key by more. log(2(1−ε)/ε)/(1−cos(2π/n)) is what the two neighbours "
+    "alone ask for, and all but enough: 27.69 at n = 10, ε = 0.01. What narrow heads pay is scale, β ≈ n²·5.29/(2π²) "
+    "at ε = 0.01, not ability. On a line (width 1) a middle key never has the largest logit.",
+    source="Brody, Alon and Yahav 2023, On the expressivity role of LayerNorm in transformers' attention (keys that no "
+    "query can select lie within the convex hull of the others); elementary geometry of the circle",
+)

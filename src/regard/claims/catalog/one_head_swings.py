@@ -1,0 +1,161 @@
+"""One query for two keys: if one of them varies in length, the output swings between their values."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from regard.analysis.closed_forms.arithmetic import normal_tail
+from regard.analysis.closed_forms.random_keys import (
+    one_head_weight,
+    swing_error,
+    swing_offset,
+    swing_score,
+    swing_variance,
+)
+from regard.analysis.engines import Estimate, Probability, Variance, weight
+from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.scenarios import one_head
+from regard.claims._comparisons import all_parts, in_balls
+from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared
+from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
+from regard.core.verdict import Evidence
+
+_NEAR_AN_ATOM = 0.1
+_QUESTIONS = (
+    Variance(of=weight("a")),
+    Probability(of=weight("a"), at_most=_NEAR_AN_ATOM),
+    Probability(of=weight("a"), at_least=1 - _NEAR_AN_ATOM),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swing:
+    """Var w_a to first order with a bound of the error, and z with P(w_a ≥ x) = Φ(z)."""
+
+    variance: Callable[[Any, Any, Any], Any] = swing_variance
+    error: Callable[[Any, Any, Any, Any], Any] = swing_error
+    score: Callable[[Any, Any, Any, Any], Any] = swing_score
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    return all_parts("algebra", [_weight_is_a_sigmoid(trial), *_variance_parts(trial), *_atom_parts(trial)])
+
+
+def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
+    """With βγ = β + y, w_a = e^y/(e^y + e^ℓ), ℓ = log(1 + (n−2)e^{−β}), which lies between 0 and log(n−1)."""
+    field = Field(counts=("n",), exponentials=("beta", "y"))
+    beta, y, n = field["beta"], field["y"], field["n"]
+    sigmoid = y.exp() / (y.exp() + swing_offset(beta, n).exp())
+    return identity(one_head_weight(beta + y, beta, n), sigmoid, rng=trial.rng("sigmoid"), what="w_a = s(β(γ−1)−ℓ)")
+
+
+def _variance_parts(trial: Trial) -> list[Evidence]:
+    """Var w = m(1−m) − D with m = E w and D = E w(1−w), for a sigmoid w = s(bZ−ℓ), b = βσ, Z standard normal.
+
+    s(1−s) is the logistic density, and bZ has a density between (1 − y²/(2b²))/(b√(2π)) and 1/(b√(2π)), so
+    D = (1 − θ(π²/3+ℓ²)/(2b²))/(b√(2π)) and m = ½ − ηℓ/(b√(2π)) with θ and η in [0, 1]. Here π²/3 = √(2π)⁴/12.
+    """
+    field, rng, form = Field("beta", "sigma", "l", "root", "1/theta-1", "1/eta-1"), trial.rng("variance"), trial.form
+    beta, sigma, offset, root, u, v = (field[name] for name in field.symbols)
+    spread, theta, eta = beta * sigma, 1 / (1 + u), 1 / (1 + v)
+    mean = field.constant(1) / 2 - eta * offset / (root * spread)
+    loss = (1 - theta * (root**4 / 12 + offset**2) / (2 * spread**2)) / (root * spread)
+    exact = mean * (1 - mean) - loss
+    claimed, error = form.variance(beta, sigma, root), form.error(beta, sigma, offset, root)
+    parts = [
+        nonnegative(claimed + error - exact, rng=rng, what="Var w_a ≤ ¼ − 1/(βσ√(2π)) + error"),
+        nonnegative(exact - claimed + error, rng=rng, what="Var w_a ≥ ¼ − 1/(βσ√(2π)) − error"),
+    ]
+    try:
+        return [
+            *parts,
+            identity(claimed.limit("beta"), field.constant(1) / 4, rng=rng, what="Var w_a → ¼ as β → ∞"),
+            identity(error.limit("beta"), field.constant(0), rng=rng, what="error → 0 as β → ∞"),
+        ]
+    except ZeroDivisionError as no_limit:
+        return [*parts, Evidence(route="algebra", status="undecided", detail=str(no_limit))]
+
+
+def _atom_parts(trial: Trial) -> list[Evidence]:
+    """w_a ≥ x exactly when bZ ≥ m + ℓ, m = log(x/(1−x)); as β → ∞ that tends to Z ≥ 0, for every x in (0, 1)."""
+    field, rng = Field("beta", "sigma", "m", "l"), trial.rng("atoms")
+    beta, sigma, margin, offset = (field[name] for name in field.symbols)
+    score = trial.form.score(margin, offset, beta, sigma)
+    return [
+        identity(-beta * sigma * score - offset, margin, rng=rng, what="P(w_a ≥ x) = Φ(score)"),
+        identity(score.limit("beta"), field.constant(0), rng=rng, what="P(w_a ≥ x) → Φ(0) = ½ for 0 < x < 1"),
+    ]
+
+
+def _compared(trial: Trial, setting: Setting, found: tuple[Estimate, ...]) -> list[Evidence]:
+    """The variance and the mass near each end against the closed forms."""
+    form, n, beta, sigma = trial.form, setting.n, setting.beta, setting.sigma
+    offset = in_balls(swing_offset, beta, n)
+    root, margin = (2 * math.pi) ** 0.5, math.log(1 / _NEAR_AN_ATOM - 1)
+    claimed = in_balls(form.variance, beta, sigma, root)
+    error = in_balls(form.error, beta, sigma, offset, root)
+
+    def above(threshold: float) -> float:
+        return in_balls(lambda *scale: normal_tail(-form.score(*scale)), threshold, offset, beta, sigma)
+
+    return [
+        compared("Var w_a", claimed=claimed, found=found[0], slack=error, at=setting),
+        compared(f"P(w_a ≤ {_NEAR_AN_ATOM:g})", claimed=1 - above(-margin), found=found[1], slack=1e-12, at=setting),
+        compared(f"P(w_a ≥ {1 - _NEAR_AN_ATOM:g})", claimed=above(margin), found=found[2], slack=1e-12, at=setting),
+    ]
+
+
+def _by_enclosure(trial: Trial) -> Evidence:
+    """Integrals in ball arithmetic at the scale that is asked for, and far out."""
+    settings = (Setting.of(trial.at), Setting.of(trial.at, beta=FAR))
+    parts = [_compared(trial, each, each.certified(one_head, _QUESTIONS)) for each in settings]
+    return all_parts("certified", [*parts[0], *parts[1]])
+
+
+def _by_sampling(trial: Trial) -> Evidence:
+    setting = Setting.of(trial.at)
+    return all_parts("monte carlo", _compared(trial, setting, setting.sampled(one_head, _QUESTIONS, seed=trial.seed)))
+
+
+CLAIM = Claim(
+    id="one-head-swings",
+    section="2 random keys",
+    statement="one head, q = β(μ_a+μ_b): as β→∞ w_a tends to a fair coin with atoms at 0 and 1, and "
+    "Var w_a = ¼ − 1/(βσ√(2π)) + O(β⁻²) → ¼",
+    latex=r"q=\beta(\mu_a+\mu_b):\quad w_a\to\mathrm{Bernoulli}(\tfrac12),\quad"
+    r"\mathrm{Var}\,w_a=\tfrac14-\frac1{\beta\sigma\sqrt{2\pi}}+O(\beta^{-2})\to\tfrac14",
+    expected="proved",
+    parameters=(KEYS, BETA, SIGMA2),
+    conditions=COURSE,
+    assumes=(
+        "1−t ≤ e^{−t} ≤ 1 for t ≥ 0",
+        "the logistic density s(1−s) is symmetric, of mass 1 and second moment π²/3",
+        "E s(bZ−ℓ) may be differentiated in ℓ under the expectation",
+        "Φ is continuous",
+        "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
+    ),
+    form=Swing(),
+    rivals=(
+        Rival(statement="Var w_a → ½", form=Swing(variance=lambda *at: 2 * swing_variance(*at))),
+        Rival(
+            statement="Var w_a ≈ ¼ − 1/(βσ²√(2π))",
+            form=Swing(variance=lambda beta, sigma, root: swing_variance(beta, sigma**2, root)),
+        ),
+        Rival(statement="the error is a tenth of that", form=Swing(error=lambda *at: swing_error(*at) / 10)),
+        Rival(
+            statement="w_a → 1 with probability Φ(1/σ)",
+            form=Swing(score=lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)),
+        ),
+    ),
+    routes=(_by_enclosure, _by_sampling, _by_algebra),
+    derivation="w_a = s(β(γ−1)−ℓ), s the sigmoid and ℓ = log(1+(n−2)e^{−β}) → 0. P(w_a ≥ x) = "
+    "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all mass goes to the ends. "
+    "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its "
+    "mean is about γ's density at 1, 1/(σ√(2π)), over β. The error is at most (π²/3+ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²). "
+    "n = 10, σ² = ½: Var w_a = 0.149015, 0.222019, 0.238731 at β = 5, 20, 50, and at β = 20 P(|w_a−½| < 0.1) = 0.023: "
+    "the output is almost never the mean. The order of limits matters: the other noise must vanish first (β√α → 0).",
+    source="CS224N assignment 4, question 1(c)",
+    figure=random_keys.swing_density,
+)

@@ -1,0 +1,130 @@
+"""However large the scale, a head finds its key no more often than the key points the right way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from regard.analysis.closed_forms.arithmetic import log, normal_tail
+from regard.analysis.closed_forms.random_keys import (
+    ceiling_score,
+    reliability_score,
+    reliability_threshold,
+    two_head_weight,
+)
+from regard.analysis.engines import Estimate, Probability, weight
+from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.scenarios import two_heads
+from regard.claims._comparisons import all_parts, in_balls
+from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
+from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import random_keys
+from regard.claims.parameters import Parameter
+from regard.core.verdict import Evidence
+
+# Closer to 0 or 1 the threshold 1−ε would lose its digits in a double.
+_SMALLEST_EPSILON = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceiling:
+    """L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches."""
+
+    threshold: Callable[[Any, Any], Any] = reliability_threshold
+    score: Callable[[Any, Any, Any], Any] = reliability_score
+    ceiling: Callable[[Any], Any] = ceiling_score
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    return all_parts("algebra", [*_threshold_parts(trial), *_score_parts(trial)])
+
+
+def _threshold_parts(trial: Trial) -> list[Evidence]:
+    """a_a grows with its logit and is 1−ε at L; L > 0 if ε = (1−1/n)/(1+p), and L ≤ 0 if 1−ε = (1/n)/(1+p)."""
+    field, rng = Field("epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",)), trial.rng("threshold")
+    epsilon, growth, p, n, m, z = (field[name] for name in field.symbols)
+    odds, own = trial.form.threshold(epsilon, n).exp(), z.exp()
+    lower, higher = own / (own + m), own * (1 + growth) / (own * (1 + growth) + m)
+    share = two_head_weight(z, n).substitute(e_z=odds)
+    small, large = m / (m + 1) / (1 + p), 1 - 1 / ((m + 1) * (1 + p))
+    return [
+        identity(share, 1 - epsilon, rng=rng, what="a_a = 1−ε where βγ = L"),
+        positive(higher - lower, rng=rng, what="a_a grows with βγ"),
+        positive(trial.form.threshold(small, m + 1).exp() - 1, rng=rng, what="L > 0 if ε < 1−1/n"),
+        nonnegative(1 - trial.form.threshold(large, m + 1).exp(), rng=rng, what="L ≤ 0 if ε ≥ 1−1/n"),
+    ]
+
+
+def _score_parts(trial: Trial) -> list[Evidence]:
+    """γ = 1 + σZ, so βγ ≥ L where Z ≥ −score; Φ grows, so a score below 1/σ is a probability below Φ(1/σ)."""
+    field, rng = Field("beta", "L", "sigma"), trial.rng("score")
+    beta, threshold, sigma = (field[name] for name in field.symbols)
+    score, ceiling = trial.form.score(beta, threshold, sigma), trial.form.ceiling(sigma)
+    parts = [
+        identity(beta * (1 - sigma * score), threshold, rng=rng, what="P(βγ ≥ L) = Φ((β−L)/(βσ))"),
+        positive(ceiling - score, rng=rng, what="the score stays below the ceiling for L > 0"),
+        nonnegative(trial.form.score(beta, -threshold, sigma) - ceiling, rng=rng, what="and not below it for L ≤ 0"),
+    ]
+    try:
+        return [*parts, identity(score.limit("beta"), ceiling, rng=rng, what="score → ceiling as β → ∞")]
+    except ZeroDivisionError as no_limit:
+        return [*parts, Evidence(route="algebra", status="undecided", detail=str(no_limit))]
+
+
+def _question(trial: Trial) -> Probability:
+    epsilon = min(max(trial.at.epsilon, _SMALLEST_EPSILON), 1 - _SMALLEST_EPSILON)
+    return Probability(of=weight("a"), at_least=1 - epsilon)
+
+
+def _compared(trial: Trial, setting: Setting, found: Estimate) -> Evidence:
+    """P(a_a ≥ 1−ε) against the closed form, at the very threshold that the double 1−ε is."""
+    form, enough = trial.form, _question(trial).at_least
+
+    def chance(beta: Any, level: Any, n: Any, sigma: Any) -> Any:
+        return normal_tail(-form.score(beta, form.threshold(1 - level, n), sigma))
+
+    claimed = in_balls(chance, setting.beta, enough, setting.n, setting.sigma)
+    return compared(f"P(a_a ≥ {enough:g})", claimed=claimed, found=found, at=setting, slack=1e-12)
+
+
+def _by_enclosure(trial: Trial) -> Evidence:
+    setting = Setting.of(trial.at)
+    return _compared(trial, setting, setting.certified(two_heads, [_question(trial)])[0])
+
+
+def _by_sampling(trial: Trial) -> Evidence:
+    setting = Setting.of(trial.at)
+    return _compared(trial, setting, setting.sampled(two_heads, [_question(trial)], seed=trial.seed)[0])
+
+
+CLAIM = Claim(
+    id="reliability-ceiling",
+    section="3 two heads",
+    statement="head 1, q_1 = βμ_a, L = log((n−1)(1−ε)/ε): P(a_a ≥ 1−ε) = Φ((β−L)/(βσ)), which for ε < 1−1/n is "
+    "below Φ(1/σ) at every β, and tends to it as β→∞",
+    latex=r"P(a_a\ge1-\varepsilon)=\Phi\!\left(\frac{\beta-L}{\beta\sigma}\right)<\Phi(1/\sigma),"
+    r"\quad L=\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}>0",
+    expected="proved",
+    parameters=(KEYS, BETA, SIGMA2, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
+    conditions=COURSE,
+    assumes=("Φ is continuous and increases",),
+    form=Ceiling(),
+    rivals=(
+        Rival(
+            statement="L = log((1−ε)/ε), whatever n",
+            form=Ceiling(threshold=lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)),
+        ),
+        Rival(statement="P = Φ((β−L)/σ)", form=Ceiling(score=lambda beta, limit, sigma: (beta - limit) / sigma)),
+        Rival(statement="the ceiling is Φ(1/σ²)", form=Ceiling(ceiling=lambda sigma: 1 / sigma**2)),
+        Rival(
+            statement="P = Φ((β−L)²/(βσ))",
+            form=Ceiling(score=lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)),
+        ),
+    ),
+    routes=(_by_enclosure, _by_sampling, _by_algebra),
+    derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
+    "Φ((1−L/β)/σ). A larger β lowers the bar L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; with "
+    "n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the bar is at or below 0: "
+    "asking for no more than an even share is met more often than that.",
+    source="CS224N assignment 4, question 1(d)",
+    figure=random_keys.reliability,
+)

@@ -1,0 +1,160 @@
+"""Interleaved and half-split rotary codes are one code under a fixed permutation, and must not be mixed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, get_args
+
+import numpy as np
+from flint import arb
+
+from regard.analysis.closed_forms.arithmetic import cos
+from regard.analysis.closed_forms.rotations import half_split_slot, interleaved_slot, mixed_score, rotation_matrix
+from regard.analysis.engines.angles import angle_field, generic_angles
+from regard.analysis.engines.symbolic import Field, identity
+from regard.claims._comparisons import all_parts
+from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
+from regard.claims.claim import Claim, Rival, Trial
+from regard.core.verdict import Evidence
+from regard.positions.rotary import Layout, Rotary
+
+Destination: TypeAlias = Callable[[Any, int, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layouts:
+    """Where the permutation takes part p of pair i, and what mixed layouts make of the score of q = k = e_1."""
+
+    destination: Destination = half_split_slot
+    mixed: Callable[..., Any] = mixed_score
+
+
+def _order(destination: Destination, width: int) -> np.ndarray:
+    """The interleaved slot that ends up in each slot."""
+    order = np.empty(width, dtype=int)
+    for slot in range(width):
+        order[int(destination(slot // 2, slot % 2, width))] = slot
+    return order
+
+
+def _half_split_matrix(angles: list[Any]) -> np.ndarray:
+    """RoPE's matrix with the pairs (x_i, x_{i+d/2}), built from its definition."""
+    half = len(angles)
+    blocks, matrix = rotation_matrix(angles), np.full((2 * half, 2 * half), 0 * angles[0].cos())
+    for i in range(half):
+        matrix[np.ix_([i, i + half], [i, i + half])] = blocks[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
+    return matrix
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    """Where each number goes, for every pair and width; matrices at widths 2, 4 and 6; the mixed score."""
+    rng, names = trial.rng("algebra"), [f"{t}*theta_{i}" for t in "tu" for i in range(3)]
+    generic = generic_angles(angle_field(*names), *names)
+    here, there = generic[:3], generic[3:]
+    return all_parts(
+        "algebra",
+        (
+            _conjugate(trial.form.destination, here, rng),
+            _takes_every_number(trial.form.destination, rng),
+            _mixes(trial.form.mixed, here, there, rng),
+            _loses_relativity(trial.form.mixed),
+        ),
+    )
+
+
+def _conjugate(destination: Destination, angles: list[Any], rng: np.random.Generator) -> Evidence:
+    """Half-split = P·interleaved·Pᵀ; at d = 2 with P = I, since there is one pair only."""
+    sides: list[tuple[np.ndarray, np.ndarray]] = []
+    for half in (1, 2, 3):
+        order = _order(destination, 2 * half)
+        sides.append((_half_split_matrix(angles[:half]), rotation_matrix(angles[:half])[np.ix_(order, order)]))
+    sides.append((_half_split_matrix(angles[:1]), rotation_matrix(angles[:1])))
+    left, right = (np.concatenate([np.ravel(side) for side in each]) for each in zip(*sides, strict=True))
+    what = "half-split = P·interleaved·Pᵀ at d = 2, 4, 6, and they coincide at d = 2"
+    return identity(left, right, rng=rng, what=what)
+
+
+def _takes_every_number(destination: Destination, rng: np.random.Generator) -> Evidence:
+    """P takes part p of pair i to its half-split slot, for a generic pair i and a generic width d."""
+    index = Field("i", "d")
+    i, d = index["i"], index["d"]
+    found = np.array([destination(i, part, d) for part in (0, 1)])
+    what = "P takes each number of pair i to its half-split slot at every width"
+    return identity(found, np.array([i, i + d / 2]), rng=rng, what=what)
+
+
+def _mixes(mixed: Callable[..., Any], here: list[Any], there: list[Any], rng: np.random.Generator) -> Evidence:
+    """The score of q = k = e_1 from the two matrices, columns 1 of each."""
+    halves = (2, 3)
+    scores = [rotation_matrix(here[:n])[:, 1] @ _half_split_matrix(there[:n])[:, 1] for n in halves]
+    claimed = [mixed(here[:n], there[:n]) for n in halves]
+    return identity(np.array(claimed), np.array(scores), rng=rng, what="the mixed score of q = k = e_1 at d = 4, 6")
+
+
+def _loses_relativity(mixed: Callable[..., Any]) -> Evidence:
+    """The mixed score with both tokens at 0, then both at 1, for every frequency θ_1 = B^{−2/d} in [0, 1] at once."""
+    slower = arb(0.5, 0.5)
+    at_zero, at_one = (mixed([arb(t), t * slower], [arb(t), t * slower]) for t in (0, 1))
+    if at_zero - at_one > 0:
+        detail = (
+            f"q = k = e_1 scores {float(at_zero):g} at positions 0, 0 and at most {float(at_one.upper()):.6f} at 1, 1"
+        )
+        return Evidence(route="algebra", status="proved", detail=f"{detail}, for every d ≥ 4 and B > 1: not relative")
+    return Evidence(route="algebra", status="undecided", detail="nothing lost between positions 0, 0 and 1, 1")
+
+
+def _by_brute_force(trial: Trial) -> Evidence:
+    """The reference in both layouts: one on permuted vectors, and one against the other."""
+    width, note = tried(trial.at.d, 4096)
+    rng, order = trial.rng("vectors"), _order(trial.form.destination, width)
+    interleaved, half_split = (Rotary(base=trial.at.B, layout=layout) for layout in get_args(Layout))
+    positions, vectors = rng.integers(1, 4096, size=(2, 16)), WholeVectors.draw(rng, 16, width)
+    unit, frequencies = np.eye(width)[np.ones(16, dtype=int)], interleaved.frequencies(width)[:, None]
+    where = f"d = {width}, B = {trial.at.B:g}"
+    permuted = worst_entry(
+        f"RoPE of the permuted x{note}",
+        claimed=interleaved.rotate(vectors.rows, positions[0])[:, order],
+        measured=half_split.rotate(vectors.rows[:, order], positions[0]),
+        tolerance=rounding(4096, terms=12),
+        at=lambda row, j: f"{where}, {vectors.told(row, 'x')}, t = {positions[0, row]}, half-split slot {j}",
+    )
+    mixed = worst_entry(
+        f"the mixed score of q = k = e_1{note}",
+        claimed=trial.form.mixed(positions[0] * frequencies, positions[1] * frequencies),
+        measured=(interleaved.rotate(unit, positions[0]) * half_split.rotate(unit, positions[1])).sum(-1),
+        tolerance=rounding(4096, terms=4),
+        at=lambda row: f"{where}, q interleaved at {positions[0, row]}, k half-split at {positions[1, row]}",
+    )
+    return all_parts("brute force", (permuted, mixed))
+
+
+CLAIM = Claim(
+    id="rope-layouts-are-permuted",
+    section="6 rotary codes",
+    statement="d ≥ 4: interleaved and half-split RoPE are conjugate by a fixed permutation; mixing them "
+    "between q and k breaks relativity (at d = 2 they coincide)",
+    latex=r"R^{\mathrm{half}}_t=P\,R^{\mathrm{inter}}_t\,P^\top,\quad P:2i+p\mapsto i+p\tfrac d2;\quad "
+    r"\langle R^{\mathrm{inter}}_{t}e_1,R^{\mathrm{half}}_{u}e_1\rangle=\cos t\theta_0\,\cos u\theta_1",
+    expected="proved",
+    parameters=(replace(SMALL_WIDTH, lower=4), BASE),
+    conditions=("t and u any real numbers",),
+    form=Layouts(),
+    rivals=(
+        Rival(statement="the layouts are the same", form=Layouts(destination=interleaved_slot)),
+        Rival(
+            statement="second parts come first: part p of pair i goes to i + (1−p)d/2",
+            form=Layouts(destination=lambda pair, part, width: half_split_slot(pair, 1 - part, width)),
+        ),
+        Rival(
+            statement="mixing is harmless: the score stays cos((t−u)θ_0)",
+            form=Layouts(mixed=lambda here, there: cos(here[0] - there[0])),
+        ),
+    ),
+    routes=(_by_brute_force, _by_algebra),
+    derivation="Both layouts turn pair i by tθ_i; they only keep the pair in other slots: (2i, 2i+1) or (i, i+d/2). "
+    "P moves each number from one slot to the other, so turning and moving commute, whatever t is. "
+    "Mixed: slot 1 belongs to pair 0 in one layout and to pair 1 in the other (d ≥ 4), so q = k = e_1 scores "
+    "cos(tθ_0)·cos(uθ_1): 1 with both at position 0, cos 1·cos θ_1 ≤ cos 1 = 0.5403 with both at position 1. "
+    "At d = 2 there is one pair in slots (0, 1) either way.",
+    source="Su et al. 2021, RoFormer (interleaved); GPT-NeoX and Hugging Face's Llama (half-split)",
+    assumes=(EXPONENTIAL_LAW,),
+)

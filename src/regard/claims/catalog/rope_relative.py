@@ -1,0 +1,107 @@
+"""The score of two rotated vectors depends on the distance between their positions only."""
+
+from typing import Any
+
+import numpy as np
+
+from regard.analysis.closed_forms.arithmetic import Numbers
+from regard.analysis.closed_forms.rotations import relative_score, rotation_matrix
+from regard.analysis.engines.angles import angle_field, generic_angles
+from regard.analysis.engines.symbolic import identity
+from regard.claims._comparisons import all_parts, of_smaller_case
+from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
+from regard.claims.claim import Claim, Rival, Trial
+from regard.claims.figures import codes
+from regard.core.verdict import Evidence
+from regard.positions.rotary import Rotary
+
+_ANGLES = ("t_1*theta_0", "t_1*theta_1", "t_2*theta_0", "t_2*theta_1")
+_NUMBERS = ("z_0", "z_1", "z_2", "z_3", "w_0", "w_1", "w_2", "w_3")
+
+
+def _by_algebra(trial: Trial) -> Evidence:
+    """Two pairs with angles of their own: the matrix of RoPE on both sides, then on one side only."""
+    field = angle_field(*_ANGLES, symbols=_NUMBERS)
+    generic = generic_angles(field, *_ANGLES)
+    here, there, rng = generic[:2], generic[2:], trial.rng("algebra")
+    z, w = field.array("z", 4), field.array("w", 4)
+    apart = [a - b for a, b in zip(here, there, strict=True)]
+    at_rest = [a - a for a in here]
+    score = trial.form(z, w, here, there)
+    both = (rotation_matrix(here) @ z) @ (rotation_matrix(there) @ w)
+    one = (rotation_matrix(apart) @ z) @ (rotation_matrix(at_rest) @ w)
+    return all_parts(
+        "algebra",
+        (
+            identity(score, both, rng=rng, what="⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ in closed form"),
+            identity(score, one, rng=rng, what="⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ in closed form"),
+        ),
+    )
+
+
+def _by_brute_force(trial: Trial) -> Evidence:
+    """Random vectors at random positions, rotated by the reference and multiplied."""
+    width, note = tried(trial.at.d, 4096)
+    rng, code = trial.rng("vectors"), Rotary(base=trial.at.B)
+    t_1, t_2 = rng.integers(1, 4096, size=(2, 16))
+    first, second = (WholeVectors.draw(rng, 16, width) for _ in range(2))
+    z, w = first.rows, second.rows
+    frequencies = code.frequencies(width)[:, None]
+    claimed = trial.form(z.T, w.T, t_1 * frequencies, t_2 * frequencies)
+    scores = {
+        "⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩": (code.rotate(z, t_1) * code.rotate(w, t_2)).sum(-1),
+        "⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩": (code.rotate(z, t_1 - t_2) * code.rotate(w, np.zeros(16))).sum(-1),
+    }
+
+    def place(row: int) -> str:
+        vectors = f"{first.told(row, 'z_1')}, {second.told(row, 'z_2')}"
+        return f"d = {width}, B = {trial.at.B:g}, {vectors}, t_1 = {t_1[row]}, t_2 = {t_2[row]}"
+
+    tolerance = rounding(4096, terms=9 * width)
+    outcome = all_parts(
+        "brute force",
+        (
+            worst_entry(what + note, claimed=claimed, measured=measured, tolerance=tolerance, at=place)
+            for what, measured in scores.items()
+        ),
+    )
+    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
+
+
+def _conjugate(numbers: Numbers) -> list[Any]:
+    """Each imaginary part negated."""
+    return [-number if j % 2 else number for j, number in enumerate(numbers)]
+
+
+CLAIM = Claim(
+    id="rope-relative",
+    section="6 rotary codes",
+    statement="⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ = ⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ = Re Σ z_1 z̄_2 e^{i(t_1−t_2)θ}",
+    latex=r"\langle\mathrm{RoPE}(z_1,t_1),\mathrm{RoPE}(z_2,t_2)\rangle="
+    r"\langle\mathrm{RoPE}(z_1,t_1-t_2),\mathrm{RoPE}(z_2,0)\rangle="
+    r"\mathrm{Re}\sum_j z_{1j}\,\overline{z_{2j}}\,e^{\mathrm{i}(t_1-t_2)\theta_j}",
+    expected="proved",
+    parameters=(SMALL_WIDTH, BASE),
+    conditions=("z_1 and z_2 real vectors of d numbers read as d/2 complex ones", "t_1 and t_2 any real numbers"),
+    form=relative_score,
+    rivals=(
+        Rival(
+            statement="without the conjugate: Re(z_1 z_2 e^{i(t_1−t_2)θ})",
+            form=lambda z, w, here, there: relative_score(z, _conjugate(w), here, there),
+        ),
+        Rival(
+            statement="the sum of positions: Re(z_1 z̄_2 e^{i(t_1+t_2)θ})",
+            form=lambda z, w, here, there: relative_score(z, w, here, [-1 * angle for angle in there]),
+        ),
+        Rival(
+            statement="the distance taken the other way: Re(z_1 z̄_2 e^{i(t_2−t_1)θ})",
+            form=lambda z, w, here, there: relative_score(z, w, there, here),
+        ),
+    ),
+    routes=(_by_brute_force, _by_algebra),
+    derivation="The inner product of two pairs is Re(z w̄). Rotated, it is Re(z_1 e^{it_1θ} · conj(z_2 e^{it_2θ})) = "
+    "Re(z_1 z̄_2 e^{i(t_1−t_2)θ}), which is also what RoPE(z_1, t_1−t_2) and the unrotated z_2 give. Pairs add up.",
+    source="Su et al. 2021, RoFormer, section 3.2; CS224N assignment 4, rotary position embeddings",
+    assumes=(EXPONENTIAL_LAW,),
+    figure=codes.sliding_scores,
+)

@@ -1,0 +1,10 @@
+"""numpy, torch, JAX, Hugging Face …: anything that attends, as a subject that laws can try.
+
+Frameworks are imported only when one of their layers is asked for.
+"""
+
+from regard.conformance.adapters.adapting import adapt
+from regard.conformance.adapters.loading import hf, load
+from regard.conformance.adapters.zoo import ZooEntry, zoo
+
+__all__ = ["ZooEntry", "adapt", "hf", "load", "zoo"]

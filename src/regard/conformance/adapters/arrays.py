@@ -1,0 +1,196 @@
+"""Frameworks: how the arrays of each are made, read back and differentiated."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Arrays", "JaxArrays", "NumpyArrays", "TorchArrays", "numpy_dtype"]
+
+Function = Callable[..., Any]
+# Fused kernels take three times as long to compile as they are, and each is run a few times only.
+_UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+_HURRY: tuple[dict[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
+
+
+def numpy_dtype(name: str) -> np.dtype:
+    """numpy's dtype of that name; bfloat16 is that of ml_dtypes."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+class Arrays:
+    """One framework. Arrays that it makes never share memory with those that it was given.
+
+    `records` says that code may take another way where it is watched for gradients.
+    """
+
+    has_gradient: bool = False
+    records: bool = False
+
+    def __init__(self, dtype: str = "float32", device: str = "cpu") -> None:
+        self.dtype, self.device = dtype, device
+
+    def array(self, x: np.ndarray) -> Any:
+        """The framework's array; floats take the dtype."""
+        raise NotImplementedError
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """numpy's array."""
+        raise NotImplementedError
+
+    def run(self, function: Callable[..., Any], x: Any, options: dict[str, Any]) -> Any:
+        """function(x, **options), compiled where the framework is slow without."""
+        return function(x, **options)
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """A context in which nothing is recorded for gradients, on one thread."""
+        yield
+
+    def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+        """∂⟨direction, f(x, **options)⟩/∂x."""
+        raise NotImplementedError
+
+
+class NumpyArrays(Arrays):
+    """numpy itself."""
+
+    def array(self, x: np.ndarray) -> np.ndarray:
+        """A copy in the dtype."""
+        return x.astype(numpy_dtype(self.dtype), order="C") if _is_float(x) else x.copy()
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """The array."""
+        return np.asarray(x)
+
+
+class TorchArrays(Arrays):
+    """PyTorch."""
+
+    has_gradient = True
+    records = True
+
+    def array(self, x: np.ndarray) -> Any:
+        """A tensor on the device."""
+        import torch
+
+        if not _is_float(x):
+            return torch.tensor(x, device=self.device)
+        wide = torch.tensor(np.ascontiguousarray(x, dtype=np.float64), device=self.device)
+        return wide.to(getattr(torch, self.dtype))
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """The tensor's values."""
+        import torch
+
+        x = x.detach().cpu()
+        if x.dtype == torch.bfloat16:
+            return x.float().numpy().astype(numpy_dtype("bfloat16"))
+        return x.contiguous().numpy().copy()
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """No gradients, one thread: sums are then always taken in the same order."""
+        import torch
+
+        with one_thread(), torch.no_grad():
+            yield
+
+    def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+        """By autograd."""
+        import torch
+
+        with one_thread(), torch.enable_grad():
+            leaf = self.array(x).requires_grad_()
+            (function(leaf, **options) * self.array(direction)).sum().backward()
+        return np.zeros_like(x) if leaf.grad is None else self.numpy(leaf.grad)
+
+
+class JaxArrays(Arrays):
+    """JAX on the CPU. Everything is compiled as a whole: one operation at a time, each shape takes seconds."""
+
+    has_gradient = True
+
+    def __init__(self, dtype: str = "float32", device: str = "cpu") -> None:
+        super().__init__(dtype, device)
+        self._compiled: dict[Any, Any] = {}
+
+    def run(self, function: Callable[..., Any], x: Any, options: dict[str, Any]) -> Any:
+        """Compiled once for each shape, in a hurry."""
+        import jax
+
+        if function not in self._compiled:
+            self._compiled[function] = jax.jit(function, compiler_options=_hurry())
+        return self._compiled[function](x, **options)
+
+    def array(self, x: np.ndarray) -> Any:
+        """A JAX array."""
+        import jax.numpy as jnp
+
+        with self._precision():
+            return jnp.array(x.astype(numpy_dtype(self.dtype)) if _is_float(x) else x, copy=True)
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """The array's values."""
+        return np.array(x)
+
+    @contextmanager
+    def quietly(self) -> Iterator[None]:
+        """float64 is a setting of its own."""
+        with self._precision():
+            yield
+
+    def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+        """By jax.grad, compiled once for each shape."""
+        import jax
+
+        def total(leaf: Any, weights: Any, given: dict[str, Any]) -> Any:
+            return (function(leaf, **given) * weights).sum()
+
+        with self._precision():
+            slope = self._compiled.setdefault(("slope", function), jax.jit(jax.grad(total), compiler_options=_hurry()))
+            return np.array(slope(self.array(x), self.array(direction), options))
+
+    @contextmanager
+    def _precision(self) -> Iterator[None]:
+        import jax
+
+        with jax.enable_x64(self.dtype == "float64"), jax.default_matmul_precision("highest"):
+            yield
+
+
+@functools.cache
+def _hurry() -> dict[str, Any]:
+    """The first of the options to compile quickly that this version of JAX knows."""
+    import jax
+
+    for options in _HURRY:
+        try:
+            jax.jit(lambda x: x, compiler_options=options)(0.0)
+        except jax.errors.JaxRuntimeError:
+            continue
+        return options
+    return {}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """torch on one thread, and as before afterwards."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _is_float(x: np.ndarray) -> bool:
+    return x.dtype.kind not in "biu"

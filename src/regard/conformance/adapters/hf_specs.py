@@ -1,0 +1,200 @@
+"""What a Hugging Face configuration declares; only what is certain."""
+
+from dataclasses import replace
+from typing import Any
+
+from regard.conformance.subject import Spec
+
+__all__ = ["TINY", "attention_spec", "is_known_to_the_oracle", "is_routed", "model_spec"]
+
+# A configuration that builds in a tenth of a second; names that a class does not know are left out of it.
+TINY: dict[str, Any] = {
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 128,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
+_POSITIONS = {
+    **dict.fromkeys(("gpt2", "gpt_bigcode", "opt", "bart", "bert", "roberta", "xlm-roberta", "electra"), "learned"),
+    **dict.fromkeys(("gpt_neo", "biogpt", "albert", "camembert", "distilbert", "ernie"), "learned"),
+    **dict.fromkeys(("bloom", "mpt"), "alibi"),
+    **dict.fromkeys(("t5", "umt5", "mt5", "xlnet"), "relative"),
+    **dict.fromkeys(("gptj", "codegen", "roformer"), "rotary"),
+    "xglm": "sinusoidal",
+}
+# In which layouts the classes whose matrices we read turn their queries and keys.
+_HALF_SPLIT = (
+    "llama",
+    "qwen2",
+    "qwen3",
+    "olmo",
+    "olmo2",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "mistral",
+    "mixtral",
+    "starcoder2",
+    "gpt_neox",
+    "phi",
+    "phi3",
+    "stablelm",
+    "smollm3",
+    "granite",
+    "gpt_oss",
+)
+_INTERLEAVED = ("gptj", "cohere", "cohere2", "glm", "glm4")
+_ALWAYS_SLIDING = ("mistral", "starcoder2", "mixtral", "phi3", "moshi")
+_ENCODERS = (
+    "bert",
+    "roberta",
+    "xlm-roberta",
+    "electra",
+    "modernbert",
+    "deberta-v2",
+    "deberta",
+    "roformer",
+    "t5",
+    "umt5",
+    "mt5",
+    "fnet",
+    "albert",
+    "camembert",
+    "distilbert",
+    "ernie",
+    "nomic_bert",
+    "eurobert",
+    "gte",
+)
+
+
+def model_spec(model: Any) -> Spec:
+    """The spec of a whole model on embeddings."""
+    config = model.config.get_text_config(decoder=True)
+    heads = getattr(config, "num_attention_heads", None) or 1
+    kv_heads = getattr(config, "num_key_value_heads", None)
+    positions = _positions(config)
+    return Spec(
+        width=config.hidden_size,
+        num_heads=heads,
+        num_kv_heads=_kv_heads(config) or (kv_heads if kv_heads and heads % kv_heads == 0 else None),
+        head_width=getattr(config, "head_dim", None) or 0,
+        depth=config.num_hidden_layers,
+        causal=_is_causal(model, config),
+        window=_window(config),
+        positions=positions,
+        max_positions=_last_position(config) if positions in ("learned", "sinusoidal") or _has_table(config) else None,
+        sink=any(name.endswith("sinks") for name, _ in model.named_parameters()),
+        **_rotary(config),
+    )
+
+
+def attention_spec(model: Any, module: Any) -> Spec:
+    """The spec of the model's first attention module by itself; positions added to embeddings are not its own."""
+    whole = model_spec(model)
+    config = model.config.get_text_config(decoder=True)
+    positions = whole.positions if whole.positions in ("rotary", "alibi", "relative") else "none"
+    # Rates that scaling bends are known by no base; that only distances count stays true.
+    positions = "relative" if positions == "rotary" and not _is_plain(config) else positions
+    usual = whole.head_width**-0.5
+    scale = getattr(module, "scaling", None)
+    softcap = getattr(config, "attn_logit_softcapping", None)
+    return replace(
+        whole,
+        depth=1,
+        positions=positions,
+        scale=float(scale) if isinstance(scale, float | int) and abs(scale - usual) > 1e-9 else None,
+        softcap=float(softcap) if softcap else None,
+        window=_first_window(config),
+    )
+
+
+def is_known_to_the_oracle(model: Any) -> bool:
+    """True if the layout of rotary pairs is known for certain, and no scaling bends the angles."""
+    config = model.config.get_text_config(decoder=True)
+    if _positions(config) != "rotary":
+        return True
+    return _is_plain(config) and config.model_type in (*_HALF_SPLIT, *_INTERLEAVED)
+
+
+def _is_plain(config: Any) -> bool:
+    """True if no scaling bends the angles."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    kinds = [rope] if "rope_type" in rope else list(rope.values())
+    return all(not isinstance(kind, dict) or kind.get("rope_type", "default") == "default" for kind in kinds)
+
+
+def is_routed(model: Any) -> bool:
+    """True if tokens are routed to experts."""
+    config = model.config.get_text_config(decoder=True)
+    return any(getattr(config, name, None) for name in ("num_local_experts", "n_routed_experts", "num_experts"))
+
+
+def _is_causal(model: Any, config: Any) -> bool | None:
+    name = type(model).__name__
+    if config.model_type in _ENCODERS:
+        return bool(getattr(config, "is_decoder", False)) and "Encoder" not in name
+    return True if name.endswith(("ForCausalLM", "LMHeadModel")) else None
+
+
+def _kv_heads(config: Any) -> int | None:
+    is_shared = getattr(config, "multi_query", False) and not getattr(config, "new_decoder_architecture", False)
+    return 1 if is_shared and config.model_type in ("falcon", "gpt_bigcode") else None
+
+
+def _positions(config: Any) -> Any:
+    if config.model_type == "falcon":
+        return "alibi" if config.alibi else "rotary"
+    if config.model_type in _POSITIONS:
+        return _POSITIONS[config.model_type]
+    return "rotary" if getattr(config, "rope_parameters", None) else None
+
+
+def _has_table(config: Any) -> bool:
+    """True if sines and cosines are looked up, so that a position beyond the table is an error."""
+    return config.model_type in ("gptj", "codegen", "roformer")
+
+
+def _last_position(config: Any) -> int:
+    """RoBERTa keeps the first positions of its table for padding."""
+    is_shifted = config.model_type in ("roberta", "xlm-roberta", "camembert")
+    return config.max_position_embeddings - (config.pad_token_id + 1 if is_shifted else 0)
+
+
+def _rotary(config: Any) -> dict[str, Any]:
+    """Base, width and layout; models with another base for each kind of layer declare that of their first."""
+    width = getattr(config, "head_dim", None) or config.hidden_size // max(getattr(config, "num_attention_heads", 1), 1)
+    layout = "interleaved" if config.model_type in _INTERLEAVED else "half-split"
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope and "rope_theta" not in rope:
+        kinds = getattr(config, "layer_types", None) or list(rope)
+        rope = rope.get(kinds[0]) or {}
+    part = rope.get("partial_rotary_factor") or getattr(config, "partial_rotary_factor", None) or 1.0
+    turned = getattr(config, "rotary_dim", None) or int(width * part)
+    return {
+        "rotary_base": float(rope.get("rope_theta") or 10_000.0),
+        "rotary_width": turned if turned < width else None,
+        "rotary_layout": layout,
+    }
+
+
+def _window(config: Any) -> int | None:
+    """The window, if every layer has it."""
+    kinds, window = getattr(config, "layer_types", None), getattr(config, "sliding_window", None)
+    if not window:
+        return None
+    if kinds:
+        return window if set(kinds) == {"sliding_attention"} and config.model_type not in _ENCODERS else None
+    return window if config.model_type in _ALWAYS_SLIDING else None
+
+
+def _first_window(config: Any) -> int | None:
+    kinds, window = getattr(config, "layer_types", None), getattr(config, "sliding_window", None)
+    if kinds and window and kinds[0] == "sliding_attention" and config.model_type not in _ENCODERS:
+        return window
+    return _window(config)

@@ -1,0 +1,175 @@
+"""The pieces of a homework in a folder, found by reading its files and running none."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.core.errors import InputError
+
+__all__ = ["LAYOUTS", "Folder", "Layout", "Piece", "Unreadable", "find_pieces"]
+
+_LARGEST = 1_000_000
+_MOST_FILES = 2_000
+_NOT_THEIRS = {"__pycache__", "site-packages", "node_modules", "venv", "env"}
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """What a homework is made of: each piece's name and the file in which it was handed out."""
+
+    name: str
+    pieces: dict[str, str]
+
+
+LAYOUTS = {
+    "cs224n-a4": Layout(
+        name="cs224n-a4",
+        pieces={
+            "precompute_rotary_emb": "attention.py",
+            "apply_rotary_emb": "attention.py",
+            "CausalSelfAttention": "attention.py",
+            "CharCorruptionDataset": "dataset.py",
+        },
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A definition in a file: where it is, whether its body is still empty, and where else the name is defined."""
+
+    name: str
+    file: str
+    line: int
+    column: int
+    is_stub: bool
+    is_in_package: bool
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unreadable:
+    """A file that seems to define the piece and does not parse."""
+
+    name: str
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder:
+    """A student's folder and what was found in its `src`; a piece that is not found is absent."""
+
+    root: str
+    found: dict[str, Piece | Unreadable]
+
+
+def find_pieces(layout: Layout, directory: str) -> Folder:
+    """Every piece of the layout under DIR/src, in its published file if several define it."""
+    root = Path(directory).resolve()
+    source = root / "src"
+    if not source.is_dir():
+        above = f" Perhaps {root.parent} is meant." if root.name == "src" else ""
+        raise InputError(f"{directory} has no folder src. Give the folder that holds the homework's src.{above}")
+    files = {path: _read(path) for path in _python_files(source)}
+    found = {name: _piece(name, home, root, files) for name, home in layout.pieces.items()}
+    return Folder(root=str(root), found={name: piece for name, piece in found.items() if piece is not None})
+
+
+def _python_files(source: Path) -> Iterator[Path]:
+    """Plain Python files in alphabetical order, those at the top first."""
+    paths = sorted(source.rglob("*.py"), key=lambda path: (len(path.parts), str(path)))
+    for path in paths[:_MOST_FILES]:
+        parts = path.relative_to(source).parts
+        is_hidden = any(part.startswith(".") or part in _NOT_THEIRS for part in parts)
+        if not is_hidden and path.is_file() and path.resolve().is_relative_to(source.resolve()):
+            yield path
+
+
+def _read(path: Path) -> tuple[ast.Module | SyntaxError, str]:
+    """The file's syntax, or the error where it has none, and its text."""
+    if path.stat().st_size > _LARGEST:
+        return ast.Module(body=[], type_ignores=[]), ""
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    try:
+        return ast.parse(text.removeprefix("\ufeff")), text
+    except SyntaxError as error:
+        return error, text
+    except (ValueError, RecursionError, MemoryError) as error:
+        return SyntaxError(f"it cannot be read: {error}"), text
+
+
+def _piece(
+    name: str, home: str, root: Path, files: dict[Path, tuple[ast.Module | SyntaxError, str]]
+) -> Piece | Unreadable | None:
+    places, broken = [], []
+    for path, (tree, text) in files.items():
+        if isinstance(tree, SyntaxError):
+            if re.search(rf"^\s*(?:def|class)\s+{name}\b", text, re.MULTILINE):
+                reason = f"{type(tree).__name__}: {tree.msg}"
+                broken.append(Unreadable(name=name, file=str(path), line=tree.lineno or 1, reason=reason))
+            continue
+        places += [(path, tree, node) for node in _definitions(tree) if node.name == name]
+    places.sort(key=lambda place: place[0].name != home)
+    at_home = [each for each in broken if Path(each.file).name == home]
+    if not places or (at_home and places[0][0].name != home):
+        return next(iter([*at_home, *broken]), None)
+    # In one file the last definition of a name is the one that an import gives.
+    path, tree, node = [place for place in places if place[0] == places[0][0]][-1]
+    others = tuple(f"{each.relative_to(root)}:{n.lineno}" for each, _, n in places if n is not node)
+    return Piece(
+        name=name,
+        file=str(path),
+        line=node.lineno,
+        column=node.col_offset + 1,
+        is_stub=_is_stub(node),
+        is_in_package=_has_relative_imports(tree),
+        others=others,
+    )
+
+
+def _definitions(tree: ast.Module) -> list[Definition]:
+    """What the module defines at its top, also inside `if` and `try`."""
+    found, waiting = [], list(tree.body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, Definition):
+            found.append(node)
+        elif isinstance(node, ast.If | ast.Try):
+            handlers = [line for handler in getattr(node, "handlers", []) for line in handler.body]
+            waiting = [*node.body, *handlers, *node.orelse, *waiting]
+    return found
+
+
+def _has_relative_imports(tree: ast.Module) -> bool:
+    return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
+
+
+def _is_stub(node: Definition) -> bool:
+    """True if a body does nothing: pass, NotImplementedError, or names set to None and returned.
+
+    Of a class, the methods that a homework leaves open (`forward`, `__getitem__`) decide.
+    """
+    if isinstance(node, ast.ClassDef):
+        open_ones = [
+            each
+            for each in node.body
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name in ("forward", "__getitem__")
+        ]
+        return bool(open_ones) and all(map(_is_stub, open_ones))
+    return all(map(_does_nothing, node.body))
+
+
+def _does_nothing(line: ast.stmt) -> bool:
+    match line:
+        case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Constant(value=None)):
+            return True
+        case ast.Return(value=None | ast.Constant(value=None) | ast.Name()):
+            return True
+        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+    return False

@@ -1,0 +1,78 @@
+"""A layer that has been checked: its verdicts, what could not be seen, and how to insist on them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from regard.core.errors import InputError, RegardError
+from regard.core.verdict import LawVerdict
+
+__all__ = ["CheckReport", "LawsBroken"]
+
+
+# Laws whose failure says most about its cause come first: noise breaks every comparison, a leak in a batch or in time
+# breaks caches too, and an oracle sees what the rest only suffer from. PREC fails with whatever else is wrong.
+_TELLING = (
+    "DET", "PURE", "CACHEPURE", "PATH", "BATCH", "DTYPE", "LAYOUT", "CAUSAL", "SUPPORT", "PREFIX", "OVERFLOW", "JUNK",
+    "ONES", "PAD", "SPEC", "ROWSUM", "PERM", "CONST", "SHIFT", "RATES", "SLOPES", "SMOOTH", "GAP", "POSLIVE",
+    "MASKFORCE", "ALIGN", "PACK",
+)  # fmt: skip
+_AFTERWARDS = ("CACHE", "CACHEPAD", "EMPTY", "GRAD", "PREC")
+_AMONG_THE_REST = len(_TELLING)
+
+
+class LawsBroken(RegardError, AssertionError):
+    """Raised on request by a report with failures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckReport:
+    """The verdicts on one layer. Nothing is raised unless asked for.
+
+    `grade` is "spec" where a float64 oracle was compared with, else "black-box"; `blind_to` names the classes of bug
+    that this grade cannot see. `inferred` is what probing found out about the layer.
+    """
+
+    layer: str
+    spec: Mapping[str, Any]
+    grade: str
+    blind_to: tuple[str, ...]
+    verdicts: tuple[LawVerdict, ...]
+    inferred: Mapping[str, Any] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True if no law was refuted, crashed, timed out or passed against expectation."""
+        return all(verdict.is_as_it_should_be for verdict in self.verdicts)
+
+    @property
+    def failures(self) -> tuple[LawVerdict, ...]:
+        """The verdicts that are not as they should be, the most telling first: one bug breaks many laws."""
+        broken = [verdict for verdict in self.verdicts if not verdict.is_as_it_should_be]
+        ranks = {law: rank for rank, law in enumerate((*_TELLING, None, *_AFTERWARDS))}
+        return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, _AMONG_THE_REST)))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many verdicts there are of each outcome."""
+        return dict(Counter(verdict.outcome or verdict.status for verdict in self.verdicts))
+
+    def raise_for_failures(self) -> None:
+        """Raises LawsBroken with every failure, one a line."""
+        if self.failures:
+            lines = [f"{v.law} {v.outcome}: {v.counterexample or v.reason}" for v in self.failures]
+            laws = "law" if len(self.verdicts) == 1 else "laws"
+            raise LawsBroken(f"{self.layer} breaks {len(lines)} of {len(self.verdicts)} {laws}.\n" + "\n".join(lines))
+
+    def require(self, laws: Iterable[str]) -> None:
+        """Raises LawsBroken if one of these laws did not run."""
+        ran = {v.law for v in self.verdicts if v.outcome not in ("skipped", "inconclusive")}
+        known = {v.law for v in self.verdicts}
+        wanted = list(laws)
+        strange = [law for law in wanted if law not in known]
+        if strange:
+            raise InputError(f"There is no law {', '.join(strange)} in this report. It has {', '.join(sorted(known))}.")
+        idle = [f"{v.law} ({v.outcome}: {v.reason})" for v in self.verdicts if v.law in wanted and v.law not in ran]
+        if idle:
+            raise LawsBroken(f"{self.layer}: these laws were required and did not run: {'; '.join(idle)}.")

@@ -1,0 +1,50 @@
+"""Every length up to the block comes through with its shape."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.subject import Spec, Subject
+
+__all__ = ["LAW"]
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    longest = trial.spec.max_positions or 2 * trial.size.length
+    for length in sorted({1, 2, 7, longest - 1, longest}):
+        for batch in (1, 3):
+            x = trial.inputs(f"length {length}", batch=batch, length=length)
+            found = trial.subject.call(x)
+            is_kept = found.shape == x.shape and found.dtype == x.dtype and bool(np.isfinite(found).all())
+            yield Finding(
+                what=f"x of shape {x.shape} and {x.dtype} gives shape {found.shape} and {found.dtype}"
+                + ("" if np.isfinite(found).all() else ", not all of it finite"),
+                error=0.0 if is_kept else 1.0,
+                tolerance=0.0,
+            )
+
+
+class _Forgetful(HonestLayer):
+    """Gives the last position alone."""
+
+    capabilities = frozenset({"attend"})
+
+    def call(self, x: np.ndarray, **options: object) -> np.ndarray:
+        return super().call(x, **options)[:, -1:]
+
+
+def _outlaw() -> Subject:
+    return _Forgetful(Spec(causal=True, max_positions=32), name="last position only")
+
+
+LAW = Law(
+    id="ATTEND-LENGTHS",
+    statement="forward(x) keeps shape and dtype for every length from 1 to block_size",
+    needs=("attend",),
+    findings=_findings,
+    outlaw=_outlaw,
+    size=Size(batch=1, length=1),
+    suspects=("the mask is not cut to the input's length", "heads are not joined again"),
+)

@@ -1,0 +1,62 @@
+"""A document too short to be truncated is kept whole, if it has an example at all."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.conformance.contracts._examples import documents, fault_of, open_corpus
+from regard.conformance.homework import Corpus, Corruption, honest_corpus
+from regard.conformance.law import Finding, Law, NotTried, Size, Trial
+from regard.conformance.subject import Subject
+
+__all__ = ["LAW"]
+
+_BLOCK = 32
+_DRAWS = 40
+# The first is there for its letters only.
+_LENGTHS = (9, 3, 2, 1, 0)
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """The homework's own file has no such document and its text is silent on them, so that raising is no fault."""
+    texts = documents(trial, _LENGTHS)
+    corpus = open_corpus(trial, texts, _BLOCK)
+    for index, document in list(enumerate(texts))[1:]:
+        for _ in range(_DRAWS):
+            yield _finding(corpus, index, document)
+
+
+def _finding(corpus: Corpus, index: int, document: str) -> Finding:
+    told = f"document {document!r} of {len(document)} characters"
+    try:
+        fault = fault_of(corpus, index, document, _BLOCK)
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        raise NotTried(f"{told} raises {type(error).__name__}: {error}; the homework asks for nothing here") from error
+    return Finding(
+        what=f"block_size {_BLOCK}, {told}: {fault or 'all is well'}", error=1.0 if fault else 0.0, tolerance=0.0
+    )
+
+
+def _loses_short_ones(data: str, block_size: int, seed: int) -> Corpus:
+    def cut(document: str, block: int, rng: np.random.Generator) -> tuple[str, str, str]:
+        del block, rng
+        return (document[:1], document[1:2], document[2:]) if len(document) > 3 else ("", "", "")
+
+    return honest_corpus(data, block_size, seed, cut=cut)
+
+
+def _outlaw() -> Subject:
+    return Corruption(_loses_short_ones, name="empties short documents")
+
+
+LAW = Law(
+    id="CORRUPT-SHORT",
+    statement="a document of fewer than 4 characters that has an example is whole in it",
+    needs=("corruption",),
+    findings=_findings,
+    outlaw=_outlaw,
+    size=Size(batch=1, length=1),
+    suspects=("lengths drawn without regard to the document",),
+)

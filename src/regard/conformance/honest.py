@@ -1,0 +1,252 @@
+"""A lawful layer in plain numpy, each part a method, so that an outlaw is one part overridden."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regard.attention import widened
+from regard.conformance.law import dtype_of
+from regard.conformance.subject import Projections, Spec, Subject
+from regard.positions.alibi import alibi_slopes
+from regard.positions.rotary import Rotary
+
+__all__ = ["Cache", "HonestLayer"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cache:
+    """Keys (turned already) and values of the tokens seen, whether each is real, and where the next one stands."""
+
+    keys: np.ndarray
+    values: np.ndarray
+    mask: np.ndarray
+    positions: np.ndarray
+
+
+class HonestLayer(Subject):
+    """Multi-head attention as the spec says it, in the spec's dtype; an outlaw overrides any step of it."""
+
+    capabilities = frozenset({"mask", "positions", "cache", "weights", "core", "returned", "float64", "documents"})
+
+    def __init__(self, spec: Spec, *, name: str = "honest layer", seed: int = 0, dtype: str | None = None) -> None:
+        self.spec, self.name, self.seed = spec, name, seed
+        self.dtype = dtype_of(dtype or spec.dtype)
+        rng = np.random.default_rng(seed)
+        own, shared = spec.num_heads * spec.head_width, (spec.num_kv_heads or 1) * spec.head_width
+        shapes = {
+            "query": (spec.width, own),
+            "key": (spec.width, shared),
+            "value": (spec.width, shared),
+            "output": (own, spec.width),
+        }
+        drawn = {part: rng.standard_normal(shape) / np.sqrt(shape[0]) for part, shape in shapes.items()}
+        self.matrices = {part: matrix.astype(self.dtype) for part, matrix in drawn.items()}
+
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        """The output."""
+        return self.call_with_weights(x, **options)[0]
+
+    def call_with_weights(
+        self,
+        x: np.ndarray,
+        mask: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
+        documents: np.ndarray | None = None,
+        form: str = "bool",
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The output and the weights; documents [batch, position] number the documents packed into a row."""
+        mask = None if mask is None else self.read_mask(_in_form(mask, form))
+        nothing = self.empty_cache(x.shape[0])
+        y, weights, _ = self._attend(x, nothing, mask=mask, positions=positions, documents=documents)
+        return y, weights
+
+    def mask_forms(self) -> tuple[str, ...]:
+        """The forms in which a mask is taken, for the option `form` of a call."""
+        return ("bool", "integer", "additive", "four axes")
+
+    def empty_cache(self, batch: int) -> Cache:
+        """A cache that has seen nothing."""
+        nothing = np.zeros((batch, self.spec.num_kv_heads or 1, 0, self.spec.head_width), dtype=self.dtype)
+        return Cache(
+            keys=nothing,
+            values=nothing,
+            mask=np.ones((batch, 0), dtype=bool),
+            positions=np.zeros((batch, 0), dtype=np.int64),
+        )
+
+    def step(
+        self, x: np.ndarray, cache: Cache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, Cache]:
+        """New tokens after those in the cache; the mask covers both."""
+        y, _, longer = self._attend(x, cache, mask=mask, positions=positions)
+        return y, longer
+
+    def reorder_cache(self, cache: Cache, order: np.ndarray) -> Cache:
+        """The cache of the batch's rows in another order."""
+        return Cache(
+            keys=cache.keys[order], values=cache.values[order], mask=cache.mask[order], positions=cache.positions[order]
+        )
+
+    def crop_cache(self, cache: Cache, length: int) -> Cache:
+        """The cache as it was after that many tokens."""
+        return Cache(
+            keys=cache.keys[:, :, :length],
+            values=cache.values[:, :, :length],
+            mask=cache.mask[:, :length],
+            positions=cache.positions[:, :length],
+        )
+
+    def projections(self) -> Projections:
+        """The weights. Slopes are not among them: those of ALiBi are declared by its name."""
+        return Projections(**self.matrices)
+
+    def in_dtype(self, dtype: str) -> "HonestLayer":
+        """The same layer in another dtype, from the same draws."""
+        return type(self)(self.spec, name=self.name, seed=self.seed, dtype=dtype)
+
+    def core(
+        self, q: np.ndarray, k: np.ndarray, v: np.ndarray, *, mask: np.ndarray | None = None, causal: bool = False
+    ) -> np.ndarray:
+        """Attention itself; the mask is [batch, query, key], True where a query may look."""
+        num_queries, num_keys = q.shape[2], k.shape[2]
+        visible = np.ones((q.shape[0], num_queries, num_keys), dtype=bool) if mask is None else mask
+        if causal:
+            last = np.arange(num_queries) + self.first_query(num_queries, num_keys)
+            visible = visible & (np.arange(num_keys)[None, None, :] <= last[None, :, None])
+        return self.mix(self.softmax(self.logits(q, k), visible[:, None]), v)
+
+    def product(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """A matrix product rounded to the layer's dtype; numpy gives float32 for bfloat16."""
+        return (left @ right).astype(self.dtype, copy=False)
+
+    # The parts that an outlaw overrides.
+
+    def first_query(self, num_queries: int, num_keys: int) -> int:
+        """The key beside which the first query stands, where there are more keys than queries."""
+        return 0 if self.spec.align == "top-left" else num_keys - num_queries
+
+    def read_mask(self, given: np.ndarray) -> np.ndarray:
+        """The mask in whichever form it came, as [batch, position] with True for a real token."""
+        flat = given.reshape(given.shape[0], given.shape[-1])
+        return flat == 0 if np.issubdtype(flat.dtype, np.floating) else flat.astype(bool)
+
+    def same_document(self, documents: np.ndarray) -> np.ndarray:
+        """[batch, query, key]: True where both are of one document."""
+        return documents[:, :, None] == documents[:, None, :]
+
+    def rotate_queries(self, queries: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Queries turned to their positions."""
+        return self.rotate(queries, positions)
+
+    def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Keys turned to their positions."""
+        return self.rotate(keys, positions)
+
+    def slopes(self) -> np.ndarray:
+        """One ALiBi slope a head."""
+        return alibi_slopes(self.spec.num_heads)
+
+    def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Queries or keys turned to their positions."""
+        if self.spec.positions != "rotary":
+            return heads
+        code = Rotary(base=self.spec.rotary_base, layout=self.spec.rotary_layout, rotary_dims=self.spec.rotary_width)
+        return code.rotate(heads, positions[:, None, :])
+
+    def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
+        """Where tokens stand if nobody says: counted from the first real one."""
+        return np.maximum(np.cumsum(mask, axis=1) - 1, 0)[:, -length:]
+
+    def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
+        """[batch, query, key]: which keys a query may look at; places are indices among the keys."""
+        keys = np.arange(num_keys)
+        seen = np.broadcast_to(mask[:, None, :], (mask.shape[0], len(query_places), num_keys)).copy()
+        if self.spec.causal:
+            seen &= keys[None, None, :] <= query_places[None, :, None]
+        if self.spec.window is not None:
+            seen &= np.abs(keys[None, None, :] - query_places[None, :, None]) < self.spec.window
+        return seen
+
+    def scale(self) -> float:
+        """What logits are multiplied by."""
+        return self.spec.scale if self.spec.scale is not None else self.spec.head_width**-0.5
+
+    def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
+        """[batch, head, query, key]; keys of grouped heads are repeated."""
+        groups = q.shape[1] // k.shape[1]
+        z = self.product(q, np.repeat(k, groups, axis=1).swapaxes(-1, -2)) * self.dtype.type(self.scale())
+        cap = self.spec.softcap
+        return z if cap is None else self.dtype.type(cap) * np.tanh(z / self.dtype.type(cap))
+
+    def bias(self, query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray | None:
+        """What is added to the logits [batch, head, query, key]."""
+        if self.spec.positions != "alibi":
+            return None
+        gaps = np.abs(query_positions[:, None, :, None] - key_positions[:, None, None, :])
+        return (-self.slopes()[None, :, None, None] * gaps).astype(self.dtype)
+
+    def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        """Weights; a row that sees nothing is as the spec says, zero if it says nothing."""
+        hidden = np.where(visible, z, z.dtype.type(-np.inf))
+        top = np.max(hidden, axis=-1, keepdims=True, initial=-np.inf)
+        powers = np.exp(hidden - np.where(np.isfinite(top), top, 0).astype(self.dtype))
+        total = widened(powers).sum(axis=-1, keepdims=True).astype(self.dtype)
+        empty = {"uniform": 1 / max(z.shape[-1], 1), "nan": np.nan}.get(self.spec.empty or "zero", 0.0)
+        return np.divide(powers, total, out=np.full_like(powers, empty), where=total > 0)
+
+    def mix(self, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The values, averaged by the weights."""
+        return self.product(weights, np.repeat(v, weights.shape[1] // v.shape[1], axis=1))
+
+    def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
+        batch, length, _ = x.shape
+        return self.product(x, self.matrices[part]).reshape(batch, length, num_heads, -1).transpose(0, 2, 1, 3)
+
+    def _attend(
+        self,
+        x: np.ndarray,
+        cache: Cache,
+        *,
+        mask: np.ndarray | None,
+        positions: np.ndarray | None,
+        documents: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, Cache]:
+        x = x.astype(self.dtype, copy=False)
+        batch, length, _ = x.shape
+        past, shared = cache.keys.shape[2], self.spec.num_kv_heads or 1
+        mask = np.ones((batch, past + length), dtype=bool) if mask is None else mask
+        if positions is None:
+            positions = self.default_positions(mask, length)
+            positions = positions if documents is None else _restarted(positions, documents)
+        own = positions
+        places = np.concatenate([cache.positions, own], axis=1)
+        q = self.rotate_queries(self._heads(x, "query", self.spec.num_heads), own)
+        k = np.concatenate([cache.keys, self.rotate_keys(self._heads(x, "key", shared), own)], axis=2)
+        v = np.concatenate([cache.values, self._heads(x, "value", shared)], axis=2)
+        z, bias = self.logits(q, k), self.bias(own, places)
+        z = z if bias is None else z + bias
+        visible = self.visible(past + np.arange(length), past + length, mask)
+        visible = visible if documents is None else visible & self.same_document(documents)
+        weights = self.softmax(z, visible[:, None])
+        mixed = self.mix(weights, v).transpose(0, 2, 1, 3).reshape(batch, length, -1)
+        y = self.product(mixed, self.matrices["output"])
+        return y, weights, Cache(keys=k, values=v, mask=mask, positions=places)
+
+
+def _restarted(positions: np.ndarray, documents: np.ndarray) -> np.ndarray:
+    """Positions that begin again with every document."""
+    begins = np.ones_like(documents, dtype=bool)
+    begins[:, 1:] = documents[:, 1:] != documents[:, :-1]
+    return positions - np.maximum.accumulate(np.where(begins, positions, 0), axis=1)
+
+
+def _in_form(mask: np.ndarray, form: str) -> np.ndarray:
+    """A bool mask [batch, position] as another kind of array that says the same."""
+    forms = {
+        "bool": lambda: mask,
+        "integer": lambda: mask.astype(np.int64),
+        "additive": lambda: np.where(mask, 0.0, -np.inf),
+        "four axes": lambda: mask[:, None, None, :],
+    }
+    return forms[form]()

@@ -1,0 +1,52 @@
+"""The same input gives the same output."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.subject import Spec, Subject
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """A call repeated at once, and once more after a call on something else."""
+    x = trial.inputs()
+    y = trial.subject.call(x)
+    again = trial.subject.call(x)
+    other = trial.subject.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
+    later = trial.subject.call(x)
+    for when, found in (("at once", again), ("after another call", later)):
+        yield Finding(
+            what=f"a call repeated {when} gives another output",
+            error=distance(found, y),
+            tolerance=0.0,
+            control=distance(other, y),
+            signature={"when": when, "share": float(np.mean(found != y)) if found.shape == y.shape else 1.0},
+        )
+
+
+class _Dropout(HonestLayer):
+    """Drops a tenth of the weights, whatever the mode."""
+
+    def __init__(self, spec: Spec, **options: Any) -> None:
+        super().__init__(spec, **options)
+        self._drops = np.random.default_rng(self.seed)
+
+    def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        weights = super().softmax(z, visible)
+        return weights * (self._drops.random(weights.shape) > 0.1).astype(self.dtype)
+
+
+def _outlaw() -> Subject:
+    return _Dropout(Spec(), name="dropout left on")
+
+
+LAW = Law(
+    id="DET",
+    statement="in evaluation mode a call repeats itself exactly",
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=("dropout is left on", "a state is kept between calls", "noise is added"),
+)

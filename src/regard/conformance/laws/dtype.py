@@ -1,0 +1,86 @@
+"""Outputs have the input's shape and precision, at any length."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.probes import liveness
+from regard.conformance.subject import Spec, Subject
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """Batch, position and dtype of outputs at one token, at odd lengths and in a batch of one."""
+    x = trial.inputs()
+    y = trial.subject.call(x)
+    control = liveness(trial, x, y)
+    batch, length = trial.size.batch, trial.size.length
+    # Shapes that other laws use too, as far as possible: some layers are compiled anew for each.
+    tried = {(rows, tokens) for rows in (1, batch) for tokens in (1, length - 1, length)} | {(batch, 2)}
+    for rows, tokens in sorted(tried):
+        if not 0 < tokens <= length:
+            continue
+        fault = _fault(trial, trial.inputs(batch=rows, length=tokens), y)
+        yield Finding(
+            what=fault or "shape and dtype",
+            error=np.inf if fault else 0.0,
+            tolerance=0.0,
+            control=control,
+            place={"tokens": tokens, "rows": rows},
+            signature={"tokens": tokens, "rows": rows, "fault": fault},
+        )
+
+
+def _fault(trial: Trial, x: np.ndarray, whole: np.ndarray) -> str | None:
+    """What is wrong with the output of this input, None if nothing is."""
+    try:
+        y, given, got = _called(trial, x)
+    except Exception as error:  # noqa: BLE001 - a layer may raise anything at a length that it does not expect
+        return f"{x.shape[1]} tokens in {x.shape[0]} rows raise {type(error).__name__}: {str(error)[:80]}"
+    wanted = (*x.shape[:2], whole.shape[-1])
+    if y.shape != wanted:
+        return f"the output has shape {y.shape} instead of {wanted}"
+    if given != got:
+        return f"the output is {got} for an input of {given}"
+    return None if np.isfinite(y.astype(np.float64)).all() else "the output is not finite"
+
+
+def _called(trial: Trial, x: np.ndarray) -> tuple[np.ndarray, str, str]:
+    """The output, and the names of the input's and the output's dtype, the framework's own where it has them."""
+    subject = trial.subject
+    if not subject.has("native"):
+        y = subject.call(x)
+        return y, _name(x), _name(y)
+    own = subject.native(x)
+    out = subject.call_native(own)
+    return subject.numpy(out), _name(own), _name(out)
+
+
+def _name(array: Any) -> str:
+    return str(getattr(array, "dtype", type(array).__name__)).rpartition(".")[2]
+
+
+class _Upcast(HonestLayer):
+    """Multiplies its output by a float64 number."""
+
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        return super().call(x, **options) * np.float64(1.0)
+
+
+def _outlaw() -> Subject:
+    return _Upcast(Spec(), name="float64 in, whatever comes out")
+
+
+LAW = Law(
+    id="DTYPE",
+    statement="outputs keep the input's batch, length and dtype; one token and odd lengths work",
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=(
+        "a constant or a table of another dtype casts the output",
+        "an axis of one is squeezed away",
+        "the length is assumed to be even",
+    ),
+)

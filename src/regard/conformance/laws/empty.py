@@ -1,0 +1,124 @@
+"""A row that sees nothing gives what was declared."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.masking import mask_hiding
+from regard.conformance.subject import Projections, Spec, Subject
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """A row is masked as a whole; in causal layers, also the first tokens of a row, which then see nothing either.
+
+    Finite is asked of every layer that does not declare NaN. Zero and uniform are told apart where the layer has
+    weights; without them, one layer's zero is known by not changing with the input. A whole model may do anything
+    finite. No other row may change.
+    """
+    x = trial.inputs()
+    mask = np.ones(x.shape[:2], dtype=bool)
+    mask[-1] = False
+    bare = trial.subject.call(x)
+    y = trial.subject.call(x, mask=mask)
+    yield _finding(trial, "a row that is masked as a whole", y[-1:], x[-1:], bare[-1:])
+    if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
+        yield _constant(trial, mask, y[-1:], bare[-1:])
+    if x.shape[0] > 1:
+        yield Finding(
+            what="another row changes where one is masked as a whole",
+            error=distance(y[:-1], bare[:-1]),
+            tolerance=trial.tolerance(bare),
+            control=distance(y[-1], bare[-1]),
+            signature={"others": True},
+        )
+    if trial.spec.causal and x.shape[1] > 2:
+        yield from _before_the_first(trial, x, bare)
+
+
+def _constant(trial: Trial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Finding:
+    """Nothing comes of a row that sees nothing, so nothing of another such row can differ, but what passes by."""
+    x, changed = trial.inputs()[-1:].astype(np.float64), trial.inputs("another row")
+    other = trial.subject.call(changed, mask=mask)[-1:]
+    passing = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
+    return Finding(
+        what="a row that is masked as a whole is declared to give zero, and changes with its content",
+        error=min(distance(other, y), distance(other - passing, y)),
+        tolerance=trial.tolerance(bare),
+        control=distance(y, bare),
+        place={"row": trial.size.batch - 1},
+        signature={"wanted": "zero", "found": None, "declared": "zero", "others": False},
+    )
+
+
+def _before_the_first(trial: Trial, x: np.ndarray, bare: np.ndarray) -> Iterator[Finding]:
+    """Padding on the left of a causal row sees nothing."""
+    mask = mask_hiding(x.shape[0], x.shape[1], "left")
+    y, hidden = trial.subject.call(x, mask=mask), int((~mask[-1]).sum())
+    yield _finding(trial, "padding before the first real token", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
+
+
+def _finding(trial: Trial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Finding:
+    policy = trial.spec.empty
+    errors = _errors(trial, y, x)
+    tolerance = trial.tolerance(bare)
+    wanted = "finite" if policy is None or (policy != "nan" and policy not in errors) else policy
+    found = next((name for name in ("nan", "zero", "uniform") if errors.get(name, np.inf) <= tolerance), None)
+    return Finding(
+        what=f"{what} is not {wanted}" + (f", but {found}" if found else ""),
+        error=errors[wanted],
+        tolerance=tolerance,
+        control=distance(y, bare),
+        place={"row": trial.size.batch - 1},
+        signature={"wanted": wanted, "found": found, "declared": policy, "others": False},
+    )
+
+
+def _errors(trial: Trial, y: np.ndarray, x: np.ndarray) -> Mapping[str, float]:
+    """How far the outputs are from each policy that can be told."""
+    errors = {"finite": 0.0 if np.isfinite(y).all() else np.inf, "nan": 0.0 if np.isnan(y).all() else np.inf}
+    if trial.subject.has("weights"):
+        weights = trial.subject.projections()
+        bias = 0.0 if weights.output_bias is None else weights.output_bias
+        errors["zero"] = distance(y, np.broadcast_to(bias, y.shape))
+        errors["uniform"] = min(
+            distance(y, (mixed @ weights.output.astype(np.float64) + bias)[:, : y.shape[1]])
+            for mixed in _averages(trial.spec, weights, x)
+        )
+    return errors
+
+
+def _averages(spec: Spec, weights: Projections, x: np.ndarray) -> Iterator[np.ndarray]:
+    """The values averaged over all keys, and over those that an unmasked query sees: both are called uniform."""
+    values = x.astype(np.float64) @ weights.value + (0.0 if weights.value_bias is None else weights.value_bias)
+    shared = spec.num_kv_heads or 1
+    grouped = values.reshape(*x.shape[:2], shared, -1).repeat(spec.num_heads // shared, axis=2)
+    flat = grouped.reshape(*x.shape[:2], -1)
+    yield np.broadcast_to(flat.mean(axis=1, keepdims=True), flat.shape)
+    gaps = np.arange(x.shape[1])[:, None] - np.arange(x.shape[1])[None, :]
+    seen = (gaps >= 0) | (not spec.causal)
+    seen &= np.abs(gaps) < (spec.window or x.shape[1])
+    yield (seen / seen.sum(axis=1, keepdims=True)) @ flat
+
+
+class _Undefined(HonestLayer):
+    """Divides nothing by nothing."""
+
+    def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        weights = super().softmax(z, visible)
+        return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan).astype(z.dtype)
+
+
+def _outlaw() -> Subject:
+    return _Undefined(Spec(causal=False, positions="none"), name="NaN where nothing is visible")
+
+
+LAW = Law(
+    id="EMPTY",
+    statement="a row without a visible key is finite and as declared (zero, uniform or nan); other rows stay",
+    needs=("mask",),
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=("NaN where a row is masked as a whole", "the softmax falls back to uniform", "the row is set to zero"),
+)

@@ -1,0 +1,119 @@
+"""The layer's gradient is that of the layer."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.rounding import in_float64
+from regard.conformance.subject import Spec, Subject
+
+# A step that is right for one layer is too long for one with kinks and too short for one that rounds to float32:
+# a true gradient agrees at one of them, a wrong one at none.
+_STEPS = {"float64": (2e-2, 2e-3, 2e-4, 2e-6), "float32": (3e-2, 3e-3, 3e-4)}
+_AGREEMENT = 5e-4
+_DIRECTIONS = 2
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
+    trial = in_float64(trial)
+    x = trial.inputs()
+    direction = trial.rng("direction").standard_normal(trial.subject.call(x).shape).astype(x.dtype)
+    yield from _slopes(trial, x, direction)
+    for hidden in _hidden(trial, x, direction):
+        options, chosen, tokens, words = hidden
+        found = trial.subject.gradient(x, chosen, **options).astype(np.float64)
+        largest = float(np.abs(found).max())
+        yield Finding(
+            what=words,
+            error=float(np.abs(found[tokens]).max()),
+            tolerance=trial.exactly(found),
+            control=largest,
+            place={"token": int(np.flatnonzero(tokens.any(axis=0))[0])},
+            signature={"hidden": words},
+        )
+
+
+def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Finding]:
+    """Each token in two directions; where steps of several sizes disagree there is a kink, which is allowed for."""
+    gradient = trial.subject.gradient(x, direction).astype(np.float64)
+    rows = []
+    for token in range(x.shape[1]):
+        for number in range(_DIRECTIONS):
+            along = np.zeros_like(x)
+            along[:, token] = trial.rng(f"along {token} {number}").standard_normal(along[:, token].shape)
+            slopes = [_slope(trial, x, along, direction, step) for step in _STEPS[trial.spec.dtype]]
+            rows.append((token, float(np.sum(gradient * along)), slopes))
+    largest = max(abs(slope) for _, _, slopes in rows for slope in slopes)
+    for token, told, slopes in rows:
+        nearest = min(abs(slope - told) for slope in slopes)
+        yield Finding(
+            what="the gradient is not the slope",
+            error=nearest if np.isnan(nearest) else max(nearest - (max(slopes) - min(slopes)), 0.0),
+            tolerance=_AGREEMENT * max(largest, 1e-3),
+            control=largest,
+            place={"token": token},
+            signature={"gradient": told, "slopes": slopes},
+        )
+
+
+def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, direction: np.ndarray, step: float) -> float:
+    """The derivative along a direction: central differences at two steps, extrapolated."""
+
+    def central(size: float) -> float:
+        ends = ((x + sign * size * along).astype(x.dtype) for sign in (1, -1))
+        up, down = (trial.subject.call(end).astype(np.float64) for end in ends)
+        return float(np.sum(direction * (up - down)) / (2 * size))
+
+    return (4 * central(step / 2) - central(step)) / 3
+
+
+def _hidden(
+    trial: Trial, x: np.ndarray, direction: np.ndarray
+) -> Iterator[tuple[dict[str, Any], np.ndarray, np.ndarray, str]]:
+    """Options, directions and tokens whose gradient must be nothing at all."""
+    length = x.shape[1]
+    if trial.spec.causal and length > 1:
+        first = np.where(np.arange(length)[None, :, None] < length // 2, direction, 0).astype(x.dtype)
+        later = np.broadcast_to(np.arange(length) >= length // 2, x.shape[:2])
+        yield {}, first, later, "an output has a gradient for a later input"
+    if trial.subject.has("mask") and length > 2:
+        mask = np.broadcast_to(np.arange(length) < length - 1, x.shape[:2])
+        real = np.where(mask[..., None], direction, 0).astype(x.dtype)
+        yield {"mask": mask}, real, ~mask, "an output has a gradient for an input that is masked"
+
+
+class _Detached(HonestLayer):
+    """Its gradient takes the weights for constants."""
+
+    capabilities = HonestLayer.capabilities | {"gradient"}
+
+    def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
+        """That of the values alone."""
+        spec, (batch, length, _) = self.spec, x.shape
+        weights = self.call_with_weights(x, **options)[1]
+        back = (direction @ self.matrices["output"].T).reshape(batch, length, spec.num_heads, -1).transpose(0, 2, 1, 3)
+        values = weights.swapaxes(-1, -2) @ back
+        return values.transpose(0, 2, 1, 3).reshape(batch, length, -1) @ self.matrices["value"].T
+
+
+def _outlaw() -> Subject:
+    return _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights")
+
+
+LAW = Law(
+    id="GRAD",
+    statement="the gradient is that of finite differences, and exactly zero for what is hidden",
+    needs=("gradient",),
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=(
+        "gradient: part of the layer is detached",
+        "gradient: the backward pass is wrong",
+        "mask: the mask is missing in the backward pass",
+    ),
+    size=Size(batch=2, length=4),
+)

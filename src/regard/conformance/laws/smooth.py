@@ -1,0 +1,65 @@
+"""Small steps of the input make small steps of the output."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from regard.conformance.honest import HonestLayer
+from regard.conformance.law import Finding, Law, Size, Trial, dtype_of
+from regard.conformance.rounding import in_float64
+from regard.conformance.subject import Spec, Subject
+
+# The shorter step is far below half precision's and far above float32's, in which much public code does its softmax.
+_SHORT, _LONG = 1e-4, 1e-3
+_NUM_DIRECTIONS = 7
+_AGREEMENT = 5e-2
+
+
+def _findings(trial: Trial) -> Iterator[Finding]:
+    """Slopes over two steps in float64, along several directions: half of them agree, though some may meet a kink.
+
+    Numbers that were rounded to half precision inside stand still over the shorter step, or jump.
+    """
+    trial = in_float64(trial)
+    x = trial.inputs()
+    y = trial.subject.call(x).astype(np.float64)
+    apart = []
+    for number in range(_NUM_DIRECTIONS):
+        along = trial.rng(f"along {number}").standard_normal(x.shape)
+        short, long = (_slope(trial, x, along, step) for step in (_SHORT, _LONG))
+        apart.append(float(np.linalg.norm(short - long)) / max(float(np.linalg.norm(long)), 1e-300))
+    yield Finding(
+        what="outputs stand still or jump where inputs go small steps",
+        error=float(np.median(apart)),
+        tolerance=_AGREEMENT,
+        control=0.0 if float(np.ptp(y)) == 0 else None,
+        place={"step": _SHORT},
+    )
+
+
+def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, step: float) -> np.ndarray:
+    up, down = (trial.subject.call((x + sign * step * along).astype(x.dtype)) for sign in (1, -1))
+    return (up.astype(np.float64) - down.astype(np.float64)) / (2 * step)
+
+
+class _CoarseValues(HonestLayer):
+    """Rounds its values to bfloat16."""
+
+    def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
+        heads = super()._heads(x, part, num_heads)
+        return heads.astype(dtype_of("bfloat16")).astype(self.dtype) if part == "value" else heads
+
+
+def _outlaw() -> Subject:
+    return _CoarseValues(Spec(dtype="float64"), name="values in bfloat16")
+
+
+LAW = Law(
+    id="SMOOTH",
+    statement="in float64 the output follows small steps of the input: nothing inside is rounded to half precision",
+    needs=("float64",),
+    findings=_findings,
+    outlaw=_outlaw,
+    suspects=("precision: something inside is rounded to half precision",),
+    size=Size(batch=2, length=6),
+)

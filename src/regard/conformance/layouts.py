@@ -1,0 +1,202 @@
+"""`regard check --layout`: the pieces of a published homework, each judged by its contract."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from regard.conformance.adapters.layouts.finding import LAYOUTS, Folder, Piece, Unreadable, find_pieces
+from regard.conformance.checked import CheckReport
+from regard.conformance.checking import BLIND_SPOTS
+from regard.conformance.contracts import contracts_for
+from regard.conformance.layout_child import NOT_WRITTEN, Task
+from regard.conformance.layout_worker import Allowance, Worker
+from regard.core.errors import InputError
+from regard.core.verdict import STATUSES, LawVerdict, Outcome, Place
+
+__all__ = ["LOADS", "check_layout"]
+
+LOADS = "LOADS"
+_LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"
+_RAN = ("holds", "refuted", "crashed", "timed out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """One report: a piece, the kind of contract on it, and what else has to be written before it can work."""
+
+    label: str
+    name: str
+    kind: str
+    rope: bool = False
+    relies_on: tuple[str, ...] = ()
+
+
+_ROTARY = ("precompute_rotary_emb", "apply_rotary_emb")
+_PARTS = (
+    _Part(label="precompute_rotary_emb", name="precompute_rotary_emb", kind="table"),
+    _Part(label="apply_rotary_emb", name="apply_rotary_emb", kind="turn"),
+    _Part(label="CausalSelfAttention, rope=False", name="CausalSelfAttention", kind="attend"),
+    _Part(
+        label="CausalSelfAttention, rope=True", name="CausalSelfAttention", kind="attend", rope=True, relies_on=_ROTARY
+    ),
+    _Part(label="CharCorruptionDataset", name="CharCorruptionDataset", kind="corruption"),
+)
+
+
+def check_layout(
+    name: str, directory: str, *, seed: int = 0, time_limit: float = 60.0, memory_limit: float = 2.0
+) -> tuple[CheckReport, ...]:
+    """One report a piece of the homework in DIR/src, in the homework's order.
+
+    Student code runs in a process of its own, with `time_limit` seconds a piece and `memory_limit` GiB; no file but
+    Python source is read, so nothing is ever unpickled.
+    """
+    if name not in LAYOUTS:
+        raise InputError(f"There is no layout {name}. The layouts are {', '.join(LAYOUTS)}.")
+    if not Path(directory).is_dir():
+        raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
+    allowance = Allowance(seconds=time_limit, memory=memory_limit)
+    folder = find_pieces(LAYOUTS[name], directory)
+    command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
+    with Worker(folder.root, allowance) as worker:
+        case = _Case(folder=folder, worker=worker, seed=seed, shown=directory, command=command)
+        for part in _PARTS:
+            case.add(part)
+    return tuple(case.reports.values())
+
+
+class _Case:
+    """One folder on trial, part after part."""
+
+    def __init__(self, *, folder: Folder, worker: Worker, seed: int, shown: str, command: str) -> None:
+        self._folder, self._worker, self._seed = folder, worker, seed
+        self._shown, self._command = shown, command
+        self._doomed: dict[str, LawVerdict] = {}
+        self.reports: dict[str, CheckReport] = {}
+
+    def add(self, part: _Part) -> None:
+        """Judges one part and keeps its report."""
+        piece = self._folder.found.get(part.name)
+        missing = self._hindrance(part, piece)
+        spec: dict[str, Any] = {}
+        if missing is not None:
+            verdicts = [missing, *self._skipped(part, missing.reason or "")]
+        else:
+            assert isinstance(piece, Piece)
+            verdicts = list(self._tried(part, piece, spec))
+        told = tuple(
+            replace(each, seed=self._seed, reproduce=self._command, where=self._place(piece)) for each in verdicts
+        )
+        self.reports[part.label] = _report(part, spec, told)
+
+    def _hindrance(self, part: _Part, piece: Piece | Unreadable | None) -> LawVerdict | None:
+        """Why the part is not run at all, as a verdict on LOADS."""
+        if piece is None:
+            return self._loads(part, "skipped", f"not found: no file under src defines {part.name}")
+        if isinstance(piece, Unreadable):
+            return self._loads(part, "crashed", f"{piece.reason} ({Path(piece.file).name}:{piece.line})")
+        if piece.is_stub:
+            return self._loads(part, "skipped", f"{NOT_WRITTEN} ({self._found(piece)})")
+        for lack, names in self._lacking(part).items():
+            return self._loads(part, "skipped", f"needs {' and '.join(names)}, {lack}")
+        doomed = self._doomed.get(piece.file)
+        return None if doomed is None else replace(doomed, layer=part.label)
+
+    def _lacking(self, part: _Part) -> dict[str, list[str]]:
+        """What the part relies on and the folder lacks, by why."""
+        absent = [name for name in part.relies_on if name not in self._folder.found]
+        unwritten = [name for name in part.relies_on if self._is_unwritten(name)]
+        return {why: names for why, names in (("not found", absent), (NOT_WRITTEN, unwritten)) if names}
+
+    def _is_unwritten(self, name: str) -> bool:
+        told = [verdict.reason or "" for verdict in self.reports[name].verdicts]
+        return any(reason.startswith(NOT_WRITTEN) for reason in told)
+
+    def _tried(self, part: _Part, piece: Piece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
+        """Verdicts as the process tells them; the law at which it ends has that for its verdict."""
+        task = Task(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
+        done: set[str] = set()
+        trying: tuple[str, str] | None = None
+        for event in self._worker.run(task):
+            match event["event"]:
+                case "loaded":
+                    spec.update(event["spec"])
+                    yield self._loads(part, "holds", f"found at {self._found(piece)}")
+                case "trying":
+                    trying = (str(event["law"]), str(event["statement"]))
+                case "verdict":
+                    verdict = _verdict(event["verdict"], part, trying)
+                    done.add(verdict.id)
+                    yield verdict
+                case "unwritten":
+                    yield self._loads(part, "skipped", event["reason"])
+                    yield from self._skipped(part, event["reason"])
+                case "failed":
+                    yield from self._lost(part, None, "crashed", event["reason"], done)
+                case "ended":
+                    if trying is None and not spec:
+                        self._doomed[piece.file] = self._loads(part, event["outcome"], event["reason"])
+                    yield from self._lost(part, trying, event["outcome"], event["reason"], done)
+
+    def _lost(
+        self, part: _Part, trying: tuple[str, str] | None, outcome: Outcome, reason: str, done: set[str]
+    ) -> Iterator[LawVerdict]:
+        """What was under way has the outcome, and what would have come after it is skipped."""
+        law, statement = trying or (LOADS, _LOADS_STATEMENT)
+        told = reason if trying else f"it does not load: {reason}"
+        yield _bare(part, law, statement, outcome, told)
+        later = f"not tried, since {law} {outcome}"
+        yield from (each for each in self._skipped(part, later) if each.id not in done | {law})
+
+    def _skipped(self, part: _Part, reason: str) -> Iterator[LawVerdict]:
+        for law in contracts_for(part.kind).values():
+            if part.rope or law.id != "ATTEND-TABLE":
+                yield _bare(part, law.id, law.statement, "skipped", reason)
+
+    def _loads(self, part: _Part, outcome: Outcome, reason: str) -> LawVerdict:
+        return _bare(part, LOADS, _LOADS_STATEMENT, outcome, reason)
+
+    def _found(self, piece: Piece) -> str:
+        also = f", also defined at {', '.join(piece.others)}" if piece.others else ""
+        return f"{Path(piece.file).relative_to(self._folder.root)}:{piece.line}{also}"
+
+    def _place(self, piece: Piece | Unreadable | None) -> Place | None:
+        if piece is None:
+            return None
+        shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)
+        return Place(file=str(shown), line=piece.line, column=getattr(piece, "column", 1))
+
+
+def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) -> LawVerdict:
+    status = "holds" if outcome == "holds" else "undecided"
+    return LawVerdict(
+        id=law, statement=statement, status=status, outcome=outcome, method="black-box", reason=reason, layer=part.label
+    )
+
+
+def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdict:
+    """The verdict as it was told, if it is one: what comes from a student's process is not taken on trust."""
+    law, statement = trying or ("", "")
+    is_one = isinstance(row, Mapping) and row.get("status") in STATUSES and row.get("outcome") in get_args(Outcome)
+    try:
+        if not is_one or row["id"] != law:
+            raise TypeError
+        kept = {**row, "diagnosis": tuple(map(str, row["diagnosis"])), "where": None, "assumes": None}
+        return replace(LawVerdict(**kept), layer=part.label)
+    except (TypeError, KeyError):
+        return _bare(part, law, statement, "crashed", "what the process told about it could not be read")
+
+
+def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:
+    """The report; a piece compared with a formula is judged at spec grade."""
+    is_spec = any(each.method == "spec" and each.outcome in _RAN and each.id != "ATTEND-TABLE" for each in verdicts)
+    blind = BLIND_SPOTS if part.kind == "attend" and not is_spec else ()
+    return CheckReport(
+        layer=part.label,
+        spec=spec if part.kind == "attend" else {},
+        grade="spec" if is_spec else "black-box",
+        blind_to=blind,
+        verdicts=verdicts,
+    )

@@ -1,0 +1,226 @@
+"""A layer on trial: what it declares about itself, and how laws call it.
+
+Laws speak numpy: a subject takes arrays of its own dtype and gives them back, whatever framework does the work inside.
+Every method beyond the call is optional; each one that a subject has unlocks the laws that need it.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args, get_origin
+
+import numpy as np
+
+from regard.core.errors import InputError
+
+__all__ = ["Projections", "Spec", "Subject", "spec_from_text"]
+
+Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What a layer is meant to be. None means that nothing is declared, and laws that need it are skipped.
+
+    `mask` is the convention in which the layer wants its padding mask: "keep" (True is a real token), "drop" (True is
+    padding) or "additive". `empty` says what a row without any visible key gives. `align` is how unequal numbers of
+    queries and keys are matched.
+
+    >>> Spec(width=64, num_heads=8, num_kv_heads=2).head_width
+    8
+    """
+
+    width: int = 32
+    num_heads: int = 4
+    num_kv_heads: int | None = None
+    head_width: int = 0
+    depth: int = 1
+    causal: bool | None = None
+    window: int | None = None
+    positions: Positions | None = None
+    rotary_base: float = 10_000.0
+    rotary_width: int | None = None
+    rotary_layout: Literal["half-split", "interleaved"] = "half-split"
+    max_positions: int | None = None
+    scale: float | None = None
+    softcap: float | None = None
+    sink: bool = False
+    mask: Literal["keep", "drop", "additive"] = "keep"
+    empty: Literal["zero", "uniform", "nan"] | None = None
+    align: Literal["top-left", "bottom-right"] | None = None
+    device: str = "cpu"
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        for name in ("width", "num_heads", "depth"):
+            if getattr(self, name) < 1:
+                raise InputError(f"Spec has {name} = {getattr(self, name)}. Give a whole number from one up.")
+        if not self.head_width and self.width % self.num_heads:
+            raise InputError(
+                f"Spec has {self.num_heads} heads in a width of {self.width}, which does not divide. "
+                "Give a divisor, or head_width."
+            )
+        object.__setattr__(self, "num_kv_heads", self.num_kv_heads or self.num_heads)
+        object.__setattr__(self, "head_width", self.head_width or self.width // self.num_heads)
+        if self.num_heads % (self.num_kv_heads or 1):
+            raise InputError(
+                f"Spec has {self.num_heads} heads over {self.num_kv_heads} key and value heads, which does not divide. "
+                "Give a divisor."
+            )
+        if self.window is not None and self.window < 1:
+            raise InputError(f"Spec has window = {self.window}, which sees nothing. Give at least 1.")
+
+
+def spec_from_text(text: str) -> Spec:
+    """A spec as it is typed: names alone are true, the others have values.
+
+    >>> spec_from_text("causal,positions=rotary,num_heads=8,width=64").causal
+    True
+    """
+    known = {field.name: field.type for field in fields(Spec)}
+    values: dict[str, Any] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, sign, value = (piece.strip() for piece in part.partition("="))
+        if name not in known:
+            raise InputError(f"A spec has no '{name}'. It has: {', '.join(known)}.")
+        values[name] = _value(name, value, known[name]) if sign else True
+    return Spec(**values)
+
+
+def _value(name: str, text: str, kind: Any) -> Any:
+    kinds = get_args(kind) if get_origin(kind) not in (None, Literal) else (kind,)
+    is_named = any(get_origin(each) is Literal and text in get_args(each) for each in kinds)
+    if text.lower() in ("none", "null") and not is_named:
+        return None
+    for each in kinds:
+        if get_origin(each) is Literal and text in get_args(each):
+            return text
+        if each is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
+            return text.lower() in ("true", "yes", "1")
+        if each in (int, float):
+            try:
+                return each(text)
+            except ValueError:
+                continue
+        if each is str:
+            return text
+    raise InputError(f"{name}={text} is not understood in a spec. {name} is {_kinds(kinds)}.")
+
+
+def _kinds(kinds: tuple[Any, ...]) -> str:
+    words = [
+        " or ".join(get_args(each)) if get_origin(each) is Literal else getattr(each, "__name__", "") for each in kinds
+    ]
+    return " or ".join(word for word in words if word and word != "NoneType")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Projections:
+    """The weights of one attention layer, as x @ matrix: everything an independent oracle needs besides the spec.
+
+    `query` is width × (heads · head_width) with the head as the slower axis, `key` and `value` likewise over the
+    key-value heads, `output` maps back. A bias that is None is absent. `extra` holds what else the spec calls for
+    (`sinks`: one logit a head, `slopes`: one ALiBi slope a head, `query_norm` and `key_norm`: RMS gains,
+    `positions`: learned or sinusoidal codes, one row a position, that the layer itself adds to its input).
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    output: np.ndarray
+    query_bias: np.ndarray | None = None
+    key_bias: np.ndarray | None = None
+    value_bias: np.ndarray | None = None
+    output_bias: np.ndarray | None = None
+    extra: Mapping[str, np.ndarray] | None = None
+
+
+class Subject:
+    """Anything that can be checked. Subclass it for an odd layer: `call` is enough, the rest unlocks more laws.
+
+    `call(x)` maps an array [batch, position, width] to one of [batch, position, anything]. It takes `mask`
+    ([batch, position], True for a real token, whatever convention the layer has inside) if "mask" is among the
+    `capabilities`, and `positions` ([batch, position] whole numbers) if "positions" is.
+
+    | capability | what the subject then has |
+    |---|---|
+    | mask, positions | `call` takes that argument |
+    | documents | `call` takes `documents` [batch, position]: the number of the packed document a token belongs to |
+    | cache | `empty_cache(batch)`, `step(x, cache, mask=…, positions=…)` → (y, cache); the mask covers past and new |
+    | weights | `projections()`: the matrices, for a float64 oracle |
+    | core | `core(q, k, v, mask=…, causal=…)` on [batch, head, position, width] arrays |
+    | placed | `core` also takes `positions` [batch, position], and turns or biases by them |
+    | returned | `call_with_weights(x, mask=…)` → (y, weights [batch, head, query, key]) |
+    | gradient | `gradient(x, direction, mask=…)`: the gradient of ⟨direction, f(x)⟩ by the layer's own means |
+    | paths | `paths()`: a name and another callable for every code path, all of which should agree |
+    | native | `native(x)` (framework's array), `call_native(native…)`, `numpy(native)`: for laws about memory |
+    | float64 | `in_dtype("float64")`: the same layer in another precision |
+
+    Three more methods are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` give new
+    caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+
+    `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
+    """
+
+    name: str = "layer"
+    spec: Spec = Spec()
+    capabilities: frozenset[str] = frozenset()
+    is_routed: bool = False
+
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        """The layer's output."""
+        raise NotImplementedError("A subject needs `call(x)`.")
+
+    def in_dtype(self, dtype: str) -> "Subject":
+        """The same layer, its weights and work in another dtype."""
+        raise NotImplementedError
+
+    def empty_cache(self, batch: int) -> Any:
+        """A cache that has seen nothing."""
+        raise NotImplementedError
+
+    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
+        """The output for new tokens after those in the cache, and the cache that knows them all."""
+        raise NotImplementedError
+
+    def projections(self) -> Projections:
+        """The weights."""
+        raise NotImplementedError
+
+    def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> np.ndarray:
+        """Attention itself."""
+        raise NotImplementedError
+
+    def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The output and the weights that the layer says it used."""
+        raise NotImplementedError
+
+    def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
+        """∂⟨direction, f(x)⟩/∂x."""
+        raise NotImplementedError
+
+    def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
+        """Other ways through the same layer."""
+        raise NotImplementedError
+
+    def native(self, x: np.ndarray) -> Any:
+        """The framework's own array."""
+        raise NotImplementedError
+
+    def call_native(self, x: Any, **options: Any) -> Any:
+        """The layer on the framework's own array."""
+        raise NotImplementedError
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """The framework's array as numpy's."""
+        raise NotImplementedError
+
+    def has(self, *capabilities: str) -> bool:
+        """True if the subject has all of these."""
+        return self.capabilities.issuperset(capabilities)
+
+    def declared(self, **changes: Any) -> "Subject":
+        """The same subject under a changed spec, for what probing has found out."""
+        other = copy.copy(self)
+        other.spec = replace(self.spec, **changes)
+        return other

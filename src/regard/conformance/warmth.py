@@ -1,0 +1,24 @@
+"""Loaded once by the server that processes are forked from: what nearly every layer of the zoo needs."""
+
+import importlib
+import importlib.util
+import os
+
+from regard.conformance import all_laws
+
+__all__ = ["LOADED"]
+
+# Before torch reads it. One thread a process, since several processes share the machine.
+os.environ["OMP_NUM_THREADS"] = "1"
+
+# transformers imports most of itself with the first model only.
+_WANTED = {
+    "torch": ("torch",),
+    "transformers": ("transformers.models.llama.modeling_llama", "transformers.cache_utils"),
+}
+_OURS = ("regard.conformance.checking", "regard.conformance.trying", "regard.conformance.adapters.zoo")
+
+LOADED = tuple(name for name in _WANTED if importlib.util.find_spec(name) is not None)
+for _name in (*(part for package in LOADED for part in _WANTED[package]), *_OURS):
+    importlib.import_module(_name)
+all_laws()

@@ -1,0 +1,1 @@
+"""What everything else rests on: verdicts, errors, files, named random streams, child processes."""

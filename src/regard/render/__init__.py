@@ -1,0 +1,1 @@
+"""Reports made readable: terminal, JSON, HTML, charts, MathML. Nothing here knows a domain type."""

@@ -1,0 +1,1 @@
+"""Pages that load nothing: the shared shell, charts and formulas."""

@@ -1,0 +1,148 @@
+"""Words in charts: how wide they are, and where they can stand without touching a line or each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from regard.core.axes import Float
+from regard.render.html.scripts import scripted_svg, unscripted
+
+__all__ = ["HEIGHT", "Box", "Canvas", "text", "width_of", "wrapped"]
+
+# Text is set at 11 units and grows to 12 on narrow screens; room is kept for the larger.
+SIZE, HEIGHT = 12.0, 13.0
+# In ems, after a wide font; a sign that is not here has its usual width below.
+_WIDTHS = {
+    **dict.fromkeys("iljtfrI.,:;|'()[]/·! ", 0.36),
+    **dict.fromkeys("0123456789", 0.64),
+    **dict.fromkeys("mwMWQ—×→∞−=+≥≤", 0.88),
+    "\N{THIN SPACE}": 0.2,
+}
+# A label this near to a foreign line could be taken for that line's.
+_NEAR, _FAR, _AWAY = 6.0, 40.0, 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """A rectangle on paper, y growing downward."""
+
+    left: float
+    top: float
+    width: float
+    height: float = HEIGHT
+
+    def overlaps(self, other: "Box", *, by: float = 2.0) -> bool:
+        """True if the two are less than `by` apart."""
+        return (
+            self.left < other.left + other.width + by
+            and other.left < self.left + self.width + by
+            and self.top < other.top + other.height + by
+            and other.top < self.top + self.height + by
+        )
+
+    def distance(self, points: Float[np.ndarray, "point 2"]) -> float:
+        """How far the nearest of the points is, 0 inside, infinity if there is none."""
+        if not len(points):
+            return np.inf
+        aside = np.maximum(np.maximum(self.left - points[:, 0], points[:, 0] - self.left - self.width), 0)
+        above = np.maximum(np.maximum(self.top - points[:, 1], points[:, 1] - self.top - self.height), 0)
+        return float(np.hypot(aside, above).min())
+
+
+@dataclass(kw_only=True)
+class Canvas:
+    """The plot's rectangle with what stands in it already: lines as points close together, and boxes of words."""
+
+    frame: Box
+    lines: list[Float[np.ndarray, "_ 2"]] = field(default_factory=list)
+    boxes: list[Box] = field(default_factory=list)
+
+    def holds(self, box: Box) -> bool:
+        """True if the box is inside the frame and touches no other box."""
+        frame = self.frame
+        is_inside = (
+            frame.left + 2 <= box.left
+            and box.left + box.width <= frame.left + frame.width - 2
+            and frame.top + 1 <= box.top
+            and box.top + box.height <= frame.top + frame.height - 1
+        )
+        return is_inside and not any(box.overlaps(other) for other in self.boxes)
+
+    def beside(self, own: int, width: float) -> Box | None:
+        """The best place for a label next to a line, clearly nearer to it than to every other, if there is one."""
+        path = self.lines[own]
+        others = [line for index, line in enumerate(self.lines) if index != own and len(line)]
+        foreign = np.concatenate(others) if others else np.zeros((0, 2))
+        best, best_score = None, -np.inf
+        for x, y in path[:: max(len(path) // 48, 1)].tolist():
+            for box in _around(x, y, width):
+                if not self.holds(box) or box.distance(path) < _AWAY:
+                    continue
+                clear = min(box.distance(foreign), _FAR)
+                score = clear - 1.5 * box.distance(path) + 4 * (box.left - self.frame.left) / self.frame.width
+                if clear >= _NEAR and score > best_score:
+                    best, best_score = box, score
+        return best
+
+    def clearest(self, candidates: Sequence[Box]) -> Box | None:
+        """The candidate that is farthest from every line; None if none fits the frame."""
+        points = np.concatenate(self.lines) if self.lines else np.zeros((0, 2))
+        fitting = [box for box in candidates if self.holds(box)]
+        return max(fitting, key=lambda box: min(box.distance(points), _FAR), default=None)
+
+
+def _around(x: float, y: float, width: float) -> list[Box]:
+    """Boxes above, below and beside a point."""
+    gap = _AWAY + 1
+    tops = (y - gap - HEIGHT, y + gap)
+    return [
+        *(Box(left=x - share * width, top=top, width=width) for top in tops for share in (0.0, 0.5, 1.0)),
+        Box(left=x + gap, top=y - HEIGHT / 2, width=width),
+        Box(left=x - gap - width, top=y - HEIGHT / 2, width=width),
+    ]
+
+
+def width_of(words: str) -> float:
+    """About how wide the words are, rather too wide than too narrow.
+
+    >>> width_of("ill") < width_of("MMM")
+    True
+    """
+    return SIZE * sum(_WIDTHS.get(sign) or _usual_width(sign) for sign in unscripted(words))
+
+
+def _usual_width(sign: str) -> float:
+    is_full_width = ord(sign) > 0x2E7F  # From here on come Chinese, Japanese and Korean signs.
+    return 1.0 if is_full_width else 0.72 if sign.isupper() else 0.6
+
+
+def wrapped(words: str, width: float) -> list[str]:
+    """The words in lines that fit the width; a word that is too long is cut.
+
+    >>> wrapped("one two", 30.0)
+    ['one', 'two']
+    """
+    lines: list[str] = []
+    for word in words.split():
+        for piece in _pieces(word, width):
+            if lines and width_of(f"{lines[-1]} {piece}") <= width:
+                lines[-1] += f" {piece}"
+            else:
+                lines.append(piece)
+    return lines
+
+
+def _pieces(word: str, width: float) -> list[str]:
+    pieces = [""]
+    for sign in word:
+        if pieces[-1] and width_of(pieces[-1] + sign) > width:
+            pieces.append("")
+        pieces[-1] += sign
+    return pieces
+
+
+def text(words: str, x: float, y: float, *, name: str, anchor: str = "start") -> str:
+    """The words with their baseline at y."""
+    at = f'x="{x:.1f}" y="{y:.1f}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
+    return f'<text class="{name}" {at}>{scripted_svg(words)}</text>'

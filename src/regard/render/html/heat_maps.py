@@ -1,0 +1,162 @@
+"""Numbers in rows and columns as colours: neighbours of one shade are one rectangle, a bar says what shades mean."""
+
+from itertools import groupby
+
+import numpy as np
+
+from regard.core.axes import Float, Int
+from regard.render.figures import Axis, HeatMap
+from regard.render.html.chart_labels import HEIGHT, text, width_of, wrapped
+from regard.render.html.chart_scales import Scale, Tick, finite, scale_of, ticks
+
+__all__ = ["MOST_CELLS", "NUM_SHADES", "heat_map_svg"]
+
+MOST_CELLS, NUM_SHADES = 4000, 21
+_TOP, _BAR, _NO_SHADE = 6.0, 10.0, -1
+_LEAST_SHARE = 0.35
+
+Table = Float[np.ndarray, "row column"]
+
+
+def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
+    """The inside of the SVG and its height; the first row is on top."""
+    values = _values(figure)
+    bar = _bar_scale(figure, values)
+    heading, footing = wrapped(figure.y.label, width - 8), wrapped(figure.x.label, width - 8)
+    top = _TOP + HEIGHT * len(heading) + 6
+    left, right = _room(figure, values, bar)
+    across = width - left - right
+    down = across * min(max(values.shape[0] / values.shape[1], _LEAST_SHARE), 0.9)
+    bar = Scale(lower=bar.lower, upper=bar.upper, start=top + down, end=top)
+    x = _cells(figure.x, values.shape[1], left, left + across)
+    y = _cells(figure.y, values.shape[0], top, top + down)
+    shown = [
+        *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
+        _cells_svg(figure, values, bar, (left, top, across, down)),
+        f'<rect class="chart-edge" x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{down:.1f}"/>',
+        *(text(tick.label, left - 6, float(y(tick.at)) + 4, name="chart-tick", anchor="end") for tick in _y_ticks(y)),
+        *(
+            text(tick.label, float(x(tick.at)), top + down + 15, name="chart-tick", anchor="middle")
+            for tick in _x_ticks(x)
+        ),
+        *(
+            text(line, left + across / 2, top + down + 18 + HEIGHT * (row + 0.9), name="chart-axis", anchor="middle")
+            for row, line in enumerate(footing)
+        ),
+        _bar(figure, bar, left + across + 14),
+    ]
+    return "".join(shown), top + down + 22 + HEIGHT * len(footing)
+
+
+def _values(figure: HeatMap) -> Table:
+    lengths = {len(row) for row in figure.values}
+    if len(lengths) != 1 or 0 in lengths:
+        rows = "no rows" if not lengths else f"rows of {', '.join(map(str, sorted(lengths)))} numbers"
+        raise ValueError(f"The heat map '{figure.title}' has {rows}. Give rows of one length, at least 1.")
+    return finite(np.array([list(row) for row in figure.values]), is_log=False)
+
+
+def _bar_scale(figure: HeatMap, values: Table) -> Scale:
+    """From the least value to the largest unless told; zero is in the middle of a diverging scale."""
+    known = values[~np.isnan(values)]
+    lower, upper = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    lower = lower if figure.lower is None else figure.lower
+    upper = upper if figure.upper is None else figure.upper
+    if figure.scale == "diverging":
+        reach = max(abs(lower), abs(upper)) or 1.0
+        lower, upper = -reach, reach
+    if not upper - lower > 1e-12 * max(abs(lower), abs(upper)):
+        lower, upper = lower - (abs(lower) / 2 or 0.0), upper + (abs(upper) / 2 or 1.0)
+    return Scale(lower=lower, upper=upper, start=0.0, end=1.0)
+
+
+def _room(figure: HeatMap, values: Table, bar: Scale) -> tuple[float, float]:
+    rows = _cells(figure.y, values.shape[0], 0.0, 200.0)
+    left = max((width_of(tick.label) for tick in _y_ticks(rows)), default=0.0) + 8
+    return left, 14 + _BAR + 6 + max((width_of(tick.label) for tick in ticks(bar, 5)), default=0.0)
+
+
+def _cells(axis: Axis, count: int, start: float, end: float) -> Scale:
+    """A scale through the middles of the cells: the first is `lower` (0), the last `upper` (the count less one)."""
+    ends = Axis(
+        label=axis.label,
+        lower=0.0 if axis.lower is None else axis.lower,
+        upper=axis.upper if axis.upper is not None else (axis.lower or 0.0) + max(count - 1, 0.5),
+    )
+    half = (end - start) / count / 2
+    return scale_of(ends, np.zeros(1), start=start + half, end=end - half if count > 1 else end)
+
+
+def _whole(scale: Scale, most: int) -> list[Tick]:
+    """Ticks, at whole numbers if the axis counts cells."""
+    found = ticks(scale, most)
+    if float(scale.lower).is_integer() and scale.upper - scale.lower >= 1:
+        return [tick for tick in found if float(tick.at).is_integer()]
+    return found
+
+
+def _y_ticks(scale: Scale) -> list[Tick]:
+    return _whole(scale, max(int((scale.end - scale.start) / 30), 2))
+
+
+def _x_ticks(scale: Scale) -> list[Tick]:
+    found = _whole(scale, 8)
+    widest = max((width_of(tick.label) for tick in found), default=1.0)
+    return _whole(scale, max(min(8, int((scale.end - scale.start) / (widest + 10))), 2))
+
+
+def _shades(values: Table, bar: Scale) -> Int[np.ndarray, "row column"]:
+    share = (values - bar.lower) / (bar.upper - bar.lower)
+    numbers = np.clip(np.rint(share * (NUM_SHADES - 1)), 0, NUM_SHADES - 1)
+    return np.where(np.isnan(numbers), _NO_SHADE, numbers).astype(int)
+
+
+def _cells_svg(figure: HeatMap, values: Table, bar: Scale, at: tuple[float, float, float, float]) -> str:
+    """Runs of one shade within a row, all of one shade in one path."""
+    left, top, width, height = at
+    shades = _shades(values, bar)
+    while sum(1 for row in shades for _ in groupby(row)) > MOST_CELLS:
+        values = _coarser(values)
+        shades = _shades(values, bar)
+    across, down = width / shades.shape[1], height / shades.shape[0]
+    runs: dict[int, list[str]] = {}
+    for number, row in enumerate(shades):
+        start = 0
+        for shade, run in groupby(row.tolist()):
+            length = len(list(run))
+            runs.setdefault(shade, []).append(f"M{start} {number}h{length}v1h-{length}z")
+            start += length
+    paths = "".join(f'<path class="{_name(figure, shade)}" d="{"".join(cells)}"/>' for shade, cells in runs.items())
+    place = f"translate({left:.2f} {top:.2f}) scale({across:.5f} {down:.5f})"
+    return f'<g class="chart-cells" transform="{place}">{paths}</g>'
+
+
+def _coarser(values: Table) -> Float[np.ndarray, "fewer_rows fewer_columns"]:
+    """Means over two neighbours along the longer side."""
+    axis = 0 if values.shape[0] >= values.shape[1] else 1
+    length = values.shape[axis]
+    starts = np.arange(0, length, 2)
+    known = ~np.isnan(values)
+    total = np.add.reduceat(np.where(known, values, 0.0), starts, axis=axis)
+    count = np.add.reduceat(known.astype(float), starts, axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _name(figure: HeatMap, shade: int) -> str:
+    """The class that colours a shade."""
+    return "none" if shade == _NO_SHADE else f"{figure.scale[0]}{shade}"
+
+
+def _bar(figure: HeatMap, bar: Scale, left: float) -> str:
+    step = (bar.start - bar.end) / NUM_SHADES
+    drawn = [
+        f'<rect class="{_name(figure, shade)}" x="{left:.1f}" y="{bar.start - (shade + 1) * step:.2f}" '
+        f'width="{_BAR:g}" height="{step:.2f}"/>'
+        for shade in range(NUM_SHADES)
+    ]
+    most = max(int((bar.start - bar.end) / 34), 2)
+    places = [(tick.label, float(bar(tick.at)) + 4) for tick in ticks(bar, min(most, 5))]
+    words = [
+        text(label, left + _BAR + 5, min(max(y, bar.end + 8), bar.start), name="chart-tick") for label, y in places
+    ]
+    return f'<g class="chart-cells">{"".join(drawn)}</g>{"".join(words)}'

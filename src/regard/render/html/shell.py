@@ -1,0 +1,74 @@
+"""The page that every HTML report shares: one self-contained file, light and dark, on screen and on paper.
+
+Nothing is loaded from anywhere: styles and scripts stand in the file, and the content security policy allows only them.
+"""
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+__all__ = ["Page", "asset", "content_policy", "icon", "render_page"]
+
+_UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A report: title, main part and margin (as HTML); `styles` and `scripts` name assets beside the shared ones."""
+
+    title: str
+    main: str
+    margin: str = ""
+    styles: Sequence[str] = ()
+    scripts: Sequence[str] = ()
+    language: str = "en"
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a shared asset, or of a capability's own: `claims/claims.css` lies in `claims/assets`."""
+    capability, _, file = name.rpartition("/")
+    package = resources.files(f"regard.{capability}" if capability else "regard.render.html")
+    return package.joinpath("assets", file).read_text(encoding="utf-8").strip()
+
+
+def icon(name: str) -> str:
+    """An icon of `icons.svg`; what it means must be said beside it."""
+    return f'<svg class="icon" aria-hidden="true"><use href="#icon-{name}"></use></svg>'
+
+
+def render_page(page: Page) -> str:
+    """The whole file as text."""
+    style = "\n".join(asset(name) for name in ("shell.css", *page.styles, "print.css"))
+    script = "\n".join(asset(name) for name in ("shell.js", *page.scripts))
+    text = asset("shell.html")
+    parts = {
+        "language": html.escape(page.language),
+        "policy": html.escape(content_policy(style, script)),
+        "title": html.escape(page.title),
+        "style": style,
+        "icons": asset("icons.svg"),
+        "margin": page.margin,
+        "main": page.main,
+        "script": script,
+    }
+    filled = re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], text)
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", filled) + "\n"
+
+
+def content_policy(style: str, script: str) -> str:
+    """The content security policy of a page that holds this one style and this one script, and loads nothing."""
+    return (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -1,1 +1,0 @@
-"""Verdicts made readable: in a terminal, as JSON, on paper. Nothing here decides anything."""

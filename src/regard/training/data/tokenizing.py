@@ -1,0 +1,168 @@
+"""Tokenizers: characters, or pieces of words learned from a corpus."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+from regard.core.axes import Bool, Int
+from regard.core.errors import InputError
+from regard.training.data.spelling import spelt_out
+
+__all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "SPACE", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
+
+Kind: TypeAlias = Literal["characters", "pieces"]
+
+PAD, BOS, SEP, EOS, MASK = range(5)
+_SPECIAL = ["[PAD]", "[BOS]", "[SEP]", "[EOS]", "[MASK]"]
+SPACE = "▁"
+_WORD_OR_SIGN = Regex(rf"{SPACE}?[^\w{SPACE}]|{SPACE}?\w{{1,64}}")
+
+
+class Vocabulary:
+    """Text to token numbers and back. The first five numbers are PAD, BOS, SEP, EOS and MASK."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        # An `[EOS]` that somebody wrote is text.
+        tokenizer.encode_special_tokens = True
+        written = self.names(range(len(self)))
+        self._characters = {" ", *"".join(written[len(_SPECIAL) :])}
+        self._is_sign = np.array([n >= len(_SPECIAL) and _is_sign(piece[-1]) for n, piece in enumerate(written)])
+        self._starts = self._is_sign | np.array([piece.startswith((SPACE, " ")) for piece in written])
+
+    def __len__(self) -> int:
+        return self._tokenizer.get_vocab_size()
+
+    def encode(self, text: str) -> Int[np.ndarray, " token"]:
+        """The tokens of a text.
+
+        Characters that the vocabulary lacks are left out, unless nothing would be left.
+        """
+        (tokens,) = self.encode_all([text])
+        if text.strip() and not self._writable(text).strip():
+            raise InputError(
+                f"The vocabulary has none of the characters in {text[:60]!r}. Train on text that has them."
+            )
+        return tokens
+
+    def encode_all(self, texts: Sequence[str]) -> list[Int[np.ndarray, " token"]]:
+        """The tokens of many texts, which is faster than one by one."""
+        found = self._tokenizer.encode_batch([self._writable(text) for text in texts])
+        return [np.array(each.ids, dtype=np.int64) for each in found]
+
+    def decode(self, tokens: Iterable[Any]) -> str:
+        """The text of some tokens, special ones left out."""
+        return self._tokenizer.decode([int(t) for t in tokens], skip_special_tokens=True).strip()
+
+    def lacks(self, text: str) -> str:
+        """The characters of a text that it cannot write, each once."""
+        return "".join(sorted({c for c in spelt_out(text) if c not in self._characters and not c.isspace()}))
+
+    def starts_word(self, tokens: Int[np.ndarray, " token"]) -> np.ndarray:
+        """Which tokens begin a word: those with a space before them, signs, and what follows a sign."""
+        return self._starts[tokens] | np.append(False, self._is_sign[tokens])[: len(tokens)]
+
+    def is_capitalised(self) -> Bool[np.ndarray, " token"]:
+        """For each token whether it begins with a capital letter and goes on."""
+        pieces = [piece.lstrip(SPACE) for piece in self.names(range(len(self)))]
+        return np.array([len(piece) > 1 and piece[0].isupper() for piece in pieces])
+
+    def forms(self) -> list[str]:
+        """For each token its form: ▁ if a space is before it, and the kind of its first character; "" if it is special.
+
+        Kinds are A, a, 0 and . for a capital, another letter, a digit, and anything else but a space.
+        """
+        written = [piece.replace(" ", SPACE) for piece in self.names(range(len(_SPECIAL), len(self)))]
+        forms = [SPACE * piece.startswith(SPACE) + _kind(piece.lstrip(SPACE)) for piece in written]
+        return [""] * len(_SPECIAL) + forms
+
+    def read_as(self) -> Int[np.ndarray, " token"]:
+        """For each token the first one with the same letters: `▁Born`, `▁born` and the `born` of `(born` are one."""
+        firsts: dict[str, int] = {}
+        letters = [
+            piece if number < len(_SPECIAL) else piece.lower().lstrip(SPACE) or piece
+            for number, piece in enumerate(self.names(range(len(self))))
+        ]
+        return np.array([firsts.setdefault(spelt, number) for number, spelt in enumerate(letters)])
+
+    def names(self, tokens: Iterable[Any]) -> list[str]:
+        """Each token as it is written, with spaces visible."""
+        return [self._tokenizer.id_to_token(int(token)) or "" for token in tokens]
+
+    def text(self) -> str:
+        """The whole tokenizer as JSON."""
+        return self._tokenizer.to_str(pretty=False)
+
+    def _writable(self, text: str) -> str:
+        """The text spelt out, without the characters that the vocabulary lacks."""
+        return "".join(c for c in spelt_out(text) if c in self._characters)
+
+
+def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int = 4096) -> Vocabulary:
+    """A tokenizer for a corpus: its characters, and, if `kind` is pieces, what merging them makes of its words.
+
+    Merging goes on until there are `size` tokens; those that only led to others are then dropped.
+    """
+    read = [spelt_out(text) for text in texts]
+    return Vocabulary(_of_characters(read) if kind == "characters" else _of_pieces(read, size))
+
+
+def load_vocabulary(path: Path) -> Vocabulary:
+    """A tokenizer that was written as JSON."""
+    try:
+        return Vocabulary(Tokenizer.from_str(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
+    except Exception as error:  # noqa: BLE001 - the library raises bare exceptions for bad JSON
+        raise InputError(f"{path} is no tokenizer: {error}. Train again.") from None
+
+
+def _is_sign(character: str) -> bool:
+    """Whether it is none of letters, marks, digits, and spaces."""
+    return character not in (SPACE, " ", "_") and unicodedata.category(character)[0] not in "LMN"
+
+
+def _kind(piece: str) -> str:
+    """What a piece begins with: A, a, 0 or . for a capital, another letter, a digit, or anything else."""
+    category = unicodedata.category(piece[0]) if piece else ""
+    if category in ("Lu", "Lt"):
+        return "A"
+    return {"": "", "L": "a", "M": "a", "N": "0"}.get(category[:1], ".")
+
+
+def _of_pieces(texts: list[str], size: int) -> Tokenizer:
+    """A tokenizer that cuts words into the longest pieces it has, from their beginning.
+
+    The pieces are the characters and what byte-pair merging has left when it is done: no `▁Copenh` once there is a
+    `▁Copenhagen`. So a vocabulary may hold every word of a small corpus and yet be small.
+    """
+    merging = Tokenizer(models.BPE())
+    merging.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Split(_WORD_OR_SIGN, behavior="isolated")]
+    )
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=_SPECIAL, show_progress=False)
+    merging.train_from_iterator(texts, trainer)
+    used = {piece for found in merging.encode_batch(texts) for piece in found.tokens}
+    numbered = merging.get_vocab()
+    pieces = sorted(numbered, key=numbered.__getitem__)
+    kept = [piece for piece in pieces if piece in used or len(piece) == 1 or piece in _SPECIAL]
+    numbers = {piece: number for number, piece in enumerate(kept)}
+    tokenizer = Tokenizer(models.WordPiece(vocab=numbers, unk_token="[PAD]", continuing_subword_prefix=""))
+    tokenizer.add_special_tokens(_SPECIAL)
+    tokenizer.pre_tokenizer = merging.pre_tokenizer
+    tokenizer.decoder = decoders.Metaspace(replacement=SPACE)
+    return tokenizer
+
+
+def _of_characters(texts: Iterable[str]) -> Tokenizer:
+    characters = sorted(set("".join(texts)))
+    vocabulary = {name: number for number, name in enumerate([*_SPECIAL, *characters])}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.add_special_tokens(_SPECIAL)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
+    tokenizer.decoder = decoders.Fuse()
+    return tokenizer

@@ -1,1 +1,0 @@
-"""One module a command: plain arguments in, verdicts out. No printing and no exit codes."""

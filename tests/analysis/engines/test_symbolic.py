@@ -1,0 +1,83 @@
+"""Rational functions: logarithms, limits, sign certificates and the counterexamples that go with them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_logarithms_turn_products_into_sums():
+    field = Field("x", "y")
+    x, y = field["x"], field["y"]
+    assert (x.log() + 2 * y.log() - (x * y).log()).exp() == y
+    assert (-x.log()).exp() == 1 / x
+    assert (6 * (x.log() / 2 - y.log() / 6 + x.log() / 2)).exp() == x**6 / y
+    with pytest.raises(ValueError, match="no rational function"):
+        (x.log() / 2).exp()
+
+
+def test_limits_at_infinity():
+    field = Field("n", exponentials=("z",))
+    n, z = field["n"], field["z"]
+    assert (z.exp() / (2 * z.exp() + n)).limit("e^z") == Fraction(1, 2)
+    assert (1 / (1 + n * z.exp())).limit("n") == 0
+    assert ((n + 1) / (z.exp() * n - 3)).limit("n") == 1 / z.exp()
+    with pytest.raises(ZeroDivisionError, match="without bound"):
+        (n / z.exp()).limit("n")
+
+
+def test_a_limit_is_approached():
+    field = Field("n", "x")
+    expression = (3 * field["n"] ** 2 + field["x"]) / (field["n"] ** 2 + field["n"])
+    far = expression.at({"n": Fraction(10**9), "x": Fraction(5)})
+    assert abs(far - expression.limit("n").at({"n": Fraction(1), "x": Fraction(5)})) < Fraction(1, 10**8)
+
+
+def test_substitution_of_numbers_gives_a_function():
+    field = Field("x", "y")
+    assert nonnegative(field["x"].substitute(x=2), rng=np.random.default_rng(0), what="2").status == "proved"
+
+
+def test_nonnegative_needs_a_certificate_or_a_counterexample(rng):
+    field = Field("x", "y")
+    x, y = field["x"], field["y"]
+    assert nonnegative(x / (1 + y), rng=rng, what="sum").status == "proved"
+    assert nonnegative(0 * x, rng=rng, what="zero").status == "proved"
+    assert nonnegative(-(0 * x) / (-1 - x), rng=rng, what="zero").status == "proved"
+    assert nonnegative(x**2 - 2 * x * y + y**2, rng=rng, what="square").status == "undecided"
+    refuted = nonnegative(x - y, rng=rng, what="x ≥ y")
+    assert refuted.status == "refuted"
+    assert "x = " in refuted.counterexample
+    assert "y = " in refuted.counterexample
+
+
+def test_positive_is_stricter_than_nonnegative(rng):
+    field = Field("x")
+    assert positive(field["x"], rng=rng, what="x").status == "proved"
+    assert positive(0 * field["x"], rng=rng, what="0").status == "refuted"
+    assert positive(-field["x"], rng=rng, what="−x").status == "refuted"
+
+
+def test_counterexamples_keep_counts_whole(rng):
+    field = Field("x", counts=("n",))
+    for _ in range(20):
+        found = identity(field["n"] + field["x"], 2 * field["n"], rng=rng, what="n")
+        assert found.status == "refuted"
+        n = Fraction(found.counterexample.split("n = ")[1])
+        assert n.denominator == 1
+        assert n >= 3
+
+
+def test_an_identity_shows_both_sides(rng):
+    field = Field("x")
+    found = identity(field["x"] * 0 + 2, field["x"] * 0 + 3, rng=rng, what="two")
+    assert "2 and 3" in found.counterexample
+    assert identity([[1, 0]], [[1, 0]], rng=rng, what="numbers").status == "proved"
+    assert identity([[1, 0]], [[1, 1]], rng=rng, what="numbers").status == "refuted"

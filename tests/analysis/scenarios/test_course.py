@@ -1,0 +1,118 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.logit_covariances import covariances
+from regard.analysis.scenarios import (
+    CourseKeys,
+    QueryDesign,
+    course_keys,
+    identical_heads,
+    one_head,
+    read_noise,
+    two_heads,
+)
+from regard.core.errors import DomainError, InputError
+
+DESIGNS = [one_head, two_heads, identical_heads]
+
+
+def test_one_head_asks_for_both_and_two_heads_for_one_each():
+    assert one_head(2.0).coefficients == {"a": (2.0,), "b": (2.0,)}
+    assert two_heads(2.0).coefficients == {"a": (2.0, 0.0), "b": (0.0, 2.0)}
+    assert identical_heads(2.0).coefficients == {"a": (2.0, 2.0), "b": (2.0, 2.0)}
+
+
+def test_only_a_is_random_by_default():
+    law = course_keys(n=10).logits(two_heads(4.0))
+    assert law.counts == (1, 1, 8)
+    assert covariances(law).tolist() == [[[8.0, 0.0], [0.0, 0.0]], [[0.0] * 2] * 2, [[0.0] * 2] * 2]
+
+
+def test_isotropic_noise_gives_every_key_the_dot_products_of_the_queries():
+    law = course_keys(n=10, sigma2=0.5, alpha=0.25).logits(one_head(2.0))
+    assert covariances(law)[:, 0, 0].tolist() == [0.25 * 8 + 0.5 * 4, 0.25 * 8, 0.25 * 8]
+
+
+@given(
+    st.floats(0, 5), st.floats(0, 2), st.floats(0, 1), st.lists(st.floats(-4, 4), min_size=4, max_size=4), st.booleans()
+)
+def test_the_law_is_that_of_the_keys_in_key_space(beta, sigma2, alpha, extra, noisy_b):
+    design = QueryDesign(coefficients={"a": (beta, extra[0]), "b": (extra[1], beta), "c": (extra[2], extra[3])})
+    keys = CourseKeys(n=5, noise={"a": sigma2, "b": 0.3 * noisy_b}, alpha=alpha)
+    quick, slow = keys.logits(design), keys.in_key_space(design, width=7).logits()
+    assert quick.names == slow.names == ("a", "b", "c", "other")
+    assert quick.counts == slow.counts
+    assert np.allclose(quick.means, slow.means, atol=1e-12)
+    assert np.allclose(covariances(quick), covariances(slow), atol=1e-9)
+    assert all(quick.own_variance(key) == pytest.approx(slow.own_variance(key), abs=1e-12) for key in "abc")
+
+
+def test_a_million_keys_cost_nothing():
+    law = course_keys(n=10**6, alpha=1e-4).logits(two_heads(20.0))
+    assert law.num_keys == 10**6
+    assert law.means == ((20.0, 0.0), (0.0, 20.0), (0.0, 0.0))
+
+
+def test_noise_may_sit_on_any_named_key():
+    law = CourseKeys(n=6, noise=read_noise("c=0.5")).logits(one_head(1.0))
+    assert law.names == ("a", "b", "c", "other")
+    assert law.counts == (1, 1, 1, 3)
+    assert law.own_variance("c") == 0.5
+
+
+def test_every_key_may_have_a_name():
+    assert CourseKeys(n=3, noise={"c": 0.1}).logits(one_head(1.0)).names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("n", [2, 0, -1])
+def test_too_few_keys_are_outside_the_domain(n):
+    with pytest.raises(DomainError, match="n = "):
+        CourseKeys(n=n, noise={})
+
+
+@pytest.mark.parametrize("beta", [-1.0, math.inf, math.nan])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_bad_scales_are_outside_the_domain(beta, design):
+    with pytest.raises(DomainError, match="β = "):
+        design(beta)
+
+
+@pytest.mark.parametrize("changes", [{"sigma2": -0.1}, {"alpha": -1e-9}, {"sigma2": math.inf}, {"alpha": math.nan}])
+def test_bad_variances_are_outside_the_domain(changes):
+    with pytest.raises(DomainError, match="is no variance"):
+        course_keys(n=10, **changes)
+
+
+def test_more_names_than_keys_are_refused():
+    with pytest.raises(InputError, match="4 keys are named"):
+        CourseKeys(n=3, noise={"c": 0.1, "d": 0.1}).logits(one_head(1.0))
+
+
+def test_normalised_keys_have_a_law_only_without_isotropic_noise():
+    with pytest.raises(DomainError, match="limit α → 0"):
+        course_keys(n=10, alpha=0.1, is_normalised=True).logits(one_head(1.0))
+
+
+def test_key_space_that_does_not_fit_is_refused_before_it_is_made():
+    with pytest.raises(InputError, match=r"16\.0 TB"):
+        course_keys(n=10**6).in_key_space(one_head(1.0))
+    with pytest.raises(InputError, match="Give width ≥ n"):
+        course_keys(n=10).in_key_space(one_head(1.0), width=9)
+
+
+@pytest.mark.parametrize("text", ["a", "a=", "=0.5", "a=half"])
+def test_noise_that_cannot_be_read_is_quoted(text):
+    with pytest.raises(InputError, match="name=variance"):
+        read_noise(text)
+
+
+@pytest.mark.parametrize(
+    "coefficients", [{"a": (1.0,), "b": (1.0, 2.0)}, {"a": ()}, {"a": (math.inf,)}, {"a": (math.nan, 1.0)}]
+)
+def test_designs_without_finite_queries_are_refused(coefficients):
+    with pytest.raises(InputError, match="The design"):
+        QueryDesign(coefficients=coefficients)

@@ -1,0 +1,107 @@
+"""Functions of numpy: what their signatures and a few calls say about them."""
+
+import numpy as np
+import pytest
+
+from conformance.adapters.judged import broken, outcomes
+from regard.conformance.adapters import adapt
+from regard.conformance.honest import HonestLayer
+from regard.conformance.subject import Projections, Spec
+from regard.core.errors import InputError
+
+_RNG = np.random.default_rng(0)
+_MATRICES = {name: _RNG.standard_normal((32, 32)) / np.sqrt(32) for name in ("query", "key", "value", "output")}
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def _raw(q, k, v, mask=None, causal=False):
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    seen = np.tril(np.ones(scores.shape[-2:], dtype=bool)) if causal else np.ones(scores.shape[-2:], dtype=bool)
+    seen = seen if mask is None else seen & mask
+    return _softmax(np.where(seen, scores, np.finfo(scores.dtype).min)).astype(q.dtype) @ v
+
+
+def _layer(x, mask=None):
+    q, k, v = (x @ _MATRICES[part].astype(x.dtype) for part in ("query", "key", "value"))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(32)
+    scores = scores if mask is None else np.where(mask[:, None, :], scores, np.finfo(x.dtype).min)
+    return _softmax(scores).astype(x.dtype) @ v @ _MATRICES["output"].astype(x.dtype)
+
+
+def test_a_subject_stays_as_it_is():
+    honest = HonestLayer(Spec(causal=True))
+    assert adapt(honest) is honest
+    assert adapt(honest, Spec(causal=False)).spec.causal is False
+
+
+def test_a_raw_function_becomes_a_layer_with_all_that_it_can():
+    subject = adapt(_raw, Spec(causal=True, positions="none"), name="mine")
+    assert subject.has("core", "weights", "mask", "float64")
+    assert not subject.has("gradient")
+    assert broken(subject) == {}
+    assert outcomes(subject, "SPEC", "CAUSAL", "PAD") == dict.fromkeys(("CAUSAL", "PAD", "SPEC"), "holds")
+
+
+def test_a_raw_function_that_looks_ahead_is_caught():
+    def unmasked(q, k, v, causal=False):
+        return _raw(q, k, v)
+
+    assert {"CAUSAL", "PREFIX", "SPEC"} <= set(broken(adapt(unmasked, Spec(causal=True, positions="none"))))
+
+
+def test_a_layer_with_a_mask():
+    subject = adapt(_layer, Spec(num_heads=1, causal=False, positions="none"))
+    assert subject.has("mask", "float64", "native")
+    assert not subject.has("weights")
+    assert broken(subject) == {}
+
+
+def test_masks_are_given_in_the_declared_convention():
+    def dropping(x, mask=None):
+        return _layer(x, None if mask is None else ~mask)
+
+    drop, keep = (Spec(num_heads=1, causal=False, positions="none", mask=kind) for kind in ("drop", "keep"))
+    assert broken(adapt(dropping, drop), "PAD", "JUNK") == {}
+    assert "PAD" in broken(adapt(dropping, keep), "PAD", "JUNK")
+
+    def adding(q, k, v, mask=None):
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        scores = scores if mask is None else scores + np.maximum(mask, -1e30).astype(q.dtype)
+        return _softmax(scores).astype(q.dtype) @ v
+
+    assert broken(adapt(adding, Spec(causal=False, positions="none", mask="additive")), "PAD", "JUNK", "SPEC") == {}
+
+
+def test_weights_can_be_given_by_hand():
+    def where(layer):
+        return Projections(**_MATRICES)
+
+    spec = Spec(num_heads=1, causal=False, positions="none")
+    assert outcomes(adapt(_layer, spec, projections=where), "SPEC") == {"SPEC": "holds"}
+    swapped = {**_MATRICES, "key": _MATRICES["value"]}
+    assert "SPEC" in broken(adapt(_layer, spec, projections=lambda _: Projections(**swapped)), "SPEC")
+
+
+def test_functions_of_one_sequence_and_of_flat_heads_are_called_as_they_like():
+    def alone(x):
+        assert x.ndim == 2
+        return _layer(x[None])[0]
+
+    assert broken(adapt(alone, Spec(num_heads=1, causal=False, positions="none"))) == {}
+
+    def flat(q, k, v):
+        assert q.ndim == 3
+        return _raw(q, k, v)
+
+    assert broken(adapt(flat, Spec(causal=False, positions="none"))) == {}
+
+
+@pytest.mark.parametrize("target", [3, "text", lambda x: None, lambda x: x[:, :, :3] @ np.ones((4, 4))])
+def test_what_cannot_be_a_layer_is_refused_in_one_line(target):
+    with pytest.raises(InputError) as caught:
+        adapt(target)
+    assert "\n" not in str(caught.value)

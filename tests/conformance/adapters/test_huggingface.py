@@ -1,0 +1,71 @@
+"""Hugging Face models and their attention: specs from configurations, laws on three families."""
+
+import numpy as np
+import pytest
+
+from conformance.adapters.judged import broken, outcomes
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from regard.conformance.adapters import adapt, hf
+from regard.conformance.adapters.huggingface import build_model
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "declared"),
+    [
+        ("LlamaForCausalLM", {}, {"causal": True, "positions": "rotary", "num_kv_heads": 2, "window": None}),
+        ("MistralForCausalLM", {"sliding_window": 4}, {"causal": True, "positions": "rotary", "window": 4}),
+        ("PhiForCausalLM", {"partial_rotary_factor": 0.5}, {"rotary_width": 4, "positions": "rotary"}),
+        ("GPT2LMHeadModel", {}, {"causal": True, "positions": "learned", "max_positions": 128}),
+        ("BloomForCausalLM", {}, {"causal": True, "positions": "alibi"}),
+        ("BertModel", {}, {"causal": False, "positions": "learned"}),
+        ("Gemma2ForCausalLM", {"head_dim": 8, "sliding_window": 4}, {"window": None, "depth": 2}),
+    ],
+)
+def test_the_configuration_says_what_the_spec_is(name: str, config: dict, declared: dict):
+    spec = hf(name, **config)().spec
+    assert {key: getattr(spec, key) for key in declared} == declared
+
+
+@pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "BloomForCausalLM"])
+def test_whole_models_obey_the_laws(name: str):
+    assert broken(hf(name)()) == {}
+
+
+@pytest.mark.parametrize(("name", "config"), [("LlamaForCausalLM", {}), ("MistralForCausalLM", {"sliding_window": 4})])
+def test_their_attention_alone_is_that_of_the_oracle(name: str, config: dict):
+    subject = hf(name, part="attention", **config)()
+    assert subject.has("weights", "core", "cache", "mask", "positions")
+    assert broken(subject) == {}
+    assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
+
+
+def test_a_wrong_spec_is_refuted():
+    from dataclasses import replace
+
+    subject = hf("LlamaForCausalLM", part="attention")()
+    wrong = adapt(subject, replace(subject.spec, rotary_base=500.0))
+    assert "SPEC" in broken(wrong, "SPEC")
+
+
+def test_roberta_counts_from_two():
+    subject = hf("RobertaModel")()
+    x = np.random.default_rng(0).standard_normal((1, 6, 32)).astype(np.float32)
+    np.testing.assert_allclose(subject.call(x, positions=np.arange(6)[None]), subject.call(x), atol=1e-5)
+
+
+def test_steps_leave_the_cache_as_it_was():
+    subject = hf("LlamaForCausalLM")()
+    x = np.random.default_rng(0).standard_normal((1, 4, 32)).astype(np.float32)
+    _, cache = subject.step(x[:, :3], subject.empty_cache(1))
+    first, second = (subject.step(x[:, 3:], cache)[0] for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(first, subject.call(x)[:, 3:], atol=1e-4)
+
+
+def test_a_model_by_hand_is_adapted_too():
+    subject = adapt(build_model("LlamaForCausalLM"))
+    assert subject.has("cache", "mask", "positions")
+    assert set(subject.paths()) == {"with gradients", "eager"}

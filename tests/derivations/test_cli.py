@@ -1,0 +1,278 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import regard
+from regard.cli import main
+from regard.render.json import schema
+
+WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n\nThen $k_a^\\top q = 1$.\n"
+RIGHT = "1.(b) An average of two\n\nTake $q = \\beta(k_a + k_b)$, so $c \\approx \\frac12(v_a + v_b)$.\n"
+UNREAD = "1.(b) An average of two\n\nTake $\\mathfrak{Z}_{77} = \\heartsuit$.\n"
+LIMIT = "1.(b) An average of two\n\nTake $q = \\beta(k_a + k_b)$, so $c = \\frac12(v_a + v_b)$.\n"
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    def file(text: str, name: str = "answers.md") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return file
+
+
+def test_a_wrong_step_is_shown_with_its_caret_and_counterexample(run, file):
+    code, out, err = run("verify", file(WRONG), "--problem", "cs224n-a4")
+    assert (code, err) == (1, "")
+    assert "refuted[1b/1]" in out
+    assert "^^^^^^^^^^^^^" in out
+    assert "each of the two weights is 0.2023, not 0.5" in out
+    assert "guess" not in out
+
+
+def test_a_right_answer_exits_with_zero_and_a_guess_is_told(run, file):
+    code, out, _ = run("verify", file(RIGHT))
+    assert code == 0
+    assert "Judged as cs224n-a4: a guess" in out
+
+
+def test_strict_refutes_what_holds_only_in_the_limit_and_minds_what_is_undecided(run, file):
+    assert run("verify", file(LIMIT), "--problem", "cs224n-a4")[0] == 0
+    assert run("verify", file(LIMIT), "--problem", "cs224n-a4", "--strict")[0] == 1
+    assert run("verify", file(UNREAD), "--problem", "cs224n-a4")[0] == 0
+    assert run("verify", file(UNREAD), "--problem", "cs224n-a4", "--strict")[0] == 3
+
+
+def test_json_meets_the_schema_and_nothing_else_is_printed(run, file):
+    code, out, err = run("verify", file(WRONG), "--json", "-")
+    document = json.loads(out)
+    jsonschema.validate(document, schema())
+    assert (code, err) == (1, "")
+    assert document["command"] == "verify"
+    assert document["counts"]["refuted"] == 1
+    assert document["verdicts"][0]["kind"] == "design"
+    assert document["verdicts"][0]["where"]["line"] == 3
+    assert document["documents"][0]["questions"][1]["state"] == "judged"
+
+
+def test_the_command_that_reproduces_shows_just_that_line(run, file):
+    document = json.loads(run("verify", file(WRONG, "with space.md"), "--problem", "cs224n-a4", "--json", "-")[1])
+    import shlex
+
+    again = shlex.split(document["verdicts"][0]["reproduce"])[1:]
+    code, out, _ = run(*again, "--json", "-")
+    assert code == 1
+    assert json.loads(out)["verdicts"] == document["verdicts"][:1]
+    assert "refuted[1b/1]" in run(*again)[1]
+    assert "1b/2" not in run(*again)[1]
+
+
+def test_one_document_is_one_page(run, file, tmp_path):
+    page = tmp_path / "report.html"
+    assert run("verify", file(WRONG), "--html", page)[0] == 1
+    assert "0.2023" in page.read_text(encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.md", "report.html"]
+
+
+def test_a_document_that_fits_no_problem_is_judged_on_its_own_symbols(run, file):
+    code, out, _ = run("verify", file("Let $\\zeta = 2$. Then $\\zeta + \\zeta = 4$ and $\\zeta\\zeta = 5$.\n"))
+    assert code == 1
+    assert "No shipped problem fits" in out
+
+
+def test_all_shows_every_step(run, file):
+    assert "holds[1b/2]" not in run("verify", file(WRONG))[1]
+    assert "holds[1b/2]" in run("verify", file(WRONG), "--all")[1]
+
+
+def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
+    paths = file(WRONG, "a.md"), file(RIGHT, "b.md"), file("", "c.md")
+    outputs = {name: tmp_path / f"out-{name}" for name in ("json", "csv", "html", "gradescope")}
+    flags = [part for name, path in outputs.items() for part in (f"--{name}", path)]
+    code, out, _ = run("verify", *paths, "--problem", "cs224n-a4", "--jobs", 2, *flags)
+    assert code == 1
+    assert "3 documents: 2 judged · 1 unreadable" in out
+    jsonschema.validate(json.loads(outputs["json"].read_text()), schema())
+    assert len(outputs["csv"].read_text().splitlines()) == 4
+    assert sorted(path.name for path in outputs["html"].glob("*.html")) == ["a.md.html", "b.md.html", "index.html"]
+    scores = {
+        path.parent.name: json.loads(path.read_text())["score"] for path in outputs["gradescope"].glob("*/*.json")
+    }
+    assert scores == {"a.md": 2.0, "b.md": 4.0, "c.md": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["missing.md"], "missing.md does not exist"),
+        (["."], "no documents"),
+        (["a.docx"], "kind that can't be read"),
+        ([], "Name a document"),
+        (["a.md", "--problem", "nothing"], "neither a shipped problem"),
+        (["a.md", "--jobs", "0"], "0 jobs"),
+        (["a.md", "--time-limit", "-1"], "leaves no time"),
+        (["a.md", "--line", "0"], "no line 0"),
+        (["a.md", "--seed", "-1"], "negative"),
+        (["a.md", "--resume"], "--resume needs"),
+        (["a.md", "--json", "no/such/folder.json"], "no folder"),
+        (["--autograder", "x.zip"], "Name it: --problem"),
+        (["--new-answers", "nothing"], "neither a shipped problem"),
+    ],
+)
+def test_bad_input_is_one_line_and_exits_with_two(run, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    if arguments[:1] in (["a.md"], ["a.docx"]):
+        Path(arguments[0]).write_text(RIGHT)
+    before = sorted(tmp_path.iterdir())
+    code, out, err = run("verify", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_template_of_answers_is_printed_or_written_but_never_over_a_file(run, tmp_path):
+    code, out, _ = run("verify", "--new-answers", "cs224n-a4")
+    assert code == 0
+    assert tomllib.loads(out)["problem"] == "cs224n-a4"
+    path = tmp_path / "answers.toml"
+    assert run("verify", "--new-answers", "cs224n-a4", path)[0] == 0
+    assert path.read_text() == out
+    code, _, err = run("verify", "--new-answers", "cs224n-a4", path)
+    assert code == 2
+    assert "exists already" in err
+
+
+def test_a_template_filled_in_is_judged_with_places_in_it(run, tmp_path):
+    path = tmp_path / "answers.toml"
+    run("verify", "--new-answers", "cs224n-a4", path)
+    path.write_text(path.read_text().replace("design.M = ''", "design.M = 'A^\\top'"))
+    line = path.read_text().splitlines().index("design.M = 'A^\\top'") + 1
+    code, out, _ = run("verify", path)
+    assert code == 1
+    assert f"answers.toml:{line}:" in out.replace("\n", "")
+
+
+def test_problems_are_listed_shown_begun_and_checked(run, tmp_path):
+    assert "cs224n-a4" in run("problems", "list")[1]
+    shown = run("problems", "show", "cs224n-a4")[1]
+    assert "An average of two" in shown
+    assert "weights" not in shown or "alpha_i" in shown
+    path = tmp_path / "mine.toml"
+    assert run("problems", "new", path)[0] == 0
+    assert "nothing is wrong" in run("problems", "check", path)[1]
+    assert run("problems", "new", path)[0] == 2
+    copy = tmp_path / "copy.toml"
+    assert run("problems", "new", copy, "--from", "layer-norm")[0] == 0
+    assert run("verify", file_at(tmp_path, "1.(a) Centring\n\n$M = I$"), "--problem", copy)[0] == 1
+    path.write_text(path.read_text().replace("titles =", "titels ="))
+    code, out, _ = run("problems", "check", path)
+    assert code == 1
+    assert "Is it 'titles'?" in out
+    assert f"mine.toml:{line_of(path, 'titels')}" in out.replace("\n", "")
+
+
+def file_at(folder: Path, text: str) -> Path:
+    path = folder / "a.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def line_of(path: Path, word: str) -> int:
+    return next(number for number, line in enumerate(path.read_text().splitlines(), start=1) if line.startswith(word))
+
+
+def test_a_wrong_solution_is_found(run, tmp_path):
+    path = tmp_path / "mine.toml"
+    run("problems", "new", path)
+    path.write_text(path.read_text().replace(r"q = '\beta(k_a + k_b)'", "q = 'k_a + k_b'"))
+    code, out, _ = run("problems", "check", path)
+    assert code == 1
+    assert "The solution" in out
+    assert f"mine.toml:{line_of(path, 'solutions')}" in out.replace("\n", "")
+
+
+def in_a_process(*arguments: object, **more) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1]), "COLUMNS": "80"}
+    command = [sys.executable, "-m", "regard", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+def test_ctrl_c_stops_a_batch_with_one_line(tmp_path):
+    for number in range(400):
+        (tmp_path / f"{number:03}.md").write_text(WRONG)
+    process = in_a_process("verify", tmp_path, "--gradescope", tmp_path / "out", "--problem", "cs224n-a4")
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "out").glob("*/results.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.count("Stopped after") == 1
+    assert "--resume" in err
+    assert "Traceback" not in out + err
+
+
+def test_watching_judges_again_on_save_and_ends_quietly(tmp_path):
+    path = file_at(tmp_path, WRONG)
+    process = in_a_process("verify", path, "--watch", "--problem", "cs224n-a4", bufsize=1)
+    assert process.stdout is not None
+    seen = wait_for(process, "refuted[1b/1]") + wait_for(process, "understood")
+    assert "0.2023" in seen
+    path.write_text(RIGHT)
+    assert "0 refuted" in wait_for(process, "understood")
+    path.unlink()
+    path.write_text(WRONG)
+    wait_for(process, "refuted[1b/1]")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "Traceback" not in err
+
+
+def wait_for(process: subprocess.Popen, words: str) -> str:
+    seen = ""
+    while words not in seen:
+        line = process.stdout.readline()
+        assert line, f"it ended after: {seen}"
+        seen += line
+    return seen
+
+
+def test_a_line_without_a_step_is_refused(tmp_path, capsys):
+    answers = tmp_path / "answers.md"
+    assert main(["verify", "--example", str(answers)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(answers), "--line", "2"]) == 2
+    assert "No step stands on line 2" in capsys.readouterr().err
+
+
+def test_a_line_keeps_the_claim_that_helps(tmp_path, capsys):
+    answers = tmp_path / "answers.md"
+    main(["verify", "--example", str(answers)])
+    capsys.readouterr()
+    assert main(["verify", str(answers), "--line", "10"]) == 1
+    assert "regard claims --explain average-of-two" in capsys.readouterr().out

@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.claims import all_claims
+from regard.render.spelling import spelled
+
+CODE_PAGES = ["ascii", "cp437", "cp850", "cp1252", "latin-1", "gbk", "utf-8"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("β ≥ 0, σ² = ½", "beta >= 0, sigma^2 = 1/2"),
+        ("Φ(√2)Φ(−√2)", "Phi(sqrt2)Phi(-sqrt2)"),
+        ("k_iᵀq, e^{−Δ}, ‖c−v‖", "k_i^Tq, e^{-Delta}, ||c-v||"),
+        ("x₁ ≠ x₂ … naïve z̄", "x_1 != x_2 ... naive z"),
+    ],
+)
+def test_signs_are_spelled_as_one_would_type_them(text, plain):
+    assert spelled(text, "ascii") == plain
+
+
+@given(st.text(), st.sampled_from(CODE_PAGES))
+def test_whatever_comes_out_can_be_written_and_steers_nothing(text, encoding):
+    plain = spelled(text, encoding)
+    plain.encode(encoding)
+    assert "\x1b" not in plain
+    assert "\r" not in plain
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N", "P", "S"])))
+def test_a_terminal_that_knows_all_signs_is_given_all_signs(text):
+    assert spelled(text, "utf-8") == text
+
+
+def test_no_sign_of_the_catalogue_is_lost():
+    for claim in all_claims().values():
+        for text in (claim.statement, claim.derivation, claim.domain, claim.source):
+            assert spelled(text, "ascii").count("?") == text.count("?"), text
