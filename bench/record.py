@@ -5,7 +5,8 @@
 
 Recorded through the command line alone: the test sheets, the samples and real documents beside the project (where they
 are at hand), all claims, twenty designs, the zoo's layers, and the losses of a short training run. Ids, kinds,
-statuses, outcomes, values and places are compared; words are not. `--only` limits the parts.
+statuses, outcomes, values and places are compared; words are not.
+`--only` limits the parts; a comparison looks only at the parts that the second record has.
 """
 
 import argparse
@@ -110,8 +111,10 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def compare(before: Path, after: Path) -> int:
-    """Prints the rows that only one record has; 1 if there are any."""
+    """Prints the rows that only one record has, among the parts that the second one has; 1 if there are any."""
     old, new = (set(path.read_text(encoding="utf-8").splitlines()) for path in (before, after))
+    parts = {json.loads(row)["part"] for row in new}
+    old = {row for row in old if json.loads(row)["part"] in parts}
     for mark, rows in (("-", old - new), ("+", new - old)):
         for row in sorted(rows):
             print(mark, row)

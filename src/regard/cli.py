@@ -12,8 +12,6 @@ from regard import __version__
 from regard.core.errors import RegardError, refused_by_system
 from regard.render.command_line import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
 
-__all__ = ["cli", "main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; whatever Regard refuses is one line on standard error."""
@@ -28,19 +26,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else ALL_IS_WELL
 
 
+# The module of each command and its line in `regard --help`, which imports none of them.
 _COMMANDS = {
-    "verify": "regard.derivations.cli",
-    "problems": "regard.derivations.problems.cli",
-    "claims": "regard.claims.cli",
-    "design": "regard.designs.cli",
-    "check": "regard.conformance.cli",
-    "train": "regard.training.cli",
-    "explore": "regard.explorer.cli",
+    "verify": ("regard.derivations.cli", "Judge the steps of written derivations."),
+    "problems": ("regard.derivations.problems.cli", "List, show, start and check problem files."),
+    "claims": ("regard.claims.cli", "Decide the claims of the catalog."),
+    "design": ("regard.designs.cli", "Evaluate queries of your own among random keys."),
+    "check": ("regard.conformance.cli", "Check an attention layer against the laws."),
+    "train": ("regard.training.cli", "Train a small Transformer, and measure what it knows."),
+    "explore": ("regard.explorer.cli", "Open the interactive page."),
 }
 
 
 class _Commands(click.Group):
-    """The commands, each imported when it is called for and ended with its output written out."""
+    """The commands, each imported when it is called, with its output flushed at the end."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which help lists them."""
@@ -52,7 +51,14 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        return getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        module, _ = _COMMANDS[cmd_name]
+        return getattr(importlib.import_module(module), cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands in the help text."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """The command's result; a reader who has gone away ends it quietly."""

@@ -36,11 +36,3 @@ def test_the_vocabulary_check_sees_a_stranger():
 def test_signatures_are_executed():
     with pytest.raises(jaxtyping.TypeCheckError):
         attend(np.ones((2, 4)), np.ones((2, 5)), np.ones((2, 4)))
-
-
-@pytest.mark.parametrize("file", [file for file in FILES if not file.name.startswith("_")], ids=lambda file: file.stem)
-def test_public_modules_say_what_is_public(file):
-    assert any(
-        isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        for node in ast.parse(file.read_text(encoding="utf-8")).body
-    )

@@ -15,8 +15,7 @@ from regard.explorer.live import LIVE
 
 # A claim is a file of its own name; importing them all takes longer than these tests.
 CATALOGUE = {
-    path.stem.replace("_", "-")
-    for path in (Path(__file__).parents[2] / "src/regard/claims/catalog").glob("[a-z]*.py")
+    path.stem.replace("_", "-") for path in (Path(__file__).parents[2] / "src/regard/claims/catalog").glob("[a-z]*.py")
 }
 PARTS = ["copy", "swing", "shuffle", "positions", "verdicts", "sheet"]
 

@@ -9,8 +9,6 @@ from regard.attention.rule import PLAIN, Rule
 from regard.attention.weights import attend
 from regard.core.axes import Array, Bool, Float
 
-__all__ = ["Block", "attention_block", "feed_forward"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:

@@ -11,8 +11,6 @@ from regard.attention.weights import attend
 from regard.core.axes import Array, Bool, Float
 from regard.core.errors import InputError
 
-__all__ = ["MultiHead", "merge_heads", "multi_head", "repeat_heads", "split_heads"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MultiHead:

@@ -8,8 +8,6 @@ from regard.attention.precision import widened
 from regard.core.axes import Array, Float
 from regard.core.errors import InputError
 
-__all__ = ["Linear"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Linear:

@@ -12,8 +12,6 @@ from array_api_compat import array_namespace
 from regard.core.axes import Array, Bool, Int
 from regard.core.errors import InputError
 
-__all__ = ["Alignment", "Side", "causal_mask", "combine_masks", "padding_mask", "window_mask"]
-
 Alignment: TypeAlias = Literal["top-left", "bottom-right"]
 """Which query and key share a position when their numbers differ: the first of each, or the last of each."""
 

@@ -5,8 +5,6 @@ from array_api_compat import array_namespace
 from regard.core.axes import Array, Float
 from regard.core.errors import InputError
 
-__all__ = ["widened"]
-
 
 def widened(x: Float[Array, "..."]) -> Float[Array, "..."]:
     """The same numbers in float32 if their type is narrower; float32 and float64 come back as they are.

@@ -7,8 +7,6 @@ from regard.attention._shapes import require_positive
 from regard.core.axes import Array, Float
 from regard.core.errors import InputError
 
-__all__ = ["PLAIN", "Empty", "Rule"]
-
 Empty: TypeAlias = Literal["raise", "zero", "uniform", "nan"]
 """What a query that may attend to no key gets: an error, zeros, 1/n for each of all n keys, or NaN."""
 

@@ -9,8 +9,6 @@ from regard.attention.precision import widened
 from regard.attention.rule import PLAIN, Rule
 from regard.core.axes import Array, Float
 
-__all__ = ["attention_scores"]
-
 
 def attention_scores(
     queries: Float[Array, "*batch query width"], keys: Float[Array, "*batch key width"], *, rule: Rule = PLAIN

@@ -9,8 +9,6 @@ from regard.attention.scores import attention_scores
 from regard.core.axes import Array, Bool, Float
 from regard.core.errors import InputError
 
-__all__ = ["attend", "attention_weights", "masked_softmax"]
-
 
 def masked_softmax(
     logits: Float[Array, "*batch query key"],

@@ -9,8 +9,6 @@ from flint import arb, ctx
 
 from regard.core.verdict import Evidence, Status
 
-__all__ = ["Measured", "agreement", "all_parts", "in_balls", "of_smaller_case", "settled", "universality"]
-
 # The first of these that any part has is the status of the whole.
 _WEAKEST_FIRST: tuple[Status, ...] = ("refuted", "undecided", "holds", "proved")
 

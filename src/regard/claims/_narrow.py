@@ -8,8 +8,6 @@ from regard.claims._comparisons import settled
 from regard.claims.claim import Trial
 from regard.core.verdict import Evidence
 
-__all__ = ["Shown", "Width", "tried_out", "weighed"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Width:

@@ -20,21 +20,6 @@ from regard.claims.claim import Trial
 from regard.core.axes import Float, Int
 from regard.core.verdict import Evidence
 
-__all__ = [
-    "GENERATED",
-    "Relation",
-    "balls",
-    "by_balls",
-    "by_reference_layer",
-    "by_words",
-    "generic_layer",
-    "plain_weights",
-    "random_block",
-    "rounding_of",
-    "swap_lemmas",
-    "thinned_tokens",
-]
-
 GENERATED = "adjacent transpositions generate the permutations"
 MOST_TOKENS, MOST_WIDTH = 12, 16
 

@@ -11,8 +11,6 @@ from regard.claims._comparisons import Measured, agreement
 from regard.claims.parameters import Parameter
 from regard.core.verdict import Evidence
 
-__all__ = ["BETA", "COURSE", "FAR", "KEYS", "SIGMA2", "Setting", "compared", "ordered", "route_of"]
-
 KEYS = Parameter(name="n", default=10, lower=3, is_integer=True)
 BETA = Parameter(name="beta", default=20.0, lower=0, is_open=True)
 SIGMA2 = Parameter(name="sigma2", default=0.5, lower=0, is_open=True)

@@ -13,19 +13,6 @@ from regard.claims.claim import Route, Trial
 from regard.core.axes import Float
 from regard.core.verdict import Evidence
 
-__all__ = [
-    "counted",
-    "crossing",
-    "hot_weight",
-    "log_odds",
-    "orthonormal_keys",
-    "rounding",
-    "tempered",
-    "thinned",
-    "weight_routes",
-    "weights",
-]
-
 # What "≈" is taken to mean where a statement says that a weight is about ½ or about 1.
 APPROXIMATELY = 0.05
 MOST_KEYS = 64

@@ -3,8 +3,6 @@
 import ml_dtypes
 import numpy as np
 
-__all__ = ["as_format", "lost_rows", "repeats"]
-
 
 def as_format(numbers: np.ndarray, name: str) -> np.ndarray:
     """The numbers rounded to the nearest of a floating-point format, ties to even; what is too large becomes infinite.

@@ -17,8 +17,6 @@ from regard.claims.parameters import Parameter
 from regard.core.axes import Float
 from regard.core.verdict import Evidence
 
-__all__ = ["KEYS", "SinkHead", "by_algebra", "by_brute_force"]
-
 KEYS = Parameter(name="n", default=10, lower=1, is_integer=True)
 # Real logits are lowered by as much to look at the limit; exponentials of it are still ordinary doubles.
 _DEPTH = 600.0

@@ -11,8 +11,6 @@ from regard.claims.claim import Trial
 from regard.claims.parameters import Parameter
 from regard.core.verdict import Evidence
 
-__all__ = ["PARAMETERS", "Extraction", "by_random_subspaces", "by_words"]
-
 PARAMETERS = (
     Parameter(name="m", default=3, lower=1, is_integer=True),
     Parameter(name="p", default=2, lower=0, is_integer=True),

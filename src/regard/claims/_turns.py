@@ -8,19 +8,6 @@ import numpy as np
 from regard.claims.parameters import Parameter
 from regard.core.verdict import Evidence
 
-__all__ = [
-    "BASE",
-    "EXPONENTIAL_LAW",
-    "LARGEST_BASE",
-    "LARGEST_FACTOR",
-    "SMALL_WIDTH",
-    "WIDTH",
-    "WholeVectors",
-    "rounding",
-    "tried",
-    "worst_entry",
-]
-
 WIDTH = Parameter(name="d", default=64, lower=2, is_integer=True, is_even=True)
 SMALL_WIDTH = replace(WIDTH, default=8)
 BASE = Parameter(name="B", default=10_000.0, lower=1, is_open=True)

@@ -12,8 +12,6 @@ from regard.claims.parameters import Parameter, settings
 from regard.core.verdict import ClaimVerdict, Evidence, Status, combine
 from regard.render.figures import Figure
 
-__all__ = ["Claim", "Rival", "Trial"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:

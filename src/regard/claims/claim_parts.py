@@ -5,8 +5,6 @@ from regard.core.verdict import ClaimVerdict
 from regard.render.html.scripts import scripted
 from regard.render.terminal import quantity
 
-__all__ = ["claim_counterexample", "claim_facts"]
-
 
 def claim_counterexample(verdict: ClaimVerdict) -> str:
     """What stands against a claim; nothing where it holds."""

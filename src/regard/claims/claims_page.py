@@ -13,8 +13,6 @@ from regard.render.html.scripts import scripted
 from regard.render.html.shell import Page, icon, render_page
 from regard.render.terminal import quantity
 
-__all__ = ["render_claims"]
-
 _LEGEND: Mapping[Status, str] = {
     "proved": "proved: by algebra or a certified enclosure, on the whole domain",
     "holds": "holds: measured or sampled, within the error given",

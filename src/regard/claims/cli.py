@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from regard.claims.explanation import Explanation
     from regard.core.verdict import Verdict
 
-__all__ = ["claims"]
-
 
 class _Setting(click.ParamType):
     """NAME=NUMBER on the command line."""
@@ -46,7 +44,7 @@ def _once_each(_: click.Context, __: click.Parameter, settings: tuple[tuple[str,
     return chosen
 
 
-@click.command(short_help="Decide the claims of the catalogue.")
+@click.command()
 @click.argument("pattern", required=False)
 @click.option("--list", "is_listing", is_flag=True, help="List the claims and decide nothing.")
 @click.option("--set", "overrides", type=_Setting(), multiple=True, callback=_once_each, help="Decide at this value.")

@@ -13,8 +13,6 @@ from regard.core.interrupts import interrupts_held_back, spawning_pool
 from regard.core.verdict import ClaimVerdict
 from regard.render.listing import Entry
 
-__all__ = ["by_section", "decide_claims", "explain_claim", "explain_claims", "list_claims"]
-
 Overrides = Mapping[str, float]
 Hearing = tuple[Claim, Overrides]
 Report = Callable[[int, int], None]

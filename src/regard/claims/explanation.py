@@ -11,8 +11,6 @@ from regard.render.figures import Figure
 from regard.render.spelling import spelled
 from regard.render.terminal import ALARM, SIGNS, STYLES, quantity, say
 
-__all__ = ["Explanation", "RivalOutcome", "show_explanation"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RivalOutcome:

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 from regard.core.errors import DomainError, InputError
 
-__all__ = ["Parameter", "settings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:

@@ -19,8 +19,6 @@ from regard.core.errors import InputError
 from regard.core.verdict import LawVerdict
 from regard.render.listing import Entry
 
-__all__ = ["How", "check", "check_orders", "ensure_known", "list_laws", "open_hearing", "zoo_orders"]
-
 Progress = Callable[[int, int], None]
 
 

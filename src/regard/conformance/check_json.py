@@ -6,8 +6,6 @@ from typing import Any
 from regard.conformance.checked import CheckReport
 from regard.render.json import as_json
 
-__all__ = ["check_as_json", "subject_row"]
-
 
 def check_as_json(reports: Sequence[CheckReport], *, is_ascii: bool = False) -> str:
     """The document as text: the verdicts of all layers, and `subjects`, a row for each."""

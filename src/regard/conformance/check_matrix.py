@@ -8,8 +8,6 @@ from regard.conformance.check_text import measured
 from regard.conformance.checked import CheckReport
 from regard.core.verdict import LawVerdict
 
-__all__ = ["OUTCOME_WORDS", "TINTS", "matrix", "outcome_icon", "slug"]
-
 OUTCOME_WORDS: Mapping[str, str] = {
     "holds": "holds",
     "refuted": "refuted",

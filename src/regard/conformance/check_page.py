@@ -9,8 +9,6 @@ from regard.conformance.checked import CheckReport
 from regard.core.verdict import LawVerdict
 from regard.render.html.shell import Page, render_page
 
-__all__ = ["render_check"]
-
 _LEGEND: Mapping[str, str] = {
     "holds": "every comparison agrees, and a control moved",
     "refuted": "there is a counterexample",

@@ -11,8 +11,6 @@ from regard.core.verdict import LawVerdict
 from regard.render.spelling import spelled
 from regard.render.terminal import ALARM, say
 
-__all__ = ["OUTCOME_SIGNS", "measured", "show_check", "show_matrix", "spec_line", "tally_in_words"]
-
 OUTCOME_SIGNS: Mapping[str, str] = {
     "holds": "✓",
     "refuted": "✗",

@@ -8,9 +8,6 @@ from typing import Any
 from regard.core.errors import InputError, RegardError
 from regard.core.verdict import LawVerdict
 
-__all__ = ["CheckReport", "LawsBroken"]
-
-
 # Laws whose failure says most about its cause come first: noise breaks every comparison, a leak in a batch or in time
 # breaks caches too, and an oracle sees what the rest only suffer from. PREC fails with whatever else is wrong.
 _TELLING = (

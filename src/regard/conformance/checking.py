@@ -12,8 +12,6 @@ from regard.conformance.subject import Subject
 from regard.core.errors import InputError
 from regard.core.verdict import LawVerdict
 
-__all__ = ["BLIND_SPOTS", "check_subject", "chosen_laws", "expected", "report_on"]
-
 # What only a comparison with an oracle can see: other weights, or another lawful layer, would explain the outputs.
 BLIND_SPOTS = (
     "a wrong scale of the logits",

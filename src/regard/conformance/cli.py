@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from regard.conformance.checked import CheckReport
     from regard.conformance.orders import Order
 
-__all__ = ["check"]
-
 _FILES = ("json_file", "html_file", "junit_file", "test_file")
 
 
@@ -35,7 +33,7 @@ class _Pair(click.ParamType):
         return name.strip(), text.strip()
 
 
-@click.command(short_help="Try the laws of attention on a layer.")
+@click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--arg", "arguments", type=_Pair(), multiple=True, help="An argument for the factory; repeat it.")
 @click.option(

@@ -13,14 +13,13 @@ import numpy as np
 
 from regard.conformance.inference import infer
 from regard.conformance.law import Finding, Law, Trial
-from regard.conformance.mutations import CLOSE, FAMILIES, Compared, matches_of_core, matches_of_layer
+from regard.conformance.mutation import FAMILIES
+from regard.conformance.mutations import CLOSE, Compared, matches_of_core, matches_of_layer
 from regard.conformance.oracle import Oracle, undeclared
 from regard.conformance.rounding import widest_subject
 from regard.conformance.signs import FAMILY_OF_LAW, has_signs, signs_of
 from regard.conformance.subject import Spec
 from regard.positions.alibi import alibi_slopes
-
-__all__ = ["FAMILIES", "diagnose", "family_of"]
 
 _Result = TypeVar("_Result")
 

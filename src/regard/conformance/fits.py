@@ -7,8 +7,6 @@ import numpy as np
 
 from regard.conformance.readings import Reading
 
-__all__ = ["Logits", "dots", "fitted_logits", "fitted_slopes", "key_map", "scale_and_losses", "sink_logits"]
-
 _CAPS = np.geomspace(0.5, 500, 121)
 # A cap is believed if it explains this many times more than none does.
 _BETTER = 100.0

@@ -10,21 +10,6 @@ from regard.conformance.law import Trial
 from regard.conformance.subject import Subject
 from regard.positions.rotary import Rotary
 
-__all__ = [
-    "MASK",
-    "PAD",
-    "Corpus",
-    "Corruption",
-    "RotaryTable",
-    "RotaryTurn",
-    "corruption_of",
-    "honest_corpus",
-    "honest_table",
-    "honest_turn",
-    "table_of",
-    "turn_of",
-]
-
 MASK, PAD = "\u2047", "\u25a1"
 
 

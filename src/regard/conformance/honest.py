@@ -11,8 +11,6 @@ from regard.conformance.subject import Projections, Spec, Subject
 from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
 
-__all__ = ["Cache", "HonestLayer"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Cache:

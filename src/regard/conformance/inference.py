@@ -14,8 +14,6 @@ from regard.conformance.subject import Spec, Subject
 from regard.conformance.turning import Turns, fitted_turns, pairs_needed, scale_and_turns
 from regard.positions.alibi import alibi_slopes
 
-__all__ = ["Inferred", "infer"]
-
 _GAPS = (1, 7, 50, 400)
 _LOUD = 6.0
 _PAIRS = 64

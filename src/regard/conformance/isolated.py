@@ -17,8 +17,6 @@ from typing import Any, TextIO
 from regard.conformance.orders import Order, subject_of
 from regard.core.errors import RegardError
 
-__all__ = ["limit_memory", "main", "serve"]
-
 _GIB = 2**30
 # Address space that numerical libraries reserve while they are loaded, most of it never used.
 _LIBRARIES = 16 * _GIB

@@ -22,8 +22,6 @@ from regard.conformance.subject import Spec, Subject
 from regard.core.errors import InputError
 from regard.core.verdict import LawVerdict
 
-__all__ = ["Limits", "check_isolated"]
-
 _GIB = 2**30
 # How often a waiting parent looks whether it was told to stop.
 _TICK = 0.2

@@ -10,8 +10,6 @@ from regard.conformance.law import Finding, Law, NotTried, Size, Trial, distance
 from regard.conformance.subject import Subject
 from regard.core.verdict import LawVerdict, Outcome, Status
 
-__all__ = ["judge", "missing", "skipped", "verdict_on"]
-
 _STATUS: dict[Outcome, Status] = {
     "holds": "holds",
     "refuted": "refuted",

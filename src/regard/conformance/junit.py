@@ -7,8 +7,6 @@ from regard.conformance.checked import CheckReport
 from regard.core.verdict import LawVerdict
 from regard.render.spelling import printable
 
-__all__ = ["as_junit"]
-
 
 def as_junit(reports: Iterable[CheckReport]) -> str:
     """The file's text. Expected failures, skipped and inconclusive laws are skipped cases with their reasons."""

@@ -11,8 +11,6 @@ from multiprocessing import get_all_start_methods, get_context
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["Launched", "launch_cold", "launch_warm"]
-
 _START = (
     "import json, os, sys; os.environ['OMP_NUM_THREADS'] = '1'; sys.path[:] = json.loads(sys.argv[1]); "
     "from regard.conformance.isolated import main; main()"

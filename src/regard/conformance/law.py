@@ -11,8 +11,6 @@ import numpy as np
 from regard.conformance.subject import Spec, Subject
 from regard.core.errors import RegardError
 
-__all__ = ["Finding", "Law", "NotTried", "Size", "Trial", "always", "distance", "only_if", "reach"]
-
 Grade = Literal["black-box", "spec"]
 
 # Rounding that a float32 layer may show, in units of its last place.

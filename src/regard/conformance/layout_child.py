@@ -27,8 +27,6 @@ from regard.conformance.law import Finding, Law, Trial
 from regard.conformance.subject import Subject
 from regard.core.verdict import LawVerdict
 
-__all__ = ["NOT_WRITTEN", "Task", "main"]
-
 NOT_WRITTEN = "not written yet"
 _LARGEST_FILE = 2**26
 

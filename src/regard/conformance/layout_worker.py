@@ -17,8 +17,6 @@ from typing import IO, Any
 from regard.conformance.layout_child import Task
 from regard.core.errors import InputError
 
-__all__ = ["Allowance", "Worker"]
-
 # Isolated from the working folder and the environment's paths, so that no file of the student's is taken for ours.
 _START = (
     "import sys, json, os; sys.path[:] = json.loads(sys.argv[1]); os.environ['OMP_NUM_THREADS'] = '1'; "

@@ -15,8 +15,6 @@ from regard.conformance.layout_worker import Allowance, Worker
 from regard.core.errors import InputError
 from regard.core.verdict import STATUSES, LawVerdict, Outcome, Place
 
-__all__ = ["LOADS", "check_layout"]
-
 LOADS = "LOADS"
 _LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"
 _RAN = ("holds", "refuted", "crashed", "timed out")

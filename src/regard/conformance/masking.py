@@ -6,8 +6,6 @@ import numpy as np
 
 from regard.conformance.subject import Subject
 
-__all__ = ["SIDES", "gaps_by_place", "mask_hiding", "ones_mask", "place_of_worst", "real_places"]
-
 # Where in a row hidden tokens stand.
 SIDES = ("right", "left", "middle")
 

@@ -9,8 +9,6 @@ from regard.attention import masked_softmax
 from regard.conformance.mutation import Mutation, Scenario
 from regard.conformance.oracle import Asked, Oracle
 
-__all__ = ["CHUNKS", "MUTATIONS", "decoded", "sizes_of"]
-
 CHUNKS = (4, 3, 2)
 
 

@@ -11,8 +11,6 @@ from regard.conformance.mutation import Mutation, plain, staged, with_parts
 from regard.conformance.oracle import Oracle, Part, spread
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["MUTATIONS"]
-
 
 def _is_grouped(spec: Spec) -> bool:
     return 1 < (spec.num_kv_heads or 1) < spec.num_heads

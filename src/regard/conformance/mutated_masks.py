@@ -9,8 +9,6 @@ from regard.conformance.mutation import Mutation, declared_as, staged
 from regard.conformance.oracle import Asked, Oracle, share, visible
 from regard.conformance.subject import Spec
 
-__all__ = ["MUTATIONS"]
-
 
 def _ordered(words: str, rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Mutation:
     """Visibility by another rule of query and key indices than the causal one; padding stays hidden."""

@@ -10,8 +10,6 @@ from regard.conformance.oracle import Asked, Oracle, share
 from regard.conformance.subject import Spec
 from regard.positions.alibi import alibi_slopes
 
-__all__ = ["MUTATIONS"]
-
 
 def _scaled(words: str, size: Callable[[Oracle], float | None]) -> Mutation:
     def change(oracle: Oracle) -> Oracle | None:

@@ -8,8 +8,6 @@ from regard.conformance.mutation import Mutation, declared_as, staged
 from regard.conformance.oracle import Oracle, Part, turn
 from regard.conformance.subject import Spec
 
-__all__ = ["MUTATIONS"]
-
 Turn = Callable[[Oracle, np.ndarray, np.ndarray, Part], np.ndarray]
 _BASES = (100.0, 1_000.0, 10_000.0, 100_000.0, 500_000.0, 1_000_000.0)
 

@@ -9,8 +9,6 @@ import numpy as np
 from regard.conformance.oracle import Asked, Oracle
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["FAMILIES", "Mutation", "Scenario", "declared_as", "staged", "with_parts"]
-
 FAMILIES = (
     "mask",
     "window",

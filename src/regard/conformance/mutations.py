@@ -7,11 +7,9 @@ import numpy as np
 
 from regard.conformance import mutated_calls, mutated_heads, mutated_masks, mutated_scores, mutated_turns
 from regard.conformance.law import dtype_of
-from regard.conformance.mutation import FAMILIES, Mutation, Scenario
+from regard.conformance.mutation import Mutation, Scenario
 from regard.conformance.oracle import Asked, Oracle
 from regard.conformance.subject import Subject
-
-__all__ = ["FAMILIES", "MUTATIONS", "Compared", "Match", "matches_of_core", "matches_of_layer"]
 
 MUTATIONS: tuple[Mutation, ...] = (
     *mutated_masks.MUTATIONS,

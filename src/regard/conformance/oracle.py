@@ -25,8 +25,6 @@ from regard.conformance.subject import Projections, Spec
 from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
 
-__all__ = ["TABLES", "Asked", "Oracle", "Part", "undeclared"]
-
 # Codes that are rows of a table, added to the embeddings.
 TABLES = ("learned", "sinusoidal")
 

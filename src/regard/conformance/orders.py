@@ -10,8 +10,6 @@ from typing import Any, Literal
 from regard.conformance.subject import Spec, Subject
 from regard.core.errors import InputError
 
-__all__ = ["ZOO", "Order", "Stage", "command_for", "importable_name", "in_dtype", "inferred_for", "made", "subject_of"]
-
 ZOO = "zoo:"
 
 # How far a layer is on its way to its first law.

@@ -15,8 +15,6 @@ from regard.conformance.trying import Hearing, tried
 from regard.core.errors import RegardError
 from regard.core.verdict import LawVerdict
 
-__all__ = ["LawTest", "LayerCrashed", "SubjectOnTrial", "parametrize_with_laws"]
-
 Reasons = Mapping[str, str]
 Row = tuple[str, Any, Spec | None]
 

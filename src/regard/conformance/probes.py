@@ -4,8 +4,6 @@ import numpy as np
 
 from regard.conformance.law import Trial, distance, dtype_of
 
-__all__ = ["bumped", "drawn_heads", "liveness"]
-
 
 def bumped(
     trial: Trial, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0

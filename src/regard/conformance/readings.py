@@ -12,8 +12,6 @@ from regard.conformance.law import dtype_of
 from regard.conformance.oracle import Oracle
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["Pairs", "Reader", "Reading", "read", "reader_of"]
-
 _SEED = 5
 # A mixture of two values leaves nothing over; this share of its square is rounding.
 _LEFT_OVER = 1e-6

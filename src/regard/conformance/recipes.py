@@ -10,8 +10,6 @@ from regard.conformance.orders import ZOO, Order, in_dtype, subject_of
 from regard.conformance.reproduction import Recipe, spec_in_words
 from regard.conformance.subject import Subject
 
-__all__ = ["recipe_for_order", "recipe_for_target"]
-
 _UNKNOWN = (
     "layer = None  # Say here how your layer is built.\n"
     '    assert layer is not None, "This file does not know how the layer was built: say it in the line above."'

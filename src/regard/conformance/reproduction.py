@@ -15,8 +15,6 @@ from regard.conformance.standalone import Bundle, Traced, traced
 from regard.conformance.subject import Spec, Subject
 from regard.core.verdict import LawVerdict
 
-__all__ = ["Recipe", "spec_in_words", "written_test"]
-
 _CUT = "# What follows is cut out of Regard: how inputs are drawn, how the layer is called, what the law compares."
 
 

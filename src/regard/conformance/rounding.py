@@ -7,8 +7,6 @@ import numpy as np
 
 from regard.conformance.law import NotTried, Trial, epsilon_of
 
-__all__ = ["HALVES", "in_float64", "inner_rounding", "is_half", "widest_subject", "work_tolerance"]
-
 HALVES = ("bfloat16", "float16")
 
 # In the same units as a trial's own tolerance.

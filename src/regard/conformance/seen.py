@@ -8,8 +8,6 @@ import numpy as np
 from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import Subject
 
-__all__ = ["Notes", "found_by_calls"]
-
 _LENGTHS = (24, 160)
 _SEED = 7
 _FAR = 1_000_000

@@ -6,8 +6,6 @@ import numpy as np
 
 from regard.conformance.law import Finding, Law, Trial, distance
 
-__all__ = ["FAMILY_OF_LAW", "has_signs", "signs_of"]
-
 FAMILY_OF_LAW = {
     "ALIGN": "mask",
     "BATCH": "batch",

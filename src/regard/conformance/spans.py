@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["left_over", "needed"]
-
 # A curve is missed only if the others do not stand in for it: this share of it is its own.
 _OWN = 0.2
 _ROUNDING = 1e-9

@@ -7,8 +7,6 @@ import numpy as np
 
 from regard.conformance.subject import Subject
 
-__all__ = ["chunkings", "first_broken", "stepped", "told"]
-
 _UNEVEN = ((5, 4, 3), (7, 1, 1, 3))
 # Beyond this, one token at a time costs more than it shows: the last tokens then come one by one.
 _LONG = 32

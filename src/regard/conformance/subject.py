@@ -13,8 +13,6 @@ import numpy as np
 
 from regard.core.errors import InputError
 
-__all__ = ["Projections", "Spec", "Subject", "spec_from_text"]
-
 Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 

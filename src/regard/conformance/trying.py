@@ -10,8 +10,6 @@ from regard.conformance.reproduction import Recipe, written_test
 from regard.conformance.subject import Subject
 from regard.core.verdict import LawVerdict
 
-__all__ = ["Hearing", "tried"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Hearing:

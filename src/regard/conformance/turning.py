@@ -7,8 +7,6 @@ import numpy as np
 from regard.conformance.fits import Logits
 from regard.conformance.readings import Reading
 
-__all__ = ["Turns", "fitted_turns", "pairs_needed", "scale_and_turns"]
-
 # Above this width only entries that known pairings use are solved for.
 _WIDEST_FULL = 32
 _EXPLAINED = 3e-4

@@ -6,8 +6,6 @@ import os
 
 from regard.conformance import all_laws
 
-__all__ = ["LOADED"]
-
 # Before torch reads it. One thread a process, since several processes share the machine.
 os.environ["OMP_NUM_THREADS"] = "1"
 

@@ -8,8 +8,6 @@ import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["AXES", "Array", "Bool", "Float", "Int", "Real"]
-
 if TYPE_CHECKING or "jaxtyping" in sys.modules:
     from jaxtyping import Bool, Float, Int, Real
 else:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from types import ModuleType
 
-__all__ = ["discover", "entry_names"]
-
 
 def discover(package: ModuleType) -> dict[str, ModuleType]:
     """Every public module of a package by its name, imported, in alphabetical order."""

@@ -6,8 +6,6 @@ RegardError            anything Regard raises on purpose
 └── NotCertifiable     the certified engine does not apply; another engine may
 """
 
-__all__ = ["DomainError", "InputError", "NotCertifiable", "RegardError", "refused_by_system"]
-
 
 class RegardError(Exception):
     """Anything that Regard raises on purpose."""

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Union
 
-__all__ = ["Estimate"]
-
 Operand = Union["Estimate", float, int]
 
 

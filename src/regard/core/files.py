@@ -8,8 +8,6 @@ from pathlib import Path
 
 from regard.core.errors import InputError
 
-__all__ = ["ensure_writable", "write_new", "write_whole"]
-
 
 def ensure_writable(path: Path) -> None:
     """Raises an InputError now if `write_whole` could not put a file there later."""

@@ -9,8 +9,6 @@ from multiprocessing.context import SpawnContext
 
 from pebble import ProcessPool
 
-__all__ = ["interrupts_held_back", "spawning_pool"]
-
 
 def spawning_pool(max_workers: int, max_tasks: int = 0) -> ProcessPool:
     """Workers that import what they need; those that are starting when the pool is stopped say nothing."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from regard.core.errors import InputError
 
-__all__ = ["stream"]
-
 
 def stream(seed: int, *names: str | int) -> "np.random.Generator":
     """A generator that depends on the seed and the names only, independent of every other name's.

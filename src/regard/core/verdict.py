@@ -5,20 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-__all__ = [
-    "STATUSES",
-    "ClaimVerdict",
-    "Evidence",
-    "LawVerdict",
-    "Outcome",
-    "Place",
-    "Status",
-    "StepVerdict",
-    "Verdict",
-    "combine",
-    "count",
-]
-
 Status = Literal["proved", "holds", "refuted", "undecided"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 

@@ -10,8 +10,6 @@ from regard.derivations.problems.model import Problem
 from regard.derivations.signs import relation_signs
 from regard.derivations.steps import QuestionJudge
 
-__all__ = ["Judges", "judge_formula", "judges_for"]
-
 Judges = Mapping[str, QuestionJudge]
 
 

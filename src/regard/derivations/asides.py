@@ -8,8 +8,6 @@ from regard.derivations.context import Surroundings
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.scope import Scope
 
-__all__ = ["Aside", "is_example"]
-
 _EXAMPLE = re.compile(
     r"[\s*_>(（-]*(?:sanity\s+)?(?:check|test|try|with|e\.g\.?|for\s+(?:example|instance)|as\s+an?\s+(?:example|check)"
     r"|例如|比如|验证|检验|par exemple|zum beispiel|por ejemplo)(?![a-z])",

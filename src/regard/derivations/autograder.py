@@ -21,8 +21,6 @@ from regard.derivations.reports import DocumentReport
 from regard.derivations.submissions import find_submissions
 from regard.derivations.tasks import Assignment
 
-__all__ = ["autograder_zip", "grade_submission", "write_autograder"]
-
 _SCRIPTS = ("setup.sh", "run_autograder")
 _SECONDS = 480.0
 _LONGEST = 120.0

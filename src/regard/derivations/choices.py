@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from regard.derivations.problems.model import Choice
 
-__all__ = ["Chosen", "find_choice", "find_choice_by_cue"]
-
 _OPENING = re.compile(
     r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?"
     r"(?:(?:my )?answer|ans|solution|a(?=[:：])|答案?|解)?[\s*_.:：]*",

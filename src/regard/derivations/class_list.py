@@ -12,8 +12,6 @@ from regard.core.verdict import STATUSES
 from regard.render.spelling import spelled
 from regard.render.terminal import ALARM, STYLES, say
 
-__all__ = ["INFERRED", "DocumentRow", "show_class", "show_rows"]
-
 INFERRED = "inferred"
 _WIDEST_NAME = 48
 

@@ -7,8 +7,6 @@ from urllib.parse import quote
 from regard.derivations.class_list import DocumentRow
 from regard.render.html.shell import Page, render_page
 
-__all__ = ["render_class"]
-
 _COLUMNS = ("document", "refuted", "undecided", "hold", "read", "points")
 
 

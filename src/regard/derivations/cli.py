@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from regard.derivations.class_list import DocumentRow
     from regard.derivations.request import Request
 
-__all__ = ["verify"]
 
-
-@click.command(short_help="Judge written derivations step by step.")
+@click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
 @click.option("--problem", metavar="NAME|FILE", help="What the answers answer: a shipped problem or a TOML file.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")

@@ -16,8 +16,6 @@ from regard import __version__
 from regard.core.errors import InputError
 from regard.derivations.pool import Limits, Lost, run_tasks
 
-__all__ = ["run_on_cluster"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -8,8 +8,6 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.retractions import is_taken_back
 
-__all__ = ["Surroundings", "is_denied", "is_supposed", "premises_in_prose", "regime_words"]
-
 _CONDITION_WORDS = re.compile(
     r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming"
     r"|in some samples|for some samples|in other samples|in others|in some draws"

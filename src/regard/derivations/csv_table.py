@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from regard.core.verdict import STATUSES
 from regard.derivations.gradebook import Grade
 
-__all__ = ["header", "row", "rows"]
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

@@ -13,8 +13,6 @@ from regard.derivations.notation.tokens import Token
 from regard.derivations.problems.model import Setting, SymbolMeaning
 from regard.derivations.recognising import at_particular_values, differ_in_general, is_number, readable, tends
 
-__all__ = ["Footing", "Last"]
-
 _UNIT = Symbol("i")
 _AT_VALUES = "at the values that the text gives"
 

@@ -22,8 +22,6 @@ from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 from regard.derivations.recognising import Recognised
 
-__all__ = ["as_coordinates", "as_definition"]
-
 
 def as_definition(left: Symbol, sign: str, right: tuple[Token, ...], scope: Scope) -> Recognised:
     """The definition of a symbol; what it is defined by must have a value, or the step is judged for it."""

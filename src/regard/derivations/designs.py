@@ -13,8 +13,6 @@ from regard.derivations.notation.syntax import Expression, Number, Product, Symb
 from regard.derivations.problems.model import Design, Question, SymbolMeaning
 from regard.derivations.shortfalls import SHOWN_GAP, needed_scale, shortfall
 
-__all__ = ["Designs", "bind", "judge_designs", "open_symbol", "solved", "with_scales"]
-
 Designs = Mapping[str, Expression]
 
 

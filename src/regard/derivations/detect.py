@@ -12,8 +12,6 @@ from regard.derivations.questions import fit, questions_of
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import outline
 
-__all__ = ["guess_problem", "infer_problem"]
-
 _ENOUGH = 0.55
 _ENOUGH_SYMBOLS = 3
 _INDEX_LETTERS = frozenset("ijkl")

@@ -24,8 +24,6 @@ from regard.derivations.judged import (
 from regard.render.spelling import spelled
 from regard.render.terminal import say
 
-__all__ = ["Shown", "show_diagnostics", "show_judged", "show_questions", "show_tally"]
-
 Shown = Literal["refuted", "undecided", "all"]
 _SHOWN: Mapping[Shown, tuple[Standing, ...]] = {
     "refuted": ("refuted",),

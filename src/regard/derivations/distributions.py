@@ -11,8 +11,6 @@ from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 from regard.derivations.recognising import Recognised
 
-__all__ = ["as_distribution"]
-
 _Law = tuple[Fraction, Fraction]
 
 

@@ -11,8 +11,6 @@ from regard.derivations.page_summary import summary_html
 from regard.derivations.step_cards import SAID, step_id
 from regard.render.html.shell import Page, icon, render_page
 
-__all__ = ["render_document"]
-
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
 

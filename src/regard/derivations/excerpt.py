@@ -10,8 +10,6 @@ from rich.cells import cell_len
 
 from regard.render.spelling import spelled
 
-__all__ = ["ExcerptLine", "excerpt"]
-
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _OTHER_BREAKS = re.compile("[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}]")
 _TAB = 4

@@ -9,8 +9,6 @@ from regard.derivations.notation.syntax import Symbol, describe, symbols
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.questions import Stay, fit, is_numbered
 
-__all__ = ["Follower"]
-
 _CLEARLY_BETTER = 0.04
 _MUCH_BETTER = 0.1
 _MOST_ALTERNATIVES = 3

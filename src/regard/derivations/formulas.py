@@ -14,8 +14,6 @@ from regard.derivations.notation.syntax import Condition, Expression
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import Setting
 
-__all__ = ["Formula", "JudgedStep", "Kind", "index_conditions", "members", "number_premises", "plain", "step_at"]
-
 Kind = Literal["step", "design", "definition", "given", "supposition", "choice"]
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
 

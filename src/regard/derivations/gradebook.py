@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Grade", "QuestionGrade"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionGrade:

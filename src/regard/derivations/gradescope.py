@@ -10,8 +10,6 @@ from typing import Any
 
 from regard.derivations.gradebook import Grade, QuestionGrade
 
-__all__ = ["as_results_json", "results"]
-
 _LONGEST = 20_000
 
 

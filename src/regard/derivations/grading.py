@@ -18,8 +18,6 @@ from regard.derivations.gradebook import Grade, QuestionGrade
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import QuestionRow
 
-__all__ = ["grade", "merged"]
-
 _MAIN = ("design", "choice")
 _COUNTED = ("step", *_MAIN)
 _LEFT_TO_A_PERSON = {

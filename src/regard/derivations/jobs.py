@@ -14,8 +14,6 @@ from regard.derivations.submissions import Submission
 from regard.derivations.tasks import Assignment, Task, examine, task_key
 from regard.derivations.views import view_of
 
-__all__ = ["Job", "Order", "Product", "do_job", "products"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Order:

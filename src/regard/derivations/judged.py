@@ -7,21 +7,6 @@ from typing import Literal, get_args
 
 from regard.core.verdict import StepVerdict
 
-__all__ = [
-    "STANDINGS",
-    "FormulaSpan",
-    "JudgedDocument",
-    "Mark",
-    "QuestionState",
-    "Standing",
-    "headline",
-    "notes",
-    "standing",
-    "tally",
-    "tally_in_words",
-    "worst",
-]
-
 Standing = Literal["refuted", "undecided", "holds", "proved", "given"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 _TAKEN_AS_GIVEN = ("given", "definition", "supposition")

@@ -19,8 +19,6 @@ from regard.derivations.reports import DocumentReport, only_line
 from regard.derivations.submissions import Submission
 from regard.render.json import json_pieces
 
-__all__ = ["Destinations", "Keeper"]
-
 _LEDGER = "regard-results.jsonl"
 
 

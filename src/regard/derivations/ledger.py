@@ -8,8 +8,6 @@ from types import TracebackType
 from regard.core.errors import InputError
 from regard.derivations.reports import DocumentReport
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """An append-only file of reports by their task's key; a torn or foreign line is as good as none.

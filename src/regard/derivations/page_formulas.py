@@ -11,8 +11,6 @@ from regard.derivations.step_cards import step
 from regard.render.html.pieces import Piece, Stretch, cut
 from regard.render.html.typesetting import typeset
 
-__all__ = ["DISPLAY", "formula_html"]
-
 DISPLAY = '<span class="display'
 _PUNCTUATION = re.compile(r"(?:[,;.:，；。：、]|\\(?:qquad|quad|enspace|[,;:! ])(?![A-Za-z])|\s|~)+")
 _NO_BREAK = (",", ";", ".", ":", "，", "；", "。", "：", "、")

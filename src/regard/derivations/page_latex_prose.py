@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from regard.derivations.page_slots import Slots
 from regard.derivations.step_cards import noted
 
-__all__ = ["LatexBlock", "latex_blocks"]
-
 _BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?")
 _DROPPED = re.compile(

@@ -13,8 +13,6 @@ from regard.derivations.page_latex_prose import latex_blocks
 from regard.derivations.page_slots import Slots
 from regard.derivations.step_cards import classes, closing, noted, opening
 
-__all__ = ["prose_html"]
-
 _ALIGNMENTS = {"text-align:right": "align-right", "text-align:center": "align-center", "text-align:left": "align-left"}
 
 

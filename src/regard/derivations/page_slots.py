@@ -12,8 +12,6 @@ from regard.derivations.judged import JudgedDocument, Mark
 from regard.derivations.page_formulas import DISPLAY, formula_html
 from regard.derivations.step_cards import margin_notes, step
 
-__all__ = ["Slots", "with_slots"]
-
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _SLOT = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _GLUED = re.compile(f"([(（「“]?{_OPEN}\\d+{_CLOSE})(?: ?([，。、；：！？）」”]+)|([,.;:!?)]+))")

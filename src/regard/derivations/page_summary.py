@@ -7,8 +7,6 @@ from regard.derivations.judged import STANDINGS, JudgedDocument, QuestionState, 
 from regard.derivations.step_cards import SAID, step_id
 from regard.render.html.shell import icon
 
-__all__ = ["summary_html"]
-
 _LEGEND: Mapping[Standing, str] = {
     "refuted": "refuted: the note has a counterexample",
     "undecided": "undecided: not read, or not judged",

@@ -16,8 +16,6 @@ from regard.derivations.reading.macros import expand
 from regard.derivations.reading.sentences import lead_in, paragraph_at, sentence_after, sentence_before
 from regard.derivations.regions import Region, region_at
 
-__all__ = ["PlacedFormula", "Source", "place_formulas"]
-
 _CONTEXT = 600
 _FOLLOWING = 60
 _NEARBY = 20

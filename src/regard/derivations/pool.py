@@ -12,8 +12,6 @@ from regard.core.errors import InputError
 from regard.core.interrupts import interrupts_held_back, spawning_pool
 from regard.derivations.reports import Outcome
 
-__all__ = ["Limits", "Lost", "run_tasks"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -9,8 +9,6 @@ from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Expression, Symbol, children
 from regard.derivations.problems.model import Problem, Question, Setting
 
-__all__ = ["Stay", "fit", "is_numbered", "questions_of"]
-
 _ROMAN = ("i", "ii", "iii", "iv", "v")
 _MAY_BE_A_SCALE = 0.5
 _KNOWN_BY_ANOTHER_NAME = 0.6

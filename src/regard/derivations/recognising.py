@@ -15,20 +15,6 @@ from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Num
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = [
-    "Recognised",
-    "as_condition",
-    "at_particular_values",
-    "differ_in_general",
-    "is_driven_elsewhere",
-    "is_in_the_other_case",
-    "is_left_to_chance",
-    "is_number",
-    "is_spelt_out",
-    "readable",
-    "tends",
-]
-
 _SMALLEST_SIZE = 2
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
 _ON_NUMBERS = ("=", "<", ">", "≤", "≥", "≠", "≈")

@@ -9,8 +9,6 @@ from regard.derivations.questions import questions_of
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import section_at, structure
 
-__all__ = ["Region", "answers_to", "region_at", "regions_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Region:

@@ -7,8 +7,6 @@ from typing import Any, Literal
 from regard.core.verdict import Place, StepVerdict, count
 from regard.derivations.sheet import QuestionRow
 
-__all__ = ["DocumentReport", "Outcome", "only_line"]
-
 Outcome = Literal["judged", "unreadable", "timed out", "crashed"]
 
 

@@ -10,8 +10,6 @@ from regard.derivations.pool import Limits
 from regard.derivations.submissions import Submission, find_submissions
 from regard.derivations.tasks import Assignment
 
-__all__ = ["Request"]
-
 _FEW = 8
 
 

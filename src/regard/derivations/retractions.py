@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["is_taken_back"]
-
 _BE = r"(?:is|was|are|were|be|'s)"
 _BAD = r"(?:wrong|false|incorrect|nonsense|a mistake|an error|not (?:true|right|so|correct|enough|the case))"
 _SAY = r"(?:say|claim|think|believe|conclude|write|mean|imply|expect)"

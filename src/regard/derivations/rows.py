@@ -10,8 +10,6 @@ from regard.derivations.problems.model import Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.regions import Region, answers_to
 
-__all__ = ["QuestionRow", "question_rows"]
-
 _FEWEST_LETTERS = 4
 _NO_LETTER = re.compile(r"[\W_\ufffc]")
 

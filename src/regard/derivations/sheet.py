@@ -11,8 +11,6 @@ from regard.derivations.regions import regions_of
 from regard.derivations.rows import QuestionRow, question_rows
 from regard.derivations.verdicts import SheetStep, choice_steps, formula_step, numbered, unclosed_steps
 
-__all__ = ["QuestionRow", "Sheet", "SheetStep", "judge_document"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:

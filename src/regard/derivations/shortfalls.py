@@ -17,8 +17,6 @@ from regard.derivations.notation.parser import parse_source
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import Design
 
-__all__ = ["SHOWN_GAP", "needed_scale", "shortfall"]
-
 Driven = Mapping[str, tuple[float, ...]]
 SHOWN_GAP = 0.01
 _SHOWN_SCALE = 32.0

@@ -4,8 +4,6 @@ import re
 
 from regard.derivations.notation.vocabulary import RELATIONS
 
-__all__ = ["relation_signs"]
-
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _SIGN = re.compile(
     r"\\not\s*(?:=|\\in(?![a-zA-Z]))|(?:"

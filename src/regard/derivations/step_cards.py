@@ -7,8 +7,6 @@ from regard.core.verdict import StepVerdict
 from regard.derivations.judged import STANDINGS, Mark, Standing, headline, notes, standing, worst
 from regard.render.html.shell import icon
 
-__all__ = ["SAID", "classes", "closing", "margin_notes", "noted", "opening", "step", "step_id"]
-
 SAID: Mapping[Standing, str] = {
     "refuted": "refuted",
     "undecided": "undecided",

@@ -30,8 +30,6 @@ from regard.derivations.recognising import (
     tends,
 )
 
-__all__ = ["QuestionJudge"]
-
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 

@@ -11,8 +11,6 @@ from regard.derivations.reading.files import KINDS, documents_in
 from regard.derivations.structured.answers import SCHEMA
 from regard.derivations.tasks import ANSWERS
 
-__all__ = ["Submission", "find_submissions"]
-
 _UNSAFE = re.compile(r"[^\w.\- ]")
 _LONGEST = 60
 _FIRST_LINES = 4096

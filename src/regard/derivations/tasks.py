@@ -17,8 +17,6 @@ from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import Sheet, SheetStep, judge_document
 from regard.derivations.structured.answers import read_answers
 
-__all__ = ["ANSWERS", "Assignment", "Task", "examine", "task_key"]
-
 ANSWERS = ".toml"
 
 

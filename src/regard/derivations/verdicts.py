@@ -14,8 +14,6 @@ from regard.derivations.problems.model import Choice, Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.regions import Region, answers_to, region_at
 
-__all__ = ["SheetStep", "choice_steps", "formula_step", "numbered", "unclosed_steps"]
-
 _LONGEST_ANSWER = 4000
 _UNCLOSED = re.compile(r"\$\$?|\\")
 _TO_THE_END = re.compile(r"[^\r\n]{0,400}(?:\r?\n[^\S\r\n]*[^\s][^\r\n]{0,400}){0,3}")

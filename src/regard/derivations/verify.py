@@ -15,8 +15,6 @@ from regard.derivations.reports import DocumentReport
 from regard.derivations.structured.template import answers_template
 from regard.derivations.tasks import ANSWERS, Assignment, Task, examine
 
-__all__ = ["Stopped", "example", "judge_files", "new_answers", "verify"]
-
 Report = Callable[[int, int], None]
 _TEXT = "<text>.md"
 

@@ -4,8 +4,6 @@ from regard.derivations.judged import FormulaSpan, JudgedDocument, Mark, Questio
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.sheet import Sheet
 
-__all__ = ["view_of"]
-
 
 def view_of(sheet: Sheet, *, line: int | None = None) -> JudgedDocument:
     """The document with its formulas and marks; with a line, only the marks on that line."""

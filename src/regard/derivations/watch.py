@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["changes"]
-
 Stamp = tuple[tuple[str, int, int], ...]
 
 

@@ -10,8 +10,6 @@ from regard.core.errors import InputError, NotCertifiable
 from regard.core.estimate import Estimate
 from regard.designs.rough import Look
 
-__all__ = ["FEWEST_DRAWS", "Bench", "Sampling"]
-
 FEWEST_DRAWS = 1_000
 # How many times finer than a glance a histogram looks.
 _FINE = 8

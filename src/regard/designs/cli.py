@@ -12,8 +12,6 @@ from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDE
 if TYPE_CHECKING:
     from regard.designs.designed import DesignReport
 
-__all__ = ["design"]
-
 
 class _Number(click.ParamType):
     """A number, kept as it was typed so that no digit is lost."""
@@ -31,7 +29,7 @@ class _Number(click.ParamType):
         return value
 
 
-@click.command(short_help="Evaluate a query of your own among random keys.")
+@click.command()
 @click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeat it.")
 @click.option("--beta", type=_Number(), help="The scale that beta stands for in the queries.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="What another letter stands for.")

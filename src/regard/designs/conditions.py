@@ -14,8 +14,6 @@ from regard.designs.expressions import Reader
 from regard.designs.numbers import rounded
 from regard.designs.spelling import as_latex, shown
 
-__all__ = ["read_condition"]
-
 _UPWARDS = {"<": True, "≤": True, ">": False, "≥": False}
 
 

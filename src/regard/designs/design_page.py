@@ -9,8 +9,6 @@ from regard.render.html.charts import draw
 from regard.render.html.shell import Page, render_page
 from regard.render.html.typesetting import typeset
 
-__all__ = ["design_frame", "render_design"]
-
 _TITLE = "A query, evaluated"
 
 

@@ -11,8 +11,6 @@ from regard.designs.designed import DesignReport, Head, KeyWeight, ScaleFinding,
 from regard.render.spelling import spelled
 from regard.render.terminal import SIGNS, STYLES, quantity, say
 
-__all__ = ["number", "output_rows", "scale_rows", "setting_line", "show_design", "weight_name", "written_sum"]
-
 _BARS = " ▏▎▍▌▋▊▉█"
 _WIDEST_BAR = 40
 

@@ -11,8 +11,6 @@ from regard.core.verdict import Verdict
 if TYPE_CHECKING:
     from regard.render.figures import Figure
 
-__all__ = ["DesignReport", "Head", "KeyWeight", "Output", "ScaleFinding", "Scales", "enclosed"]
-
 
 def enclosed(name: str, estimate: Estimate | None) -> dict[str, float | None]:
     """A number with its enclosure under one name, null where there is none.

@@ -12,8 +12,6 @@ from regard.core.errors import InputError
 from regard.core.estimate import Estimate
 from regard.designs.asking import FEWEST_DRAWS, Bench
 
-__all__ = ["answers", "histogram", "values"]
-
 # A draw of whole keys costs n times as much as a draw of logits.
 _DIRECT_SHARE = 10
 # A design is asked about so often: its heads, its output, and a score of scales.

@@ -24,8 +24,6 @@ from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.designs import numbers
 from regard.designs.spelling import as_latex, shown
 
-__all__ = ["Combination", "Reader"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Combination:

@@ -8,8 +8,6 @@ from flint import arb, ctx
 from regard.analysis.engines.balls import exact_ball
 from regard.core.errors import InputError
 
-__all__ = ["Number", "apply", "divided", "plus", "power", "rounded", "times"]
-
 Number = Fraction | arb
 
 # Enough that equal expressions round to the same double, whichever way they are written.

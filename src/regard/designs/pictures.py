@@ -12,8 +12,6 @@ from regard.designs.asking import Bench
 from regard.designs.designed import Scales
 from regard.render.figures import Axis, Chart, Figure, Rule, Series
 
-__all__ = ["Pictures"]
-
 _DRAWS, _BINS = 100_000, 50
 _CURVE_DRAWS, _POINTS = 20_000, 41
 _SOFTEST, _SHARPEST = 0.25, 512.0

@@ -7,8 +7,6 @@ from regard.core.errors import InputError
 from regard.designs import Demand, Scenario
 from regard.designs.designed import DesignReport
 
-__all__ = ["DesignRequest", "design", "read_settings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DesignRequest:

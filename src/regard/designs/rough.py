@@ -10,8 +10,6 @@ from itertools import pairwise
 
 from regard.analysis.scenarios import Deviation, LogitLaw
 
-__all__ = ["Look"]
-
 _FARTHEST = 8.0
 # Steps over the spread of the deviation, and over the logits at which a weight passes from none to all.
 _STEPS, _LOGIT_STEPS, _STEEPEST = 96, 64, 24.0

@@ -10,8 +10,6 @@ from regard.core.estimate import Estimate
 from regard.designs.asking import Bench
 from regard.designs.designed import ScaleFinding, Scales
 
-__all__ = ["ScaleSearch"]
-
 # Largest coefficients that are tried: from queries that hardly look to ones that see only the best key.
 _SOFTEST, _SHARPEST, _DOUBLINGS = 0.25, 1024.0, 12
 _FAR = 1e12

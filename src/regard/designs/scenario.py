@@ -31,8 +31,6 @@ from regard.designs.verdicts import verdicts_on
 if TYPE_CHECKING:
     from regard.render.figures import Figure
 
-__all__ = ["HALF_AND_HALF", "Demand", "Scenario"]
-
 HALF_AND_HALF = "(v_a+v_b)/2"
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _HISTOGRAM_DRAWS, _BINS = 20_000, 20

@@ -6,8 +6,6 @@ from decimal import Decimal
 from regard.core.errors import InputError
 from regard.derivations.notation.vocabulary import FUNCTIONS, GREEK
 
-__all__ = ["as_latex", "shown"]
-
 _MOST_CHARACTERS = 1_000
 _MOST_SHOWN = 60
 _LARGEST_EXPONENT = 300

@@ -4,8 +4,6 @@ from regard.core.estimate import Estimate
 from regard.core.verdict import Status, Verdict
 from regard.designs.designed import Output
 
-__all__ = ["verdicts_on"]
-
 
 def verdicts_on(output: Output, target: str, require: float | None) -> tuple[Verdict, ...]:
     """The error and the chance of being near the target; where a chance is required, whether it is met."""

@@ -14,8 +14,6 @@ from regard.render.html.equations import equation
 from regard.render.html.scripts import scripted
 from regard.render.html.shell import icon
 
-__all__ = ["claim_entries"]
-
 _NAME = re.compile("`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 
 

@@ -7,10 +7,8 @@ import click
 
 from regard.render.command_line import ALL_IS_WELL
 
-__all__ = ["explore"]
 
-
-@click.command(short_help="Open the page where attention can be touched.")
+@click.command()
 @click.option("--export", "export_file", metavar="FILE", help="Write the page to this file and open nothing.")
 @click.option("--no-open", "is_unopened", is_flag=True, help="Write the page to a temporary file, but do not open it.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw behind the verdicts.")

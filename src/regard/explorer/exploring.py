@@ -16,8 +16,6 @@ from regard.derivations.verify import example
 from regard.derivations.views import view_of
 from regard.explorer import ExplorerPage, build_page
 
-__all__ = ["explore", "opened", "temporary_place"]
-
 _SHEET = "answers.md"
 _PROBLEM = "cs224n-a4"
 

@@ -17,8 +17,6 @@ from regard.analysis.closed_forms.random_keys import backwards_chance, one_head_
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Figure, HeatMap, Rule, Series
 
-__all__ = ["FIGURES", "figure_for"]
-
 _WIDEST = 128
 
 

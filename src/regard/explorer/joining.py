@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["UnknownSyntaxError", "join_modules"]
-
 _IMPORT = re.compile(r'^import (?:\* as (?P<all>\w+)|\{(?P<some>[^{}]*)\}) from "(?P<path>\.[^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (?P<name>\w+))", re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*$|\bimport\s*\(", re.MULTILINE)

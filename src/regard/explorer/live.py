@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["LIVE", "live_state"]
-
 LIVE: Mapping[str, str] = {
     "average-of-two": "copy?goal=average&degrees=45&beta=5&n=10",
     "average-scale": "copy?goal=average&degrees=45&n=10",

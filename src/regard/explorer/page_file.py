@@ -18,8 +18,6 @@ from regard.explorer.sheet import sheet_parts
 from regard.explorer.templates import fill, page_file, with_formulas
 from regard.render.html.shell import asset, content_policy
 
-__all__ = ["ExplorerPage", "build_page"]
-
 _PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
 _STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims.css")
 _OWN_STYLES = ("page.css", "controls.css", "parts.css")

@@ -9,8 +9,6 @@ from regard.derivations.page_slots import with_slots
 from regard.derivations.step_cards import SAID
 from regard.render.html.shell import icon
 
-__all__ = ["sheet_parts"]
-
 
 def sheet_parts(document: JudgedDocument) -> Mapping[str, str]:
     """What goes into the last part: the title of the problem, the counts and the document."""

@@ -9,8 +9,6 @@ from importlib import resources
 from regard.render.html.equations import equation
 from regard.render.html.typesetting import typeset
 
-__all__ = ["fill", "page_file", "with_formulas"]
-
 _INLINE = re.compile(r"\\\((.+?)\\\)", re.DOTALL)
 _DISPLAY = re.compile(r"\\\[(.+?)\\\]", re.DOTALL)
 _SLOT = re.compile(r"\{\{([\w/.]+)\}\}")

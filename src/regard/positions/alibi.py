@@ -9,8 +9,6 @@ from regard.core.axes import Array, Float, Real
 from regard.core.errors import InputError
 from regard.positions._code import PositionCode, distances
 
-__all__ = ["CODE", "Alibi", "alibi_slopes"]
-
 
 def alibi_slopes(num_heads: int) -> Float[np.ndarray, " head"]:
     """Slope of each head, a geometric sequence that ends at 2⁻⁸ when the number of heads is a power of two.

@@ -8,8 +8,6 @@ from regard.core.axes import Array, Float, Int
 from regard.core.errors import InputError
 from regard.positions._code import PositionCode, positions_like
 
-__all__ = ["CODE", "Learned"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learned(PositionCode):

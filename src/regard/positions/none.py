@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from regard.positions._code import PositionCode
 
-__all__ = ["CODE", "NoPositions"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class NoPositions(PositionCode):

@@ -11,8 +11,6 @@ from regard.core.errors import InputError
 from regard.positions._code import PositionCode, even_width, positions_like
 from regard.positions.rotary_scaling import UNSCALED, Scaling
 
-__all__ = ["CODE", "Layout", "Rotary"]
-
 Layout: TypeAlias = Literal["interleaved", "half-split"]
 """Which numbers make a pair: neighbours (x_0, x_1), (x_2, x_3) …, or one from each half (x_i, x_{i+d/2})."""
 

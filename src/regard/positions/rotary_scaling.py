@@ -9,8 +9,6 @@ import numpy as np
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-__all__ = ["UNSCALED", "Linear", "Ntk", "Ramp", "Scaling", "Yarn", "rotary_frequencies"]
-
 Ramp: TypeAlias = Literal["whole-pairs", "pairs", "rotations"]
 """What YaRN's ramp is linear in: whole pairs (as in the released code), pairs (gpt-oss) or rotations (the paper)."""
 

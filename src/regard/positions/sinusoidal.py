@@ -9,8 +9,6 @@ from regard.core.axes import Array, Float, Real
 from regard.core.errors import InputError
 from regard.positions._code import PositionCode, even_width, positions_like
 
-__all__ = ["CODE", "Sinusoidal", "sinusoid"]
-
 
 def sinusoid(
     positions: Real[Array, "*batch position"], *, width: int, base: float = 10_000.0

@@ -9,8 +9,6 @@ from regard.core.axes import Array, Float, Int
 from regard.core.errors import InputError
 from regard.positions._code import PositionCode, distances
 
-__all__ = ["CODE", "T5Buckets", "t5_bucket"]
-
 
 def t5_bucket(
     gaps: Int[Array, "..."], *, num_buckets: int = 32, max_distance: int = 128, is_causal: bool = False

@@ -4,17 +4,6 @@ import sys
 
 import click
 
-__all__ = [
-    "ALL_IS_WELL",
-    "BAD_INPUT",
-    "INTERRUPTED",
-    "PIPE_CLOSED",
-    "SOMETHING_IS_WRONG",
-    "UNDECIDED",
-    "complain",
-    "is_unicode",
-]
-
 ALL_IS_WELL, SOMETHING_IS_WRONG, BAD_INPUT, UNDECIDED, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 3, 130, 141
 
 

@@ -6,8 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Axis", "Chart", "Figure", "HeatMap", "Rule", "Series"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:

@@ -9,8 +9,6 @@ from typing import Any
 
 from regard.core.verdict import STATUSES, Verdict, count
 
-__all__ = ["SCHEMA", "as_json", "document", "json_pieces", "schema"]
-
 SCHEMA = "regard/1"
 
 

@@ -8,8 +8,6 @@ from rich.text import Text
 
 from regard.render.terminal import say
 
-__all__ = ["Entry", "show_listing"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:

@@ -7,8 +7,6 @@ import click
 
 from regard.render.command_line import ALL_IS_WELL
 
-__all__ = ["write_template"]
-
 
 def write_template(paths: tuple[str, ...], text: str) -> int:
     """Prints a template, or writes it to the one path given, which must be new."""

@@ -11,8 +11,6 @@ from rich.text import Text
 from regard.core.verdict import ClaimVerdict, Status, Verdict, count
 from regard.render.spelling import spelled
 
-__all__ = ["ALARM", "SIGNS", "STYLES", "open_console", "quantity", "say", "show_verdicts"]
-
 SIGNS: Mapping[Status, str] = {"proved": "✓", "holds": "≈", "refuted": "✗", "undecided": "?"}
 STYLES: Mapping[Status, str] = {"proved": "green", "holds": "cyan", "refuted": "magenta", "undecided": "yellow"}
 ALARM = "bold red"

@@ -12,8 +12,6 @@ from regard.training.data.tokenizing import EOS, PAD, Vocabulary
 from regard.training.model import Cache, Decoder, Passage
 from regard.training.passages import plain_passage
 
-__all__ = ["Answer", "answer_questions", "require_askable"]
-
 _AT_ONCE = 64
 _ROUND = 8
 

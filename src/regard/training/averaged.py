@@ -7,8 +7,6 @@ from typing import Any
 from regard.core.verdict import Verdict
 from regard.training.intervals import Interval
 
-__all__ = ["AveragingReport", "Learned", "Prescription"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prescription:

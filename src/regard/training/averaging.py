@@ -13,8 +13,6 @@ from regard.analysis.scenarios import CourseKeys, QueryDesign, course_keys, one_
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-__all__ = ["LAYOUTS", "REACHES", "AveragingTask", "Layout", "Reach", "learn", "prescribed", "to_designs"]
-
 Layout: TypeAlias = Literal["one head", "two heads", "one head, normalised keys"]
 Reach: TypeAlias = Literal["scale", "plane", "free"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)

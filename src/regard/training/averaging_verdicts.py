@@ -14,8 +14,6 @@ from regard.training.averaged import Learned, Prescription
 from regard.training.averaging import LAYOUTS, AveragingTask, Layout, Reach, prescribed, to_designs
 from regard.training.statistics import mean_interval
 
-__all__ = ["judge", "judged_by_theory", "prescribe"]
-
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
 _VARIANCE = Variance(of=coefficient("a"))
 _SOFTEST, _SHARPEST, _TRIED, _FAR = 0.1, 1e6, 17, 1e9

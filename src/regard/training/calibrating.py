@@ -9,8 +9,6 @@ from regard.training.folder import MEASURED, RunFolder
 from regard.training.launching import Layout, launch
 from regard.training.plan import Plan
 
-__all__ = ["Speed", "calibrate", "layouts_to_try", "pick_precision", "usable_cores"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:

@@ -13,8 +13,6 @@ from torch import Tensor
 from regard.core.errors import InputError
 from regard.core.files import write_whole
 
-__all__ = ["latest_checkpoint", "read_tensors", "write_checkpoint", "write_tensors"]
-
 _NAME = re.compile(r"step-(\d+)-([0-9a-f]{16})\.safetensors")
 _KEPT = 2
 

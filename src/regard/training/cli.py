@@ -15,8 +15,6 @@ from regard.training.cli_options import MADE_UP, about_what, made_up
 if TYPE_CHECKING:
     from regard.training.train import Request
 
-__all__ = ["train"]
-
 _POSITIONS = "none, learned, sinusoidal, rotary, alibi, t5_buckets"
 
 
@@ -73,7 +71,7 @@ class _Train(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_Train, invoke_without_command=True, short_help="Train a Transformer and see what it knows.")
+@click.group(cls=_Train, invoke_without_command=True)
 @_what
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run.  [default: runs/RECIPE-SEED]")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the run's page there too.")

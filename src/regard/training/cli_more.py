@@ -15,8 +15,6 @@ from regard.training.cli_options import about_what, made_up
 if TYPE_CHECKING:
     from regard.training.train_compare import CompareRequest
 
-__all__ = ["average", "compare", "inspect"]
-
 _PATH = click.Path(path_type=Path)
 
 

@@ -9,8 +9,6 @@ import click
 if TYPE_CHECKING:
     from regard.training.data.biographies import Biographies
 
-__all__ = ["MADE_UP", "about_what", "made_up"]
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PATH = click.Path(path_type=Path)

@@ -10,8 +10,6 @@ from regard.render.html.shell import Page, render_page
 from regard.training.compared import ComparisonReport
 from regard.training.train_compare_text import variant_cells
 
-__all__ = ["render_comparison", "table"]
-
 
 def render_comparison(report: ComparisonReport) -> str:
     """The file's whole text."""

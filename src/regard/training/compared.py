@@ -9,8 +9,6 @@ from regard.core.verdict import Verdict
 from regard.training.intervals import Interval
 from regard.training.trained import Share
 
-__all__ = ["ComparisonReport", "Gap", "PairResult", "VariantResult", "points"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class VariantResult:

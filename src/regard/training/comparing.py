@@ -15,8 +15,6 @@ from regard.training.examining import share
 from regard.training.intervals import Interval
 from regard.training.statistics import decisive_count, difference_by_question, holm, mean_interval, paired
 
-__all__ = ["DOUBT", "Outcome", "compare_outcomes", "summarise", "variant_name"]
-
 DOUBT = 0.05
 """The chance that any pair of a comparison is called different by luck."""
 

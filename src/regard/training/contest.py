@@ -27,8 +27,6 @@ from regard.training.planning import Length
 from regard.training.preparing import Material, Prepared, prepare
 from regard.training.recipe import Recipe, load_recipe
 
-__all__ = ["Contest", "Entry", "run_contest"]
-
 Progress = Callable[[int, int], None]
 
 SCHEMA = "regard-compare/1"

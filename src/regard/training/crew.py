@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from regard.training.launching import REFUSED
 
-__all__ = ["Crew", "is_among_others", "join_crew", "solo"]
-
 Result = TypeVar("Result")
 
 

@@ -18,8 +18,6 @@ from regard.training.data.reading import Question
 from regard.training.folder import RunFolder
 from regard.training.trained import Answered, Evaluation, Share
 
-__all__ = ["evaluate", "share", "verdict_on_knowledge"]
-
 _DOUBT = 0.05
 
 

@@ -23,8 +23,6 @@ from regard.training.model import Decoder
 from regard.training.plan import Plan, plan_from_text
 from regard.training.preparing import Prepared
 
-__all__ = ["FINAL", "MEASURED", "RunFolder"]
-
 FINAL, MEASURED = "plan.json", "measured.json"
 
 

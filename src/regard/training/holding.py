@@ -8,8 +8,6 @@ from pathlib import Path
 
 from regard.core.errors import InputError
 
-__all__ = ["hold"]
-
 if sys.platform == "win32":
     import msvcrt
 

@@ -10,8 +10,6 @@ from regard.training.compare_page import table
 from regard.training.inspected import InspectionReport
 from regard.training.train_inspect_text import head_cells
 
-__all__ = ["render_inspection"]
-
 
 def render_inspection(report: InspectionReport) -> str:
     """The file's whole text."""

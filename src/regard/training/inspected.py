@@ -10,8 +10,6 @@ from regard.core.axes import Float
 from regard.core.verdict import Verdict
 from regard.training.intervals import Interval
 
-__all__ = ["HeadFinding", "InspectionReport", "Shown"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class HeadFinding:

@@ -16,8 +16,6 @@ from regard.training.model.attention import Frame
 from regard.training.naming import Probe
 from regard.training.passages import plain_passage
 
-__all__ = ["Cut", "answer_log_probabilities", "attention_weights", "name_shares"]
-
 _AT_ONCE = 64
 
 

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Interval"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:

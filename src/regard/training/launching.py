@@ -18,8 +18,6 @@ from typing import IO
 from regard.core.errors import InputError, RegardError
 from regard.core.interrupts import interrupts_held_back
 
-__all__ = ["REFUSED", "UNTIL_STDIN_ENDS", "Layout", "TrainingFailed", "launch"]
-
 REFUSED = 2
 """A process ends with this code after telling, in its last line on standard error, why it cannot do its work."""
 

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from regard.core.axes import Float, Int
 
-__all__ = ["Wanted", "prediction_loss"]
-
 _ROWS = 256
 
 

@@ -7,8 +7,6 @@ from regard.core.errors import InputError
 from regard.training.model.config import ModelConfig
 from regard.training.recipe import BatchShape
 
-__all__ = ["Footprint", "fits_memory", "footprint", "require_memory"]
-
 _FLOAT = 4
 # Python, PyTorch and a pass over the data, in each process.
 _PROGRAM = 2**29

@@ -8,8 +8,6 @@ from torch.optim import Optimizer
 
 from regard.core.axes import Float
 
-__all__ = ["Muon", "nearly_orthogonal"]
-
 # Five steps of x → ax + bx³ + cx⁵ with these take every singular value from (0, 1] to about 1 ± 0.3.
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 _STEPS = (2, 2, 1)

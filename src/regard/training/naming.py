@@ -13,8 +13,6 @@ from regard.training.data.spelling import spelt_out
 from regard.training.data.tokenizing import EOS
 from regard.training.folder import RunFolder
 
-__all__ = ["Probe", "find_name", "known_names", "make_probe"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Probe:

@@ -6,8 +6,6 @@ from torch import Tensor
 from regard.core.axes import Int
 from regard.training.model import Passage
 
-__all__ = ["plain_passage"]
-
 
 def plain_passage(tokens: Int[Tensor, "row token"], head_lengths: Int[Tensor, " row"]) -> Passage:
     """Rows that begin at position 0 with heads of these lengths; what pads them on the right is seen by nothing before.

@@ -10,8 +10,6 @@ from regard.training.model.config import ModelConfig
 from regard.training.recipe import Recipe, recipe_from
 from regard.training.settings import build, table
 
-__all__ = ["SCHEMA", "Plan", "plan_from_text"]
-
 SCHEMA = "regard-run/5"
 # Seeds of a run's members are so far apart, so that runs with seeds 0, 1, 2 … share none.
 _APART = 1_000_003

@@ -15,8 +15,6 @@ from regard.training.plan import Plan
 from regard.training.preparing import Prepared, Source, prepare
 from regard.training.recipe import load_recipe
 
-__all__ = ["CALIBRATION", "Length", "Request", "freeze", "measure_layouts", "outline"]
-
 Hear = Callable[[str], None]
 
 CALIBRATION = 4.0

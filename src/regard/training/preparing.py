@@ -13,8 +13,6 @@ from regard.training.data.tokenizing import Vocabulary, learn_vocabulary
 from regard.training.memory import footprint, require_memory
 from regard.training.recipe import Recipe
 
-__all__ = ["Material", "Prepared", "Source", "material_from_files", "prepare", "synthetic_material"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Material:

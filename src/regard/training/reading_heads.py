@@ -17,8 +17,6 @@ from regard.training.model import Decoder
 from regard.training.naming import Probe, known_names, make_probe
 from regard.training.statistics import mean_interval
 
-__all__ = ["LEAST_DROP", "inspect_run", "judge_heads"]
-
 LEAST_DROP = 0.1
 """Nats; a head whose cut lowers the answer's probability by less than a tenth does not read it."""
 

@@ -15,18 +15,6 @@ from regard.training.data.tokenizing import Kind
 from regard.training.model.config import ModelConfig
 from regard.training.settings import build, table
 
-__all__ = [
-    "BatchShape",
-    "Precision",
-    "Rates",
-    "Recipe",
-    "Stage",
-    "Tokens",
-    "load_recipe",
-    "recipe_from",
-    "recipe_names",
-]
-
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 
 

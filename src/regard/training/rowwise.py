@@ -7,8 +7,6 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-__all__ = ["RowAdam"]
-
 
 class RowAdam(Optimizer):
     """Adam for sparse gradients: a row that is not used stays, and each row counts its own steps.

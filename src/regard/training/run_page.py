@@ -8,8 +8,6 @@ from regard.render.html.charts import draw
 from regard.render.html.shell import Page, render_page
 from regard.training.trained import Course, RunReport
 
-__all__ = ["render_run"]
-
 
 def render_run(report: RunReport) -> str:
     """The file's whole text."""

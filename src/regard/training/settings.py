@@ -6,8 +6,6 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.core.errors import InputError
 
-__all__ = ["build", "table"]
-
 Section = TypeVar("Section")
 
 _IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}

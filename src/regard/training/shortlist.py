@@ -9,8 +9,6 @@ from regard.core.axes import Float, Int
 from regard.training.data.encoding import Lesson
 from regard.training.data.packing import Row
 
-__all__ = ["Shortlist", "Shortlists"]
-
 Tokens = Int[np.ndarray, " token"]
 
 # Eighths of a shortlist: so much of it is common, and so much is drawn at least; what is asked for has the rest.

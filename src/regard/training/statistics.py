@@ -9,17 +9,6 @@ from flint import arb
 
 from regard.training.intervals import Interval
 
-__all__ = [
-    "Paired",
-    "decisive_count",
-    "difference_by_question",
-    "holm",
-    "mean_interval",
-    "paired",
-    "student_quantile",
-    "student_tail",
-]
-
 _MOST_COUNTED = 10_000
 
 

@@ -13,8 +13,6 @@ from regard.training.data.objectives import Objective
 from regard.training.data.packing import Row, common_openings, rows_of_pass
 from regard.training.recipe import Recipe
 
-__all__ = ["BatchStream", "Place"]
-
 # No pass has this number, so that phases have random numbers of their own.
 _PHASES = zlib.crc32(b"phases")
 

@@ -17,8 +17,6 @@ from regard.training.memory import footprint, require_memory
 from regard.training.planning import CALIBRATION, Request, freeze, outline
 from regard.training.working import measure_steps, work
 
-__all__ = ["resume_together", "train_together"]
-
 Hear = Callable[[dict], None]
 
 

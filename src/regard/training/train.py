@@ -19,18 +19,6 @@ from regard.training.planning import Request, freeze, measure_layouts, outline
 from regard.training.together import resume_together, train_together
 from regard.training.trained import Course, Evaluation, Outlook, RunReport, Share
 
-__all__ = [
-    "Request",
-    "demonstrate",
-    "estimate",
-    "evaluate",
-    "predict",
-    "report_on",
-    "resume",
-    "train",
-    "worth_of_reading",
-]
-
 Hear = Callable[[dict], None]
 
 # A metric of this kind is what all members of a run answer right together.

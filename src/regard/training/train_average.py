@@ -6,8 +6,6 @@ from regard.training.averaged import AveragingReport
 from regard.training.averaging import LAYOUTS, REACHES, AveragingTask, Layout, Reach, learn
 from regard.training.averaging_verdicts import judge, judged_by_theory, prescribe
 
-__all__ = ["AveragingTask", "average"]
-
 
 def average(task: AveragingTask, progress: Callable[[int, int], None]) -> AveragingReport:
     """Every layout trained within every reach, and judged."""

@@ -9,8 +9,6 @@ from regard.render.spelling import spelled
 from regard.render.terminal import SIGNS, STYLES, say
 from regard.training.averaged import AveragingReport
 
-__all__ = ["lead_of", "rows", "show_averaging"]
-
 _REACHES = {"scale": "β alone", "plane": "μ_a, μ_b", "free": "any query"}
 
 

@@ -14,8 +14,6 @@ from regard.training.data.reading import Question, read_questions
 from regard.training.examining import share
 from regard.training.folder import RunFolder
 
-__all__ = ["CompareRequest", "compare", "kept"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class CompareRequest:

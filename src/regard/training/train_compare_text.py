@@ -6,8 +6,6 @@ from regard.render.terminal import say
 from regard.training.compared import ComparisonReport, VariantResult, points
 from regard.training.train_average_text import lead_of, rows
 
-__all__ = ["by_seed", "show_comparison", "variant_cells"]
-
 
 def show_comparison(console: Console, report: ComparisonReport) -> None:
     """Prints the table and the verdicts."""

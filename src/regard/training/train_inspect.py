@@ -8,8 +8,6 @@ from regard.training.folder import RunFolder
 from regard.training.inspected import InspectionReport
 from regard.training.reading_heads import inspect_run
 
-__all__ = ["inspect"]
-
 
 def inspect(
     out: Path, *, question: str | None = None, questions: Path | None = None, member: int = 1

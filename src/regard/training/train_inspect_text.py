@@ -6,8 +6,6 @@ from regard.render.terminal import say
 from regard.training.inspected import InspectionReport
 from regard.training.train_average_text import lead_of, rows
 
-__all__ = ["head_cells", "show_inspection"]
-
 
 def show_inspection(console: Console, report: InspectionReport) -> None:
     """Prints the question that is shown, a table of heads, and the heads that read the name."""

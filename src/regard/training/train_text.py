@@ -11,8 +11,6 @@ from rich.text import Text
 
 from regard.training.trained import Evaluation, Outlook, RunReport
 
-__all__ = ["TrainingDisplay", "show_evaluation", "show_outlook", "show_run"]
-
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Answered", "Course", "Evaluation", "Outlook", "RunReport", "Share"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Share:

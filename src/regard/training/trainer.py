@@ -23,8 +23,6 @@ from regard.training.rowwise import RowAdam
 from regard.training.shortlist import Shortlist, Shortlists
 from regard.training.stream import BatchStream, Place
 
-__all__ = ["StepReport", "Trainer", "passage_of"]
-
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding, which differs with the number of processes and should not be blown up.
 _EPS = 1e-7

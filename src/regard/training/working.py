@@ -22,8 +22,6 @@ from regard.training.folder import MEASURED, RunFolder
 from regard.training.launching import REFUSED, UNTIL_STDIN_ENDS
 from regard.training.trainer import Trainer
 
-__all__ = ["measure_steps", "work"]
-
 Tell = Callable[[dict], None]
 
 _ENDLESS = 10**6

@@ -6,8 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Numbers", "cos", "erf", "erfc", "exp", "log", "normal_cdf", "normal_tail", "sin", "sqrt"]
-
 Numbers: TypeAlias = Sequence[Any] | np.ndarray
 """A row of numbers of any arithmetic; each may itself be an array."""
 

@@ -6,8 +6,6 @@ from flint import fmpz
 
 from regard.analysis.closed_forms.arithmetic import exp
 
-__all__ = ["alibi_covered", "alibi_mean", "alibi_weight", "last_bucket_start", "window_reach"]
-
 
 def alibi_weight(slope: Any, drop: Any) -> Any:
     """(1 − e^{−m})e^{−mk}: the weight at distance k ≥ 0 under ALiBi's slope m, if content says nothing.

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["interpolation_slowdown", "ntk_slowdown", "yarn_logit_gain", "yarn_ramp"]
-
 
 def ntk_slowdown(pair: Any, width: Any) -> Any:
     """2i/(d−2): under the base B·s^{d/(d−2)} pair i turns s to this power times slower, from 0 for the first to 1.

@@ -7,8 +7,6 @@ import numpy as np
 from regard.analysis.closed_forms.arithmetic import log, sin
 from regard.core.axes import Float
 
-__all__ = ["circle_gap", "circle_keys", "moment_keys", "neighbours_margin", "pair_query"]
-
 
 def circle_keys(n: int) -> Float[np.ndarray, "key 2"]:
     """k_i = (cos 2πi/n, sin 2πi/n): n keys of width 2, each the farthest one in its own direction.

@@ -7,19 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "LayerWeights",
-    "bos_weight",
-    "causal_softmax",
-    "layer",
-    "mixture",
-    "output_row",
-    "relu",
-    "running_means",
-    "softmax",
-    "swapped_code",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class LayerWeights:

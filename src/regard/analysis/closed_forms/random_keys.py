@@ -6,28 +6,6 @@ from typing import Any
 from regard.analysis.closed_forms.arithmetic import exp, log, normal_tail, sqrt
 from regard.analysis.closed_forms.retrieval import average_weight, share
 
-__all__ = [
-    "averaged_variance_ratio",
-    "backwards_chance",
-    "ceiling_score",
-    "given_positive_bound",
-    "given_positive_slope",
-    "normalised_limit",
-    "normalised_variance",
-    "one_head_density",
-    "one_head_weight",
-    "reliability_score",
-    "reliability_threshold",
-    "steady_ratio",
-    "steady_trace_ratio",
-    "swing_error",
-    "swing_offset",
-    "swing_score",
-    "swing_variance",
-    "two_head_density",
-    "two_head_weight",
-]
-
 
 def one_head_weight(logit: Any, beta: Any, n: Any) -> Any:
     """e^{βγ}/(e^{βγ} + e^β + n−2): the weight on a under q = β(μ_a + μ_b), where a's logit is βγ.

@@ -5,16 +5,6 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-__all__ = [
-    "centred_logs_rank",
-    "multi_head_rank",
-    "multi_query_rank",
-    "power_table",
-    "rank_of",
-    "row_centred",
-    "weights_rank",
-]
-
 
 def weights_rank(width: int, tokens: int) -> int:
     """T, whatever the width d ≥ 1: the largest rank that a T×T matrix of attention weights can have.

@@ -4,18 +4,6 @@ from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp, log
 
-__all__ = [
-    "average_scale",
-    "average_weight",
-    "copy_error",
-    "copy_margin",
-    "copy_weight",
-    "dispersed_weight",
-    "other_weight",
-    "share",
-    "uniform_weight",
-]
-
 
 def share(own: Any, rest: Any) -> Any:
     """a_i = e^{z_i}/(e^{z_i} + R): a key's weight from its own exponential and the sum R of all the others'.

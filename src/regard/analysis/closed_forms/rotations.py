@@ -8,19 +8,6 @@ from regard.analysis.closed_forms.arithmetic import Numbers, cos, sin
 from regard.core.axes import Float, Real
 from regard.positions.rotary_scaling import rotary_frequencies
 
-__all__ = [
-    "complex_product",
-    "envelope",
-    "envelope_floor",
-    "favour_lost",
-    "half_split_slot",
-    "interleaved_slot",
-    "mixed_score",
-    "relative_score",
-    "rotation_matrix",
-    "squared_norm",
-]
-
 
 def rotation_matrix(angles: Numbers) -> np.ndarray:
     """Diag of the blocks [[cos φ_i, −sin φ_i], [sin φ_i, cos φ_i]]: the D×D matrix of RoPE, interleaved."""

@@ -8,17 +8,6 @@ import numpy as np
 from regard.analysis.closed_forms.arithmetic import log
 from regard.core.axes import Float
 
-__all__ = [
-    "first_merge",
-    "lost_whole_numbers",
-    "narrow_sum",
-    "overflow_from",
-    "overflow_logit",
-    "rounded",
-    "rounded_whole",
-    "stall",
-]
-
 
 def first_merge(bits: int) -> int:
     """2^p + 1: the first whole number that p significant bits cannot hold; it rounds to 2^p.

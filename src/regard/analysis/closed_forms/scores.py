@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["aligned_mean", "score_variance", "square_variance"]
-
 
 def score_variance(d: Any, *, mean: Any = 0) -> Any:
     """Var(kᵀq) = d(1 + 2μ²): k and q independent, d iid entries each of mean μ and variance 1.

@@ -5,17 +5,6 @@ from typing import Any
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.retrieval import copy_margin, dispersed_weight
 
-__all__ = [
-    "entropy_slope",
-    "gaussian_effective_share",
-    "gaussian_entropy_loss",
-    "log_scaled_weight",
-    "sink_weight",
-    "unit_bound",
-    "unit_gain",
-    "weight_beside_a_sink",
-]
-
 
 def log_scaled_weight(power: Any, n: Any) -> Any:
     """1/(1 + (n−1)/n^{sΔ}): the weight on a key ahead by Δ when logits are multiplied by s·log n; power = n^{sΔ}.

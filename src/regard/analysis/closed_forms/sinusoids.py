@@ -11,18 +11,6 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import Numbers, cos, sin
 
-__all__ = [
-    "FirstPair",
-    "Nearest",
-    "PiLine",
-    "best_returns",
-    "code",
-    "code_product",
-    "gap",
-    "shift_matrix",
-    "turned_product",
-]
-
 PiLine: TypeAlias = tuple[int | Fraction, int | Fraction]
 """(a, b) stands for the number a + bπ."""
 

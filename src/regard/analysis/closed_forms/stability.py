@@ -3,8 +3,6 @@
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["self_attention_slope", "softmax_lipschitz"]
-
 
 def softmax_lipschitz(n: Any) -> Any:
     """½: the least L with ‖softmax(x) − softmax(y)‖₂ ≤ L‖x − y‖₂ for all x and y of n ≥ 2 logits.

@@ -10,8 +10,6 @@ from typing import Any
 
 from regard.analysis.engines.symbolic import Field, RationalFunction
 
-__all__ = ["Angle", "angle_field", "generic_angles", "tangent"]
-
 
 class Angle:
     """An angle known by its cosine and sine; sums go by e^{i(φ+ψ)} = e^{iφ}e^{iψ}.

@@ -5,8 +5,6 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
-__all__ = ["doubles_around", "exact_ball"]
-
 
 def exact_ball(number: Fraction) -> arb:
     """A fraction as a ball of working precision."""

@@ -31,8 +31,6 @@ from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import InputError, NotCertifiable
 from regard.core.estimate import Estimate
 
-__all__ = ["answer", "answers"]
-
 # Working precisions in bits, each tried if the one before left too few digits.
 _PRECISIONS = (64, 128, 256, 512)
 _ENOUGH_BITS = 46

@@ -8,8 +8,6 @@ from regard.analysis.engines.quantities import Quantity
 from regard.analysis.scenarios import LogitLaw
 from regard.core.axes import Float
 
-__all__ = ["Draws"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:

@@ -13,8 +13,6 @@ from regard.analysis.engines.root import certified_root
 from regard.analysis.engines.spreads import Atoms, NormalStretch
 from regard.core.estimate import Estimate
 
-__all__ = ["probability", "quantile"]
-
 Bounds = tuple[float, float]
 
 _MOST_PIECES = 4096

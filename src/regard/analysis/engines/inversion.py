@@ -10,8 +10,6 @@ from flint import arb
 from regard.analysis.engines.lines import Curve, Line, Sigmoid
 from regard.analysis.engines.spreads import NormalStretch
 
-__all__ = ["probability_by_inversion"]
-
 Stretch = tuple[arb, arb]
 
 

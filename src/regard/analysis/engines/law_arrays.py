@@ -8,8 +8,6 @@ import numpy as np
 from regard.analysis.scenarios import LogitLaw
 from regard.core.axes import Bool, Float
 
-__all__ = ["LawArrays"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LawArrays:

@@ -21,8 +21,6 @@ from regard.analysis.engines.spreads import Atoms, NormalStretch, Spread
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import NotCertifiable
 
-__all__ = ["Affine", "Curve", "Line", "Sigmoid", "SquaredDistance", "line_of"]
-
 Ball = Any
 
 _WIDE = 2.0**-10

@@ -4,8 +4,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Logarithm"]
-
 
 class Logarithm:
     """r·log f of a rational function f, r a fraction: sums are logarithms of products, and exp undoes it.

@@ -9,8 +9,6 @@ from regard.analysis.engines.law_arrays import LawArrays
 from regard.analysis.scenarios import Deviation
 from regard.core.axes import Float
 
-__all__ = ["noiseless", "numbers_per_draw", "sample"]
-
 _NUMBERS_PER_CHUNK = 2**15
 
 

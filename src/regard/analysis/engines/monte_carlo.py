@@ -14,8 +14,6 @@ from regard.core.axes import Float
 from regard.core.estimate import Estimate
 from regard.core.random_streams import stream
 
-__all__ = ["answer", "answers", "values"]
-
 
 def answer(
     law: LogitLaw, question: Question, *, draws: int = 100_000, seed: int = 0, confidence: float = 0.999

@@ -28,8 +28,6 @@ from regard.analysis.scenarios import LogitLaw
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-__all__ = ["Plan", "plan_for"]
-
 Interval = tuple[float, float, float]
 Columns = Callable[[Draws], Float[np.ndarray, "column draw"]]
 

@@ -7,8 +7,6 @@ from numbers import Rational
 from regard.analysis.scenarios import LogitLaw
 from regard.core.errors import InputError
 
-__all__ = ["Quantity", "Term", "coefficient", "exact", "total_coefficient", "total_weight", "weight"]
-
 Number = float | Rational
 
 

@@ -11,23 +11,6 @@ from regard.analysis.engines.quantities import Quantity
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import InputError
 
-__all__ = [
-    "Chance",
-    "Correlation",
-    "Covariance",
-    "Mean",
-    "Probability",
-    "Quantile",
-    "Question",
-    "RawMoment",
-    "SquaredError",
-    "TotalVariance",
-    "Variance",
-    "Within",
-    "check_question",
-    "heads_of",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from regard.core.errors import InputError
 from regard.core.estimate import Estimate
 
-__all__ = ["certified_root"]
-
 
 def certified_root(
     function: Callable[[float], Estimate], low: float, high: float, *, tolerance: float = 1e-12

@@ -17,8 +17,6 @@ from regard.core.errors import InputError
 from regard.core.estimate import Estimate
 from regard.core.random_streams import stream
 
-__all__ = ["Run", "Sampler", "estimates"]
-
 Sampler = Callable[[np.random.Generator, int, Deviation | None], Draws]
 
 _FEWEST_DRAWS = 100

@@ -7,8 +7,6 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-__all__ = ["Atoms", "NormalStretch", "Spread"]
-
 # Balls, real or complex: the arithmetic of both is the same.
 Ball = Any
 Integrand = Callable[[Sequence[Ball]], Ball]

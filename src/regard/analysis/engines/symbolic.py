@@ -16,8 +16,6 @@ from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from regard.analysis.engines.logarithms import Logarithm
 from regard.core.verdict import Evidence
 
-__all__ = ["Field", "Logarithm", "RationalFunction", "identity", "nonnegative", "positive"]
-
 
 class Field:
     """Rational functions over ℚ in the given generic symbols.

@@ -8,8 +8,6 @@ import numpy as np
 
 from regard.core.axes import Float
 
-__all__ = ["Tally", "order_interval", "smooth_interval", "wilson_interval"]
-
 Interval = tuple[float, float, float]
 
 # Sums over a block lose at most this share of the largest value a draw can have.

@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 from regard.core.errors import InputError
 
-__all__ = ["unproved_parts"]
-
 
 def unproved_parts(
     is_proved: Callable[[float, float], bool], low: float, high: float, *, finest: float = 1e-3

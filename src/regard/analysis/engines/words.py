@@ -14,8 +14,6 @@ from typing import Any, Literal
 from regard.core.errors import InputError
 from regard.core.verdict import Evidence
 
-__all__ = ["Algebra", "Expression", "Scalar", "ShapeMismatch", "same"]
-
 LONGEST_SHOWN = 100
 
 Shape = tuple[str, str]

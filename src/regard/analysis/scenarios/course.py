@@ -13,17 +13,6 @@ from regard.core.errors import DomainError, InputError
 if TYPE_CHECKING:
     from regard.analysis.scenarios.gaussian_keys import Lookup
 
-__all__ = [
-    "GAMMA_POSITIVE",
-    "CourseKeys",
-    "QueryDesign",
-    "course_keys",
-    "identical_heads",
-    "one_head",
-    "read_noise",
-    "two_heads",
-]
-
 GAMMA_POSITIVE = Deviation(group="a", lower=-1.0)
 """The key a points along its mean, not against it: γ > 0."""
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from regard.core.errors import InputError
 
-__all__ = ["Deviation"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation:

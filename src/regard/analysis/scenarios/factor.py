@@ -7,8 +7,6 @@ import numpy as np
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-__all__ = ["factor_covariance", "isotropic_directions", "stack_directions"]
-
 # Pivots this small next to the largest entry are the rounding of a zero.
 _ROUNDING = 64 * np.finfo(np.float64).eps
 # A matrix that a caller computed in double precision may miss symmetry or positivity by this much.

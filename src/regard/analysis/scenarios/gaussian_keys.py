@@ -13,8 +13,6 @@ from regard.analysis.scenarios.logit_law import LogitLaw
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-__all__ = ["GaussianKeys", "Lookup"]
-
 # Keys that share a name must have the same law up to the rounding of their dot products.
 _SAME_LAW = 1e-9
 # A mean this short has no direction that double precision could use.

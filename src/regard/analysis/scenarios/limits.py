@@ -2,8 +2,6 @@
 
 from regard.core.errors import InputError
 
-__all__ = ["LARGEST_REQUEST_BYTES", "readable_bytes", "require_memory"]
-
 LARGEST_REQUEST_BYTES = 4 * 10**9
 _BYTES_PER_NUMBER = 8
 

@@ -8,8 +8,6 @@ from typing import Any
 from regard.analysis.scenarios.deviation import Deviation
 from regard.core.errors import InputError
 
-__all__ = ["LogitLaw"]
-
 Row = Sequence[float]
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from regard.core.axes import Float, Int
 
-__all__ = ["around", "counts", "evenly", "smoothed"]
-
 
 def around(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
     """Numbers from `lower` to `upper` in equal factors; the range reaches out for a value up to 100 times beyond.

@@ -21,19 +21,6 @@ from regard.positions.rotary_scaling import rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
 
-__all__ = [
-    "code_table",
-    "envelope_of_scores",
-    "kept_norm",
-    "lost_codes",
-    "merged_positions",
-    "near_returns",
-    "products",
-    "rotation",
-    "shift",
-    "sliding_scores",
-]
-
 _WIDEST, _WIDEST_TABLE = 256, 32
 _DECADES = ((1, 10), (10, 100), (100, 1000), (1000, 10_000))
 

@@ -13,8 +13,6 @@ from regard.positions.sinusoidal import sinusoid
 from regard.positions.t5_buckets import t5_bucket
 from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
 
-__all__ = ["aliases", "alibi", "bos", "buckets", "favourite", "moving_products", "slowed_ntk", "slowed_yarn", "windows"]
-
 _WIDEST = 256
 _MOST_TOKENS = 48
 # Beyond such a factor every curve of a slowdown would be one line at the edge.

@@ -9,8 +9,6 @@ from regard.claims._order import MOST_WIDTH, random_block, thinned_tokens
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, HeatMap
 
-__all__ = ["causal", "equivariant", "invariant", "positioned"]
-
 # Exact zeros have no logarithm; they are drawn as the smallest rounding.
 _LEAST = 1e-17
 _FEWEST_TOKENS = 6

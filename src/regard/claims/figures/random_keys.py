@@ -24,17 +24,6 @@ from regard.claims._random_keys import Setting
 from regard.claims.figures._ranges import around, smoothed
 from regard.render.figures import Axis, Chart, Rule, Series
 
-__all__ = [
-    "closeness",
-    "equal_heads",
-    "given_positive",
-    "locked",
-    "normalised_keys",
-    "reliability",
-    "steadiness",
-    "swing_density",
-]
-
 Design = Callable[[float], QueryDesign]
 
 _SCALE = Axis(label="scale β", is_log=True)

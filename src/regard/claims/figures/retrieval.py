@@ -19,19 +19,6 @@ from regard.claims._retrieval import thinned, weights
 from regard.claims.figures._ranges import counts, evenly
 from regard.render.figures import Axis, Chart, Rule, Series
 
-__all__ = [
-    "averaging",
-    "copying",
-    "dispersing",
-    "even_mean",
-    "half_sum",
-    "least_margin",
-    "least_scale",
-    "one_key",
-    "score_spread",
-    "whole_sum",
-]
-
 _WEIGHT = Axis(label="weight", lower=0.0, upper=1.0)
 _KEYS = Axis(label="number of keys n", is_log=True)
 _MOST_KEYS = 10_000

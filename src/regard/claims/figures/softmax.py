@@ -18,8 +18,6 @@ from regard.claims.figures._ranges import around, counts, evenly
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Rule, Series
 
-__all__ = ["beside_a_sink", "blur", "entropy", "half_slope", "log_scaled", "overflow", "steepness", "unit_keys"]
-
 _KEYS = Axis(label="number of keys n", is_log=True)
 _SHARE = Axis(label="weight", lower=0.0, upper=1.05)
 _LARGEST_POWER = 40.0

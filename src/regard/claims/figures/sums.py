@@ -9,8 +9,6 @@ from regard.claims.figures._ranges import counts
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Rule, Series
 
-__all__ = ["aligned", "averaged", "shared_ranks", "stalled", "weights_rank"]
-
 _FORMATS = ((8, "bfloat16"), (11, "float16"), (24, "float32"))
 _FEWEST_TOKENS, _MOST_TOKENS = 12, 48
 # Singular values below the rounding of the largest are zeros.

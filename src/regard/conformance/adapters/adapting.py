@@ -12,8 +12,6 @@ from regard.conformance.adapters.signatures import is_raw, parameter_names
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.core.errors import InputError
 
-__all__ = ["adapt"]
-
 Given = Callable[[Any], Projections]
 
 

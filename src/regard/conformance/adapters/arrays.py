@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Arrays", "JaxArrays", "NumpyArrays", "TorchArrays", "numpy_dtype"]
-
 Function = Callable[..., Any]
 # Fused kernels take three times as long to compile as they are, and each is run a few times only.
 _UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}

@@ -12,8 +12,6 @@ from regard.conformance.adapters.signatures import option_names, parameter_names
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
-__all__ = ["CoreLayer", "RawFunction"]
-
 
 class CoreLayer(Layer):
     """y = W_o · attend(W_q x, W_k x, W_v x): what the spec says about causality and windows is asked of `attend`.

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["redrawn"]
-
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
 _TABLES = ("freq", "slope", "rotary", "alibi", "sinusoid")

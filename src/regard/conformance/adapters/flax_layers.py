@@ -11,8 +11,6 @@ from regard.conformance.adapters.arrays import JaxArrays
 from regard.conformance.adapters.layers import Layer
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["FlaxLayer"]
-
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 

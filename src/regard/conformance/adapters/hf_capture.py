@@ -11,8 +11,6 @@ import numpy as np
 
 from regard.conformance.adapters.projecting import is_fused
 
-__all__ = ["Attention", "captured", "first_attention", "forward_names", "masked"]
-
 _NAME = "regard_capture"
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 

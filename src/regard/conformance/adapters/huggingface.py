@@ -17,8 +17,6 @@ from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
-__all__ = ["AttentionPart", "HuggingFaceModel", "build_model"]
-
 _OFFSETS = (0, 1, 2)
 
 

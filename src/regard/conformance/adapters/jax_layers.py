@@ -6,8 +6,6 @@ from regard.conformance.adapters.arrays import JaxArrays
 from regard.conformance.adapters.cores import CoreLayer
 from regard.conformance.subject import Spec
 
-__all__ = ["jax_attention_layer"]
-
 
 def jax_attention_layer(spec: Spec, *, name: str = "jax.nn.dot_product_attention") -> CoreLayer:
     """jax.nn.dot_product_attention, which has its heads behind the positions."""

@@ -10,8 +10,6 @@ from regard.conformance.adapters.layers import Layer
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
-__all__ = ["KerasLayer"]
-
 
 class KerasLayer(Layer):
     """A keras attention layer as self-attention; its mask is [batch, query, key], True where a query may look."""

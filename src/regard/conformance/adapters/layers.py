@@ -12,8 +12,6 @@ from regard.conformance.adapters.probing import is_smooth_in_float64, returned_o
 from regard.conformance.adapters.signatures import option_names, parameter_names
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["FunctionLayer", "Layer", "padding_mask"]
-
 
 class Layer(Subject):
     """A layer on the framework's own arrays. A subclass overrides `forward`; everything else follows from it.

@@ -13,8 +13,6 @@ from typing import Any
 from regard.conformance.subject import Subject
 from regard.core.errors import InputError
 
-__all__ = ["hf", "literal", "load"]
-
 _TORCH = (
     "MultiheadAttention",
     "TransformerEncoderLayer",

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_smooth_in_float64", "returned_or_error", "sample"]
-
 _STEPS = (1e-5, 1e-9)
 _AGREEMENT = 0.05
 

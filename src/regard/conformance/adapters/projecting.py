@@ -6,8 +6,6 @@ import numpy as np
 
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["find_projections", "is_fused", "parts_of"]
-
 _NAMES = {
     "query": ("q_proj", "query", "to_q", "wq", "w_q", "Wq", "W_q", "q_lin", "q"),
     "key": ("k_proj", "key", "to_k", "wk", "w_k", "Wk", "W_k", "k_lin", "k"),

@@ -4,8 +4,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["is_raw", "option_names", "parameter_names"]
-
 _MASKS = ("mask", "attention_mask", "padding_mask", "pad_mask", "attn_mask")
 _POSITIONS = ("positions", "position_ids", "input_pos")
 _CACHES = ("cache", "kv_cache", "past", "past_key_value", "past_key_values", "layer_past")

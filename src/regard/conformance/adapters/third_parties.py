@@ -9,8 +9,6 @@ from regard.conformance.adapters.cores import CoreLayer
 from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Spec
 
-__all__ = ["XDecoder", "rotary_embedding_layer"]
-
 
 class RotaryEmbeddingLayer(CoreLayer):
     """Attention whose queries and keys are turned by rotary_embedding_torch.RotaryEmbedding."""

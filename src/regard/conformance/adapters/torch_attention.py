@@ -12,8 +12,6 @@ from regard.conformance.adapters.cores import CoreLayer
 from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["EncoderLayer", "MultiheadLayer", "flex_layer", "sdpa_layer"]
-
 
 class MultiheadLayer(TorchLayer):
     """nn.MultiheadAttention as self-attention: its padding mask is True for padding, its attn_mask True for hidden."""

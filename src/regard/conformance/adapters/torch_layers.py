@@ -15,8 +15,6 @@ from regard.conformance.adapters.projecting import find_projections
 from regard.conformance.adapters.signatures import is_raw, option_names, parameter_names
 from regard.conformance.subject import Projections, Spec
 
-__all__ = ["ModuleLayer", "TorchLayer"]
-
 
 class TorchLayer(Layer):
     """A torch module, copied, its weights drawn afresh, in eval mode. A subclass says in `forward` how it is called.

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["ZooEntry", "zoo"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ZooEntry:

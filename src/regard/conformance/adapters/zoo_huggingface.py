@@ -6,8 +6,6 @@ from typing import Any
 from regard.conformance.adapters.loading import hf
 from regard.conformance.adapters.zoo import ZooEntry
 
-__all__ = ["hugging_face_entries"]
-
 _WINDOWED = {"sliding_window": 4}
 _ALL_WINDOWED = {"sliding_window": 4, "layer_types": ["sliding_attention", "sliding_attention"]}
 _HEADS = {"head_dim": 8}

@@ -9,8 +9,6 @@ from regard.conformance.adapters.loading import load
 from regard.conformance.adapters.zoo import ZooEntry
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["other_entries"]
-
 _PLAIN = Spec(causal=False, positions="none")
 _CAUSAL = Spec(causal=True, positions="none")
 _GROUPED = Spec(causal=True, positions="none", num_kv_heads=2)

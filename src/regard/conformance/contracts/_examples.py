@@ -8,8 +8,6 @@ import numpy as np
 from regard.conformance.homework import MASK, PAD, Corpus, corruption_of
 from regard.conformance.law import NotTried, Trial
 
-__all__ = ["Example", "documents", "drawn", "fault_of", "longest", "open_corpus", "read", "readable", "text_of"]
-
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz ABCDEFGH.,0123456789é"))
 
 

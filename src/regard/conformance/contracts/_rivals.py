@@ -6,8 +6,6 @@ import numpy as np
 
 from regard.conformance.law import distance
 
-__all__ = ["look_alikes"]
-
 _NEAR = 1e-3
 
 

@@ -5,8 +5,6 @@ import numpy as np
 from regard.conformance.homework import honest_table
 from regard.conformance.law import Trial
 
-__all__ = ["WIDTH", "inputs", "table"]
-
 WIDTH, HEADS = 8, 3
 
 

@@ -8,8 +8,6 @@ from regard.conformance.honest import HonestLayer
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["LAW"]
-
 
 def _findings(trial: Trial) -> Iterator[Finding]:
     longest = trial.spec.max_positions or 2 * trial.size.length

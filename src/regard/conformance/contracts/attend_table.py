@@ -9,8 +9,6 @@ from regard.conformance.honest import HonestLayer
 from regard.conformance.law import Finding, Law, Size, Trial, distance
 from regard.conformance.subject import Spec, Subject
 
-__all__ = ["LAW"]
-
 _ULPS = 8
 _WRONG_TABLE = "precompute_rotary_emb gives a wrong table, see TABLE-ANGLES"
 

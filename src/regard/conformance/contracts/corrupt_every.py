@@ -10,8 +10,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _BLOCK = 32
 _DRAWS = 40
 # About the shortest length, the longest that is kept, and the block's own.

@@ -9,8 +9,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW", "SHORTEST"]
-
 _DRAWS = 400
 SHORTEST = 4
 

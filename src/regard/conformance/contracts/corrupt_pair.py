@@ -10,8 +10,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _BLOCK = 64
 _DRAWS = 20
 

@@ -10,8 +10,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["FALSE_ALARM", "LAW", "deviation"]
-
 _BLOCK = 128
 _DRAWS = 6_000
 # "About" a quarter: rounding may take or add a character, and a tenth of the quarter is no alarm.

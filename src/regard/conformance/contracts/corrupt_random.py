@@ -10,8 +10,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _BLOCK = 32
 # A length drawn with a chance of 1/200 or more is missed with probability (1 − 1/200)^4000 < 2e-9; with 25 lengths the
 # false-alarm rate is below 1e-7. Uniform lengths have a chance of 1/25 each.

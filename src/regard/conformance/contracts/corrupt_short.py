@@ -9,8 +9,6 @@ from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.law import Finding, Law, NotTried, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _BLOCK = 32
 _DRAWS = 40
 # The first is there for its letters only.

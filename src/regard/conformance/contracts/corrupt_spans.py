@@ -10,8 +10,6 @@ from regard.conformance.homework import honest_cut as right_cut
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _DRAWS = 60
 
 

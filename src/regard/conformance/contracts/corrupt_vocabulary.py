@@ -8,8 +8,6 @@ from regard.conformance.homework import MASK, PAD, Corpus, Corruption, honest_co
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 
 def _findings(trial: Trial) -> Iterator[Finding]:
     texts = documents(trial, (40, 90))

@@ -9,8 +9,6 @@ from regard.conformance.homework import RotaryTable, honest_table, table_of
 from regard.conformance.law import Finding, Law, Size, Trial, distance
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 # A float32 angle is off by a few units in its last place, and cos and sin move no faster than their angle.
 _ULPS = 8
 _NEAR = 1e-3

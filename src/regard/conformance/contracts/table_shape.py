@@ -8,8 +8,6 @@ from regard.conformance.homework import RotaryTable, honest_table, table_of
 from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW", "SIZES"]
-
 SIZES = ((8, 12), (2, 5), (32, 128), (6, 1))
 
 

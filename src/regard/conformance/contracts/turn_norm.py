@@ -9,8 +9,6 @@ from regard.conformance.homework import RotaryTurn, honest_turn, turn_of
 from regard.conformance.law import Finding, Law, Trial, distance
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 
 def _findings(trial: Trial) -> Iterator[Finding]:
     x = inputs(trial)

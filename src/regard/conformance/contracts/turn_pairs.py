@@ -11,8 +11,6 @@ from regard.conformance.law import Finding, Law, Trial, distance
 from regard.conformance.subject import Subject
 from regard.positions.rotary import Rotary
 
-__all__ = ["LAW"]
-
 
 def _findings(trial: Trial) -> Iterator[Finding]:
     x, cache = inputs(trial), table(trial.size.length)

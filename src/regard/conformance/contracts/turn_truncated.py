@@ -7,8 +7,6 @@ from regard.conformance.homework import RotaryTurn, honest_turn, turn_of
 from regard.conformance.law import Finding, Law, Trial, distance
 from regard.conformance.subject import Subject
 
-__all__ = ["LAW"]
-
 _LONGER = (1, 5, 116)
 
 

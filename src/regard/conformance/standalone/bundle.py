@@ -8,8 +8,6 @@ from regard.conformance.standalone.rewriting import ABSENT, NOT_HERE, Rewriter, 
 from regard.conformance.standalone.sources import Definition, External, find, source_of
 from regard.conformance.standalone.tracing import Traced
 
-__all__ = ["Bundle"]
-
 # Code that is small and whose ways depend on values: all of it that can be reached is taken, run or not.
 _WHOLE = "regard.conformance."
 # Everything here is numpy's, so that the file needs no other package for it.

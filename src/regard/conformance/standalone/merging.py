@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from regard.conformance.standalone.rewriting import ABSENT, in_definition_order
 
-__all__ = ["merged"]
-
 
 def merged(texts: Sequence[str]) -> str:
     """One file with the tests of all; what they share is there once, a class with the methods of every one.

@@ -7,8 +7,6 @@ from typing import Any, Protocol, runtime_checkable
 
 from regard.conformance.standalone.sources import Definition, find, imported, is_ours, source_of
 
-__all__ = ["ABSENT", "NOT_HERE", "Rewriter", "in_definition_order"]
-
 # What stands for a function that did not run.
 ABSENT = "absent"
 NOT_HERE = """def absent(*_, **__):

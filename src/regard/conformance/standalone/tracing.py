@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Traced", "traced"]
-
 # A module and the qualified name of a function in it.
 Traced = set[tuple[str, str]]
 

@@ -14,8 +14,6 @@ from flint import acb, acb_mat, arb
 
 from regard.analysis.closed_forms.arithmetic import erf
 
-__all__ = ["BALLS", "FLOATS", "ORDERS", "Arithmetic", "is_complex"]
-
 Function = Callable[[np.ndarray], np.ndarray]
 
 # Between balls, only what is certain counts as true.

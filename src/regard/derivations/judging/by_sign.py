@@ -16,8 +16,6 @@ from regard.derivations.judging.values import IllShaped
 from regard.derivations.notation.syntax import Expression, Infinity, Number, SetOf, describe
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["decide_reading", "decimals"]
-
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _MOST_DECIMALS = 12
 _ROUNDING = 0.02

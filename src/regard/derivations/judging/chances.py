@@ -9,8 +9,6 @@ from regard.derivations.judging.drives import SCALES, driven_to, errors_on, vani
 from regard.derivations.judging.relations import Instances
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["chance"]
-
 _ROUNDS = 5
 _FAR_OUT = 40.0
 

@@ -11,8 +11,6 @@ import numpy as np
 from regard.derivations.judging.arithmetic import Arithmetic
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
-__all__ = ["QUANTILES", "Plan", "drawn", "drawn_at_stages", "plan_for"]
-
 _UNKNOWN_SIZE = 2
 _MANY = 24
 QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)

@@ -16,8 +16,6 @@ from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.values import IllShaped, Value
 
-__all__ = ["SCALES", "drive", "driven_to", "errors_on", "stay_apart", "upper", "vanishes"]
-
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
 _ROUNDING = 1e-60

@@ -6,8 +6,6 @@ from typing import Any
 from regard.derivations.notation.syntax import BigOperator, Dots, Expression, Number, Sum, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["spelt_out"]
-
 
 def spelt_out(node: Sum) -> Expression:
     """A sum with an ellipsis as a sum over an index, read from the term after the dots."""

@@ -9,8 +9,6 @@ from regard.derivations.judging.leaves import LEAVES
 from regard.derivations.judging.operations import OPERATIONS
 from regard.derivations.notation.syntax import Expression
 
-__all__ = ["Evaluator"]
-
 
 class Evaluator(Evaluation):
     """An evaluation with a rule for every kind of expression that has a value."""

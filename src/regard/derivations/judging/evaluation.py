@@ -12,8 +12,6 @@ from regard.derivations.judging.values import Value
 from regard.derivations.notation.syntax import Apply, BigOperator, Derivative, Expression
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["PLAIN", "Convention", "Evaluation", "OutOfRange", "Rule"]
-
 _MAX_DEFINITIONS = 40
 _WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
 

@@ -14,8 +14,6 @@ from regard.derivations.judging.values import IllShaped, Value
 from regard.derivations.judging.wording import instance_in_words, show_entry, sizes_in_words
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["TOLERANCE", "decide_exact", "decide_rounded"]
-
 TOLERANCE = 1e-9
 _ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance

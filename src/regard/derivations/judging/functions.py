@@ -13,8 +13,6 @@ from regard.derivations.judging.values import IllShaped, Value, add
 from regard.derivations.notation.syntax import Apply, Derivative, Expression, Symbol
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["FUNCTIONS", "apply_defined"]
-
 _ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu", "erf")} | {
     "re": "real",
     "im": "imag",

@@ -28,17 +28,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import Setting
 
-__all__ = [
-    "assignments",
-    "free_letters",
-    "index_letters",
-    "index_range",
-    "index_value",
-    "letters_in",
-    "ranges",
-    "satisfies",
-]
-
 _MOST = 16
 
 

@@ -11,8 +11,6 @@ from regard.derivations.judging.arithmetic import Arithmetic
 from regard.derivations.judging.draws import Plan, drawn, drawn_at_stages, plan_for
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
-__all__ = ["Instance", "choose_sizes", "with_particular"]
-
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 
 

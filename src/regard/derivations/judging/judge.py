@@ -25,8 +25,6 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["ANY_NUMBER", "PRECISION", "decide", "shown"]
-
 PRECISION = 320
 ANY_NUMBER = "is taken as any number"
 _MOST_UNKNOWN = 3

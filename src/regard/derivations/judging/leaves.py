@@ -28,8 +28,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import SymbolMeaning
 
-__all__ = ["LEAVES"]
-
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
 
 

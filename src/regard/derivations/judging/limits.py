@@ -15,8 +15,6 @@ from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.values import IllShaped, Value
 from regard.derivations.judging.wording import show_entry, sizes_in_words, spell
 
-__all__ = ["decide_growth", "decide_limit"]
-
 _CLOSE = 0.02
 _LIKELY = 0.9
 _FAR = 20

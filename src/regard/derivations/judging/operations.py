@@ -31,8 +31,6 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["OPERATIONS", "entry"]
-
 _LARGEST_MATRIX_POWER = 9
 
 

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-__all__ = ["Finding", "ill_shaped", "not_understood", "true"]
-
 Kind = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not understood"]
 
 

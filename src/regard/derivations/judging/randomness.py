@@ -16,8 +16,6 @@ from regard.derivations.notation.syntax import Apply, Condition, Expression, Neg
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.model import Setting
 
-__all__ = ["EXPECTATIONS", "expected", "is_random", "moments", "normal_share"]
-
 EXPECTATIONS = ("var", "mean", "probability")
 
 

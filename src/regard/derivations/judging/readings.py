@@ -21,8 +21,6 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import NotUnderstood, Token
 
-__all__ = ["Sides", "read_side", "readings"]
-
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 
 

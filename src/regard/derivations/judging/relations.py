@@ -17,8 +17,6 @@ from regard.derivations.judging.values import Value, same_shape
 from regard.derivations.notation.syntax import Condition, Expression
 from regard.derivations.notation.tokens import NotUnderstood
 
-__all__ = ["Instances", "Pair", "Relation"]
-
 _LARGEST_SIZE = 128
 
 

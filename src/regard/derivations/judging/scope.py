@@ -10,8 +10,6 @@ from regard.derivations.judging.spellings import other_spellings
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
 from regard.derivations.problems.model import Setting, SymbolMeaning
 
-__all__ = ["CONSTANTS", "Found", "Scope", "UnknownSymbol"]
-
 CONSTANTS = ("e", "pi")
 
 

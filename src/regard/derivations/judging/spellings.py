@@ -5,8 +5,6 @@ from fractions import Fraction
 
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, describe
 
-__all__ = ["CASE_NOTE", "SLIP_NOTE", "other_spellings"]
-
 _SLIPS = {"g": "q", "ω": "w"}
 SLIP_NOTE = "a slip of text recognition"
 CASE_NOTE = "in the other case is read as"

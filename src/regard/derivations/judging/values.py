@@ -11,8 +11,6 @@ import numpy as np
 from regard.core.errors import RegardError
 from regard.derivations.judging.arithmetic import Arithmetic
 
-__all__ = ["IllShaped", "Value", "add", "inner", "multiply", "same_shape"]
-
 
 class IllShaped(RegardError):
     """Two shapes that do not go together."""

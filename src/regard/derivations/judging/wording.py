@@ -10,8 +10,6 @@ from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import Value
 
-__all__ = ["instance_in_words", "show", "show_entry", "sizes_in_words", "spell"]
-
 _GREEK: Mapping[str, str] = dict(
     zip(
         "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()

@@ -23,8 +23,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.notation.vocabulary import ACCENTS, BIG_OPERATORS, FUNCTIONS, MATRICES, UNREAD
 
-__all__ = ["Atoms"]
-
 _MAX_DIGITS = 400
 
 

@@ -7,8 +7,6 @@ from typing import Self
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, Token
 
-__all__ = ["MAX_DEPTH", "PLAIN", "Cursor", "Reading", "split_outside"]
-
 MAX_DEPTH = 60
 _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".split())
 

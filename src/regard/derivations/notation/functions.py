@@ -16,8 +16,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import Token
 from regard.derivations.notation.vocabulary import BIG_OPERATORS, FUNCTIONS
 
-__all__ = ["Functions", "product_of"]
-
 
 class Functions(Scripts):
     """Reads a function and what it is applied to."""

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from regard.derivations.notation.atoms import Atoms
-from regard.derivations.notation.cursor import MAX_DEPTH, PLAIN, Reading
+from regard.derivations.notation.cursor import PLAIN, Reading
 from regard.derivations.notation.functions import product_of
 from regard.derivations.notation.scripts import renamed, with_subscripts
 from regard.derivations.notation.syntax import Expression, Negative, Quotient, Sum
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
-
-__all__ = ["MAX_DEPTH", "MAX_TOKENS", "PLAIN", "Reading", "parse", "parse_source"]
 
 MAX_TOKENS = 3_000
 _TIMES = frozenset({"\\cdot", "\\times", "*"})

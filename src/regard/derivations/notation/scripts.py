@@ -19,8 +19,6 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import Token
 
-__all__ = ["Scripts", "big_operator", "renamed", "with_subscripts"]
-
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _LABELS = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 from regard.derivations.notation.tokens import Token, tokenize
 from regard.derivations.notation.vocabulary import FUNCTIONS, PROSE_WORDS, WORDS, WRAPPERS
 
-__all__ = ["Chain", "first_chain", "read_chains"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Chain:

@@ -4,37 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = [
-    "Accent",
-    "Apply",
-    "BigOperator",
-    "Cases",
-    "Condition",
-    "Derivative",
-    "Dots",
-    "Expression",
-    "Identity",
-    "Infinity",
-    "Inner",
-    "Label",
-    "Matrix",
-    "Negative",
-    "Norm",
-    "Number",
-    "Ones",
-    "Power",
-    "Product",
-    "Quotient",
-    "Scripted",
-    "SetOf",
-    "Sum",
-    "Symbol",
-    "Transpose",
-    "children",
-    "describe",
-    "symbols",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Expression:

@@ -23,8 +23,6 @@ from regard.derivations.notation.vocabulary import (
     WORDS,
 )
 
-__all__ = ["MAX_SOURCE", "NotUnderstood", "Token", "tokenize"]
-
 MAX_SOURCE = 20_000
 
 Kind = Literal[

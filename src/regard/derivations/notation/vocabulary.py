@@ -1,30 +1,5 @@
 """The words of LaTeX mathematics: which commands relate, separate, open, close, style, or only take up room."""
 
-__all__ = [
-    "ACCENTS",
-    "BIG_OPERATORS",
-    "BRACED",
-    "CLOSING",
-    "FONTS",
-    "FUNCTIONS",
-    "GREEK",
-    "IGNORED",
-    "MATRICES",
-    "OPENING",
-    "PROSE_WORDS",
-    "RELATIONS",
-    "SEPARATORS",
-    "STACKED",
-    "SWALLOWED",
-    "TEXT",
-    "UNICODE",
-    "UNREAD",
-    "UNWRAPPED",
-    "VARIANTS",
-    "WORDS",
-    "WRAPPERS",
-]
-
 
 def _table(text: str) -> dict[str, str]:
     """The pairs written as word→meaning, divided by blanks."""

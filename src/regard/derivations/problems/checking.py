@@ -12,8 +12,6 @@ from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Shape, Table, TableOf
 
-__all__ = ["Fault", "ancestors", "find_faults"]
-
 Path = tuple[str | int, ...]
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "text": (str,), "formula": (str,), "relation": (str,), "number": (int, float), "count": (int,), "flag": (bool,),

@@ -5,10 +5,8 @@ import click
 from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG
 from regard.render.templates import write_template
 
-__all__ = ["problems"]
 
-
-@click.group(short_help="The problems that documents answer.", invoke_without_command=True)
+@click.group(invoke_without_command=True)
 @click.pass_context
 def problems(context: click.Context) -> None:
     """List, show, start and check problems: TOML files that say what a course's symbols mean and what is asked.

@@ -16,8 +16,6 @@ from regard.derivations.sheet import judge_document
 from regard.derivations.structured.answers import heading, latex_name, opened_by
 from regard.derivations.structured.places import Path, Places, find_places
 
-__all__ = ["check_problem", "list_problems", "new_problem", "show_problem"]
-
 
 def list_problems() -> list[ProblemEntry]:
     """The problems that come with Regard."""

@@ -14,9 +14,6 @@ from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.checking import Fault, find_faults
 from regard.derivations.problems.model import Choice, Design, Function, Problem, Question, Setting, Size, SymbolMeaning
-from regard.derivations.problems.schema import ASSUMPTIONS
-
-__all__ = ["ASSUMPTIONS", "load_problem", "parse_problem", "problem_source", "shipped_problems"]
 
 _LIBRARY = resources.files("regard.derivations.problems") / "library"
 _KINDS = {

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from regard.derivations.notation.syntax import Expression
 
-__all__ = ["Choice", "Design", "Function", "Problem", "Question", "Setting", "Size", "SymbolMeaning"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Size:

@@ -9,18 +9,6 @@ from rich.text import Text
 from regard.render.spelling import spelled
 from regard.render.terminal import ALARM, say
 
-__all__ = [
-    "Complaint",
-    "ProblemEntry",
-    "ProblemPage",
-    "QuestionEntry",
-    "SymbolEntry",
-    "counted",
-    "show_complaints",
-    "show_list",
-    "show_problem",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemEntry:

@@ -13,8 +13,6 @@ from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import Section, Structure, structure
 from regard.derivations.reading.ranges import Range, left_over
 
-__all__ = ["AnswerRange", "answer_ranges"]
-
 _RULES = re.compile(r"(?:(?:\r\n|\r|\n)[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)(?=\s*\Z)")
 _BLANK = "> \t\r\n*_-"
 

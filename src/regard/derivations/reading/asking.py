@@ -4,8 +4,6 @@ import re
 
 from regard.derivations.reading.splitting import PLACEHOLDER
 
-__all__ = ["NEARBY", "asks", "ends_in_a_question", "is_only_bold", "is_summed_up"]
-
 NEARBY = 1_500
 _ASKS = re.compile(
     r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"

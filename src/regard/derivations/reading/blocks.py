@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from regard.derivations.reading.layout import QuotedLine
 from regard.derivations.reading.ranges import Range, line_starts
 
-__all__ = ["Fence", "Markup", "blocks", "front_matter", "quoted_lines"]
-
 _QUOTE_MARK = re.compile(r"[ \t]*> ?")
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})([^\r\n]*)")
 _MARKUP = re.compile(r"<!--|<(pre|code|script|style)\b[^>\r\n]{0,200}>", re.IGNORECASE)

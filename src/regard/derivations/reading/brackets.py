@@ -9,8 +9,6 @@ from regard.derivations.reading.layout import Layout, Piece
 from regard.derivations.reading.ranges import Range
 from regard.derivations.reading.wording import reads_as_prose
 
-__all__ = ["ENVIRONMENTS", "bracketed"]
-
 ENVIRONMENTS = frozenset(
     ("equation", "align", "gather", "multline", "eqnarray", "alignat", "flalign", "displaymath", "math")
 )

@@ -12,8 +12,6 @@ from regard.derivations.reading.macros import Macro
 from regard.derivations.reading.ranges import Line, OffsetMap, Range, line_starts
 from regard.derivations.reading.splitting import PLACEHOLDER, sentence_starts
 
-__all__ = ["Document", "Heading", "Image", "Kind", "MathSpan", "Unclosed"]
-
 Kind = Literal["markdown", "latex", "notebook", "text"]
 _NOT_BREAK = re.compile(r"[^\r\n]")
 _STRUCK = re.compile(

@@ -14,8 +14,6 @@ from regard.derivations.reading.layout import Layout, Piece
 from regard.derivations.reading.ranges import Range
 from regard.derivations.reading.wording import CJK, is_only_words, num_sentence_words, reads_as_prose
 
-__all__ = ["dollars"]
-
 _TOKEN = re.compile(r"\\[\s\S]|\$+")
 _PRICE = re.compile(r"\d[\d,.]*\s?(?:[kKmMbB]\b|[^\w\s^_\\=+*/$]|\s|$)")
 _NO_MATH_RUN = 5

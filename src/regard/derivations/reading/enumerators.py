@@ -7,8 +7,6 @@ into its usual one by its ordinal (`Q1-2` is 1, b). Which level a lone `(i)` or 
 import re
 from dataclasses import dataclass, replace
 
-__all__ = ["ROMANS", "Enumerator", "letter", "normalised", "parse_enumerator", "roman"]
-
 ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _HAN = "一二三四五六七八九十"

@@ -9,8 +9,6 @@ from regard.derivations.reading.document import Document, Kind
 from regard.derivations.reading.notebook import read_notebook
 from regard.derivations.reading.scan import scan
 
-__all__ = ["KINDS", "MAX_BYTES", "decoded", "documents_in", "read", "read_text", "stored_bytes"]
-
 KINDS: dict[str, Kind] = {
     ".md": "markdown",
     ".markdown": "markdown",

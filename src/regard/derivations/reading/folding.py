@@ -11,8 +11,6 @@ from regard.derivations.reading.openings import Opening
 from regard.derivations.reading.paths import Context, follows, resolve
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["Folding", "Question"]
-
 
 @dataclass(kw_only=True)
 class Question:

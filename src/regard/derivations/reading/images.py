@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 from regard.derivations.reading.document import Image
 
-__all__ = ["images"]
-
 _IMAGE = re.compile(r"!\[([^\[\]\r\n]{0,500})\](?=[(\[])|!\[\[|<img\b|\\includegraphics(?![A-Za-z])", re.IGNORECASE)
 _ALT = re.compile(r"""\balt\s{0,9}=\s{0,9}["']([^"'>]{0,500})""", re.IGNORECASE)
 _END = {"(": ")", "[": "]", "!": "]]", "<": ">", "\\": "}"}

@@ -10,8 +10,6 @@ from regard.derivations.reading.layout import Layout
 from regard.derivations.reading.macros import definitions, group_end
 from regard.derivations.reading.ranges import Range, line_starts, masked
 
-__all__ = ["latex_layout"]
-
 _HIDDEN = re.compile(
     r"\\begin\s{0,9}\{(verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?\}"
     r"|\\(?:verb|lstinline)\*?([^A-Za-z\s*{\\])|\\[\s\S]|%[^\r\n]*"

@@ -9,8 +9,6 @@ from regard.derivations.reading.macros import group_end
 from regard.derivations.reading.markers import PLAIN
 from regard.derivations.reading.openings import Opening
 
-__all__ = ["numbered_items"]
-
 _TOKEN = re.compile(
     r"\\(?P<edge>begin|end)\s?\{enumerate\}(?:\[(?P<label>[^\]\r\n]{0,120})\])?"
     r"|\\(?P<item>item)(?![A-Za-z])(?!\s*\[)"

@@ -8,8 +8,6 @@ from regard.derivations.reading.document import Heading, MathSpan, Unclosed
 from regard.derivations.reading.macros import Macro
 from regard.derivations.reading.ranges import Range, cut
 
-__all__ = ["Layout", "Piece", "QuotedLine", "span_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Piece(Range):

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from regard.core.errors import InputError
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["MAX_BODY", "MAX_MACROS", "Expansion", "Macro", "definitions", "expand", "group_end"]
-
 MAX_MACROS = 200
 MAX_BODY = 2_000
 

@@ -12,8 +12,6 @@ from regard.derivations.reading.macros import Macro, definitions
 from regard.derivations.reading.ranges import Range, masked
 from regard.derivations.reading.tables import Table, tables_in
 
-__all__ = ["markdown_layout"]
-
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?!#)")
 _UNDERLINE = re.compile(r" {0,3}(={3,}|-{3,})[ \t]*$")

@@ -8,8 +8,6 @@ from regard.derivations.reading.document import Document
 from regard.derivations.reading.enumerators import Enumerator, parse_enumerator
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["PLAIN", "Marker", "MarkerWords", "answer_environments", "marker_words", "quotes"]
-
 PLAIN = 100
 
 _WORDS = re.compile(

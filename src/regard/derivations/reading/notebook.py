@@ -12,8 +12,6 @@ from regard.derivations.reading.macros import Macro
 from regard.derivations.reading.ranges import OffsetMap, line_starts
 from regard.derivations.reading.scan import scan
 
-__all__ = ["read_notebook"]
-
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 _CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]+")
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")

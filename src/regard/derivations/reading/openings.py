@@ -13,8 +13,6 @@ from regard.derivations.reading.ranges import Line, Range
 from regard.derivations.reading.splitting import PLACEHOLDER
 from regard.derivations.reading.titles import EDGES, cleaned, leading_title, listed_title, title_of
 
-__all__ = ["Opening", "events"]
-
 _MARKS = re.compile(
     r"(?:\s|>|[-+](?=\s)|\*{1,3}|_{1,3}|<(?:b|strong|u)>|\\noindent(?![a-z])|\\(?:textbf|textit|emph|underline)\s?\{"
     r"|\{\\(?:bf|it)(?![a-z])|\\item(?![a-z])(?!\s*\[))*"

@@ -14,8 +14,6 @@ from regard.derivations.reading.markers import Marker
 from regard.derivations.reading.openings import Opening, events
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["Section", "Structure", "outline", "section_at", "structure"]
-
 # Two questions that end in a block quote make a habit.
 _MIN_QUOTED = 2
 

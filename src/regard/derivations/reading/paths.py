@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, roman
 
-__all__ = ["Context", "follows", "resolve"]
-
 _MAX_JUMP = 4
 
 

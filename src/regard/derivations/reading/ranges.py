@@ -5,8 +5,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Line", "OffsetMap", "Range", "cut", "left_over", "line_starts", "masked"]
-
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _NOT_BREAK = re.compile(r"[^\r\n]")
 

@@ -12,8 +12,6 @@ from regard.derivations.reading.layout import Layout, Piece, span_of
 from regard.derivations.reading.markdown import markdown_layout
 from regard.derivations.reading.ranges import Range, line_starts
 
-__all__ = ["MAX_LINES", "MAX_MARKS", "scan"]
-
 MAX_LINES = 50_000
 MAX_MARKS = 50_000
 _MARKS = ("$", "`", "\\(", "\\)", "\\[", "\\]", "\\begin", "\\end", "![", "<img", "<!--", "<code", "<pre")

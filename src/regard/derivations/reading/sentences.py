@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["Passage", "lead_in", "paragraph_at", "prose", "sentence_after", "sentence_before"]
-
 _ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
 _OPEN_ENDED = (":", "：")
 _LONGEST_LIST = 40

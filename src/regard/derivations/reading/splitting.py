@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from regard.derivations.reading.ranges import Range, line_starts
 
-__all__ = ["PLACEHOLDER", "sentence_starts"]
-
 PLACEHOLDER = "\ufffc"
 
 _END = re.compile(r"[。！？]|[!?](?![!?\w=])|\.(?=\s|$|[\u3000-\u9fff*_\"'”’)\]])")

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from regard.derivations.reading.layout import QuotedLine
 from regard.derivations.reading.ranges import Range
 
-__all__ = ["Table", "tables_in"]
-
 _BAR = re.compile(r"(?<!\\)\|")
 
 

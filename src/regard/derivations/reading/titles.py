@@ -5,8 +5,6 @@ import re
 from regard.derivations.reading.splitting import PLACEHOLDER
 from regard.derivations.reading.wording import CJK
 
-__all__ = ["EDGES", "cleaned", "leading_title", "listed_title", "title_of"]
-
 EDGES = " \t*_#:：{}-–—\\"
 _MAX_TITLE = 100
 _SENTENCE = re.compile(r"[。！？?]|[.!](?:\s|$)")

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["CJK", "is_only_words", "num_sentence_words", "reads_as_prose"]
-
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _IN_WORDS = re.compile(
     r"\\(?:text|textrm|textbf|textit|textnormal|mbox|hbox|mathrm|mathbf|mathsf|mathit|operatorname\*?|label|tag|"

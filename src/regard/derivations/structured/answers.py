@@ -26,8 +26,6 @@ from regard.derivations.reading.outline import outline
 from regard.derivations.structured.compose import Composition
 from regard.derivations.structured.places import Path, Places, Written, find_places
 
-__all__ = ["SCHEMA", "Answers", "heading", "latex_name", "opened_by", "read_answers"]
-
 SCHEMA = "regard-answers/1"
 _FIELDS = ("choice", "design", "answer", "prose")
 _DELIMITED = re.compile(r"\$|\\\(|\\\[|\\begin\b")

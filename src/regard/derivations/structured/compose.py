@@ -6,8 +6,6 @@ from regard.derivations.reading.document import Document
 from regard.derivations.reading.ranges import OffsetMap
 from regard.derivations.structured.places import Written
 
-__all__ = ["Composition"]
-
 _GAP = "\n\n"
 
 

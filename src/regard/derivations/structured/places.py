@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from regard.derivations.reading.ranges import line_starts
 
-__all__ = ["Path", "Places", "Written", "find_places"]
-
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from regard.derivations.problems.model import Problem, Question
 from regard.derivations.structured.answers import SCHEMA
 
-__all__ = ["answers_template"]
-
 _HOW = """\
 # Fill in what you answer and leave the rest empty; an empty question counts as unanswered.
 #   design.q = '…'    the LaTeX of what you choose for a symbol that the question leaves open

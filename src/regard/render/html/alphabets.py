@@ -4,8 +4,6 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-__all__ = ["in_alphabet"]
-
 _NAMES: Mapping[str, str] = {
     "bold": "BOLD",
     "bold-italic": "BOLD ITALIC",

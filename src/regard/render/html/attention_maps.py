@@ -9,8 +9,6 @@ from regard.core.axes import Float
 from regard.render.html.chart_labels import width_of
 from regard.render.html.heat_maps import NUM_SHADES
 
-__all__ = ["draw_map"]
-
 _CELL, _LONGEST = 16.0, 14
 
 

@@ -8,8 +8,6 @@ import numpy as np
 from regard.core.axes import Float
 from regard.render.html.scripts import scripted_svg, unscripted
 
-__all__ = ["HEIGHT", "Box", "Canvas", "text", "width_of", "wrapped"]
-
 # Text is set at 11 units and grows to 12 on narrow screens; room is kept for the larger.
 SIZE, HEIGHT = 12.0, 13.0
 # In ems, after a wide font; a sign that is not here has its usual width below.

@@ -10,8 +10,6 @@ from regard.render.figures import Series
 from regard.render.html.chart_labels import Box
 from regard.render.html.chart_scales import Scale, finite
 
-__all__ = ["NUM_COLOURS", "Plot", "edges", "marks", "outline", "sample"]
-
 NUM_COLOURS = 6
 _SHAPES = (
     "M-3.4,0a3.4,3.4 0 1 0 6.8,0a3.4,3.4 0 1 0 -6.8,0z",

@@ -9,8 +9,6 @@ import numpy as np
 from regard.core.axes import Float
 from regard.render.figures import Axis
 
-__all__ = ["Scale", "Tick", "finite", "scale_of", "spoken", "ticks"]
-
 # Beyond the first, a number is drawn as a gap; beyond the second, an axis would overflow.
 _LARGEST, _FARTHEST = 1e290, 1e300
 # The ratio of two numbers must be finite where they are drawn by their logarithms.

@@ -13,8 +13,6 @@ from regard.render.html.chart_scales import Scale, Tick, scale_of, ticks
 from regard.render.html.heat_maps import heat_map_svg
 from regard.render.html.scripts import scripted
 
-__all__ = ["draw"]
-
 WIDTH, PLOT_HEIGHT = 400.0, 200.0
 _RIGHT, _TOP = 14.0, 6.0
 _SAMPLE, _BOLD = 26.0, 1.08

@@ -4,8 +4,6 @@ import re
 
 from regard.render.html.typesetting import typeset
 
-__all__ = ["equation", "parts"]
-
 _TOKEN = re.compile(
     r"\\left(?![A-Za-z])\s*(?:\\[A-Za-z]+|\\?.)|\\right(?![A-Za-z])\s*(?:\\[A-Za-z]+|\\?.)"
     r"|\\(?:begin|end)\s*\{[^{}]*\}|\\[A-Za-z]+|\\.|.",

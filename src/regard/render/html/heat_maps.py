@@ -9,8 +9,6 @@ from regard.render.figures import Axis, HeatMap
 from regard.render.html.chart_labels import HEIGHT, text, width_of, wrapped
 from regard.render.html.chart_scales import Scale, Tick, finite, scale_of, ticks
 
-__all__ = ["MOST_CELLS", "NUM_SHADES", "heat_map_svg"]
-
 MOST_CELLS, NUM_SHADES = 4000, 21
 _TOP, _BAR, _NO_SHADE = 6.0, 10.0, -1
 _LEAST_SHARE = 0.35

@@ -11,8 +11,6 @@ from regard.render.figures import Axis
 from regard.render.html.chart_labels import HEIGHT, text, width_of
 from regard.render.html.chart_scales import Scale, scale_of, ticks
 
-__all__ = ["IntervalRow", "draw_rows"]
-
 _WIDTH, _RIGHT, _ROW, _TOP = 400.0, 14.0, 22.0, 8.0
 
 

@@ -12,8 +12,6 @@ from xml.etree.ElementTree import Element
 
 from regard.render.html.alphabets import in_alphabet
 
-__all__ = ["MalformedMathError", "mathml"]
-
 _ROWS = ("math", "mrow", "mstyle", "mtd", "msqrt", "mphantom", "mpadded", "menclose", "mtable", "mtr")
 _ARITY: Mapping[str, int] = {
     "mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2,

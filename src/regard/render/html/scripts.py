@@ -4,8 +4,6 @@ import html
 import re
 from collections.abc import Callable
 
-__all__ = ["scripted", "scripted_svg", "unscripted"]
-
 # An index belongs to a single letter that stands alone, so that names like ml_dtypes stay as they are.
 _INDEX = (
     r"(?<![A-Za-z0-9_])(?P<base>[A-Za-zΑ-Ωα-ω1]|max|min|log|softmax)_"

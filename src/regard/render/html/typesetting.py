@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from regard.render.html.mathml import MalformedMathError, mathml
 
-__all__ = ["typeset"]
-
 _LONGEST = 4_000
 _DEEPEST = 60
 _DEFINITIONS = re.compile(

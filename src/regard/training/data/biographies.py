@@ -8,8 +8,6 @@ import numpy as np
 from regard.core.errors import InputError
 from regard.training.data.reading import Document, Question
 
-__all__ = ["Biographies", "World", "biographies"]
-
 _ONSETS = "b br c ch d dr f fl g gr h j k l m n p pr qu r s sh st t tr v w y z".split()
 _VOWELS = "a e i o u ai ea ia io ou".split()
 _CODAS = "l m n r s th rd ck nd x".split()

@@ -5,8 +5,6 @@ import numpy as np
 from regard.core.axes import Int
 from regard.training.data.tokenizing import MASK
 
-__all__ = ["corrupt"]
-
 Tokens = Int[np.ndarray, " _"]
 
 

@@ -12,8 +12,6 @@ from regard.training.data.reading import Document, Question
 from regard.training.data.spelling import spelt_out
 from regard.training.data.tokenizing import BOS, EOS, SEP, SPACE, Vocabulary
 
-__all__ = ["AnswerForms", "Asking", "Encoded", "Lesson", "Prompt", "Wording", "encode_lessons"]
-
 Tokens = Int[np.ndarray, " _"]
 
 # Every document has a head for each way in which questions begin, so rare ways are left to their own questions.

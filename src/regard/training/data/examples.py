@@ -8,8 +8,6 @@ import numpy as np
 
 from regard.core.axes import Float, Int
 
-__all__ = ["NOTHING", "Bag", "Example", "Layout", "Part", "lay_out", "plain"]
-
 Tokens = Int[np.ndarray, " _"]
 
 

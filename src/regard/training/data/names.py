@@ -3,8 +3,6 @@
 import re
 from collections.abc import Container
 
-__all__ = ["find_known_name", "words_of"]
-
 Span = tuple[int, int]
 
 _WORD = re.compile(r"\S+")

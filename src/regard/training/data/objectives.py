@@ -15,8 +15,6 @@ from regard.training.data.encoding import Asking, Lesson
 from regard.training.data.examples import NOTHING, Bag, Example, Part, plain
 from regard.training.data.tokenizing import BOS, EOS, SEP
 
-__all__ = ["Objective", "Reading"]
-
 Tokens = Int[np.ndarray, " _"]
 Reading: TypeAlias = Literal["star", "causal", "span", "nothing"]
 

@@ -11,8 +11,6 @@ from regard.training.data.encoding import Lesson
 from regard.training.data.examples import Example, lay_out
 from regard.training.data.tokenizing import PAD
 
-__all__ = ["SHARED", "Batch", "Row", "common_openings", "make_batch", "pack", "rows_of_pass"]
-
 Tokens = Int[np.ndarray, " _"]
 
 # The number of the example that a place of an opening belongs to: to all of its row.

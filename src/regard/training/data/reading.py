@@ -8,8 +8,6 @@ from pathlib import Path
 from regard.core.errors import InputError
 from regard.training.data.spelling import spelt_out
 
-__all__ = ["Document", "Question", "read_documents", "read_questions", "split_name"]
-
 # A dot after these ends no name: one letter, or a title.
 _GOES_ON = re.compile(r"(?:^|[\s.])(?:[^\W\d_]|St|Dr|Mr|Mrs|Ms|Prof|Rev|Sir|Lt|Col|Gen|Capt|Ste|Mt|Hon)$")
 

@@ -3,8 +3,6 @@
 import re
 from urllib.parse import unquote
 
-__all__ = ["spelt_out"]
-
 # A letter beyond ASCII as an address writes it, such as the `%C3%B8` of `B%C3%B8rglum`: two, three or four bytes.
 _NEXT = "%[89AB][0-9A-F]"
 _ESCAPED = re.compile(f"%[CD][0-9A-F]{_NEXT}|%E[0-9A-F](?:{_NEXT}){{2}}|%F[0-7](?:{_NEXT}){{3}}", re.IGNORECASE)

@@ -12,8 +12,6 @@ from regard.core.axes import Bool, Int
 from regard.core.errors import InputError
 from regard.training.data.spelling import spelt_out
 
-__all__ = ["BOS", "EOS", "MASK", "PAD", "SEP", "SPACE", "Kind", "Vocabulary", "learn_vocabulary", "load_vocabulary"]
-
 Kind: TypeAlias = Literal["characters", "pieces"]
 
 PAD, BOS, SEP, EOS, MASK = range(5)

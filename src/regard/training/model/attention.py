@@ -15,8 +15,6 @@ from regard.training.model.linear import Dense
 from regard.training.model.packed import attend_packed, is_packable, seen_tiles
 from regard.training.model.turning import turn
 
-__all__ = ["Frame", "SelfAttention"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Frame:

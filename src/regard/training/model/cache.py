@@ -6,8 +6,6 @@ from torch import Tensor
 from regard.core.axes import Float
 from regard.training.model.config import ModelConfig
 
-__all__ = ["Cache", "LayerCache"]
-
 
 class LayerCache:
     """The keys and values of one layer, with room for a fixed number of positions."""

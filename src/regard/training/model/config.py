@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias, get_args
 from regard.core.errors import InputError
 from regard.positions import codes
 
-__all__ = ["Activation", "ModelConfig", "Norm"]
-
 Activation: TypeAlias = Literal["gelu", "relu", "relu2", "swiglu"]
 Norm: TypeAlias = Literal["layer", "rms"]
 

@@ -15,8 +15,6 @@ from regard.training.model.ngrams import NgramTable, ngram_rows
 from regard.training.model.passage import Passage
 from regard.training.model.places import places
 
-__all__ = ["Block", "Decoder", "FeedForward"]
-
 
 class FeedForward(nn.Module):
     """Two matrices with an activation between them, at each position on its own."""

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from regard.core.axes import Float
 
-__all__ = ["rms_norm", "squared_relu"]
-
 _SMALLEST = 1e-6
 
 

@@ -29,8 +29,6 @@ from regard.training.model.vectors import (
     turn_square,
 )
 
-__all__ = ["LANES", "ROWS", "attend", "find_gradients"]
-
 ROWS = 8
 """Queries of a tile."""
 

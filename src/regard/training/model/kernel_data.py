@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["BackDesk", "Block", "Chance", "Desk", "Heads", "Matrix", "Outcome", "Place", "Seen", "Size", "Task"]
-
 
 class Heads(NamedTuple):
     """A tensor [batch, head, place, width] as a flat array, with the distances between neighbours."""

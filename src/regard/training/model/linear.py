@@ -10,8 +10,6 @@ from torch.autograd.function import once_differentiable
 
 from regard.core.axes import Float
 
-__all__ = ["Dense"]
-
 
 def _find_onednn() -> Callable[..., Tensor] | None:
     """oneDNN's product, where it is worth calling.

@@ -5,8 +5,6 @@ from torch import Tensor, nn
 
 from regard.core.axes import Float, Int
 
-__all__ = ["NgramTable", "ngram_rows"]
-
 _PAIR, _TRIPLE, _APART = 1_000_003, 998_244_353, 7_368_787
 
 

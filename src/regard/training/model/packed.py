@@ -12,8 +12,6 @@ from torch.autograd.function import once_differentiable
 from regard.core.axes import Bool, Float
 from regard.training.model.kernel_data import Chance, Heads, Outcome, Size, Task
 
-__all__ = ["attend_packed", "is_packable", "seen_tiles"]
-
 # Tiles and vectors are at most as wide as this.
 _MULTIPLE = 16
 # The shares of a head lie in memory as a whole, 16 MB at this length; longer rows were not measured.

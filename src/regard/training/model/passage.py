@@ -6,8 +6,6 @@ from torch import Tensor
 
 from regard.core.axes import Bool, Int
 
-__all__ = ["Passage"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Passage:

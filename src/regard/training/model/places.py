@@ -13,8 +13,6 @@ from regard.positions.t5_buckets import t5_bucket
 from regard.training.model.config import ModelConfig
 from regard.training.model.turning import Turns
 
-__all__ = ["Places", "places"]
-
 
 class Places(nn.Module):
     """A decoder's way to tell where tokens stand; this one tells nothing."""

@@ -8,8 +8,6 @@ from torch import Tensor
 from regard.core.axes import Float
 from regard.positions.rotary import Rotary
 
-__all__ = ["Turns", "turn"]
-
 
 class Turns(torch.nn.Module):
     """Cosines and sines of every position's angles, as `Rotary` defines them, for half-split heads."""

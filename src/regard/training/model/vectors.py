@@ -16,8 +16,6 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
-__all__ = ["LANES", "exp", "growths", "larger", "largest", "load", "pick", "spread", "store", "total", "turn_square"]
-
 LANES = 16 if binding.get_host_cpu_features().get("avx512f") else 8
 """Numbers of a vector."""
 

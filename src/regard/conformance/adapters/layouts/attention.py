@@ -10,8 +10,6 @@ from regard.conformance.adapters.layouts.rotary import as_array
 from regard.conformance.adapters.projecting import find_projections
 from regard.conformance.subject import Projections, Spec, Subject
 
-__all__ = ["StudentAttention"]
-
 _WIDTH, _HEADS, _BLOCK = 32, 4, 128
 _DROPOUT = 0.1
 

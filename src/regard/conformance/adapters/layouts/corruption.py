@@ -11,8 +11,6 @@ from regard.conformance.adapters.layouts.importing import StudentCode
 from regard.conformance.adapters.layouts.rotary import as_array
 from regard.core.errors import RegardError
 
-__all__ = ["StudentCorpus", "corpus_function"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudentCorpus:

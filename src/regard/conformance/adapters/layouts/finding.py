@@ -8,8 +8,6 @@ from pathlib import Path
 
 from regard.core.errors import InputError
 
-__all__ = ["LAYOUTS", "Folder", "Layout", "Piece", "Unreadable", "find_pieces"]
-
 _LARGEST = 1_000_000
 _MOST_FILES = 2_000
 _NOT_THEIRS = {"__pycache__", "site-packages", "node_modules", "venv", "env"}

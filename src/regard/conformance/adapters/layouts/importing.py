@@ -11,8 +11,6 @@ from typing import Any
 
 from regard.conformance.adapters.layouts.finding import Piece
 
-__all__ = ["StudentCode", "import_piece", "load_torch"]
-
 
 class StudentCode:
     """Calls of a student's code whose errors point at the student's own line."""

@@ -7,8 +7,6 @@ import numpy as np
 
 from regard.conformance.adapters.layouts.importing import StudentCode
 
-__all__ = ["as_array", "table_function", "turn_function"]
-
 
 def table_function(code: StudentCode, function: Any) -> Callable[[int, int], np.ndarray]:
     """(dim, max_positions) → the table."""
