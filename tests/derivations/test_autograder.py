@@ -29,7 +29,7 @@ def test_the_zip_has_what_gradescope_looks_for_at_its_root(archive):
     assert archive.read("problem.toml").decode() == problem_source("cs224n-a4")
     assert b"numpy" in archive.read("requirements.txt")
     assert b"==" in archive.read("constraints.txt")
-    assert "regard/cli/__init__.py" in archive.namelist()
+    assert "regard/cli.py" in archive.namelist()
     assert "regard/derivations/problems/library/cs224n-a4.toml" in archive.namelist()
     assert not any("__pycache__" in name for name in archive.namelist())
 

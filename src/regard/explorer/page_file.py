@@ -19,7 +19,7 @@ from regard.explorer.templates import fill, page_file, with_formulas
 from regard.render.html.shell import asset, content_policy
 
 _PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
-_STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims.css")
+_STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims/claims.css")
 _OWN_STYLES = ("page.css", "controls.css", "parts.css")
 
 
