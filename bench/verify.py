@@ -1,7 +1,7 @@
 """How fast a class is judged, and whether memory stays flat: 600 documents like those people hand in.
 
-The documents are copies of the gold set (and of the samples where they are at hand), each made different by a line at
-its end. Beside the judge runs a peer that only reads: it finds the formulas and counts their relation signs.
+The documents are copies of the first test set (and of the samples where they are at hand), each made different by a
+line at its end. Beside the judge runs a peer that only reads: it finds the formulas and counts their relation signs.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from regard.derivations.signs import relation_signs
 from regard.derivations.verify import judge_files
 
 ROOT = Path(__file__).parents[1]
-SOURCES = (ROOT / "tests" / "derivations" / "gold", ROOT.parent / "shared" / "samples")
+SOURCES = (ROOT / "tests" / "derivations" / "set_1", ROOT.parent / "shared" / "samples")
 MILESTONES = (100, 300, 600)
 
 
@@ -77,7 +77,7 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
     lines = [
         f"# Judging a class: {number} documents on {jobs} processes",
         "",
-        f"Copies of {originals} documents of the gold set and the samples. Written by `bench/verify.py`.",
+        f"Copies of {originals} documents of the first test set and the samples. Written by `bench/verify.py`.",
         "",
         "| | seconds | documents a second | of CPU a document | target |",
         "|---|---|---|---|---|",

@@ -1,11 +1,11 @@
 """Labelled documents beside what the judge says of them: one row for every labelled step."""
 
+import json
 import os
 import pickle
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -89,16 +89,29 @@ def sheets_of(paths: Sequence[Path]) -> tuple[Sheet, ...]:
 
 @cache
 def judged(folder: str) -> Judged:
-    """Every document of a folder, beside its labels."""
-    paths = sorted((HERE / folder).glob("*.labels.toml"))
-    tables = [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
-    sheets = sheets_of([HERE / folder / table["document"] for table in tables])
+    """Every document of a set, with its labels."""
+    labels = labels_of(folder)
+    sheets = sheets_of([HERE / folder / name for name in labels])
     rows = tuple(
-        Row(document=table["document"], label=label, verdict=verdict)
-        for table, sheet in zip(tables, sheets, strict=True)
-        for label, verdict in paired(table["step"], sheet.verdicts)
+        Row(document=name, label=label, verdict=verdict)
+        for name, sheet in zip(labels, sheets, strict=True)
+        for label, verdict in paired(labels[name], sheet.verdicts)
     )
     return Judged(sheets=sheets, rows=rows)
+
+
+def labels_of(folder: str) -> dict[str, list[dict]]:
+    """The labels of a set by document, in reading order."""
+    by_document: dict[str, list[dict]] = {}
+    for line in (HERE / folder / "labels.jsonl").read_text(encoding="utf-8").splitlines():
+        label = json.loads(line)
+        by_document.setdefault(label.pop("document"), []).append(label)
+    return by_document
+
+
+def text_of(folder: str, name: str) -> str:
+    """The document as people read it."""
+    return (HERE / folder / name).read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def paired(labels: list[dict], verdicts: tuple[StepVerdict, ...]) -> list[tuple[dict, StepVerdict | None]]:

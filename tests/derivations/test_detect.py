@@ -10,7 +10,7 @@ from regard.derivations.sheet import judge_document
 
 HERE = Path(__file__).parent
 SAMPLES = sorted((HERE.parents[2] / "shared" / "samples").glob("*.md"))
-STYLES = [HERE / "gold" / "average-no-headings.md", HERE / "gold" / "zh-numbered.md", HERE / "fresh" / "gupta.tex"]
+STYLES = [HERE / "set_1" / "average-no-headings.md", HERE / "set_1" / "zh-numbered.md", HERE / "set_3" / "gupta.tex"]
 
 LAYER_NORM = r"""
 Write $\mu = \frac1d\sum_{j=1}^d x_j$ and $\hat{x}_i = \frac{x_i - \mu}{\sigma}$. Then

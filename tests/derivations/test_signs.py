@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 SAMPLES = HERE.parents[2] / "shared" / "samples"
 DOCUMENTS = sorted(
     path
-    for folder in (HERE / "gold", HERE / "held_out", HERE / "fresh", SAMPLES)
+    for folder in (HERE / "set_1", HERE / "set_2", HERE / "set_3", SAMPLES)
     for path in folder.glob("*")
     if path.suffix in (".md", ".tex", ".ipynb")
 )

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
-GOLD = Path(__file__).parents[1] / "gold"
+GOLD = Path(__file__).parents[1] / "set_1"
 
 
 @pytest.fixture
