@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from regard.claims.deciding import decide_claims
     from regard.conformance.adapters import hf
     from regard.conformance.check import check
-    from regard.conformance.checked import CheckReport, LawsBroken
     from regard.conformance.parametrize import parametrize_with_laws
     from regard.conformance.subject import Spec, Subject
+    from regard.conformance.verdict import CheckReport, LawsBroken, LawVerdict
     from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.core.estimate import Estimate
-    from regard.core.verdict import ClaimVerdict, Evidence, LawVerdict, Place, StepVerdict, Verdict
+    from regard.core.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
     from regard.derivations.reports import DocumentReport
     from regard.derivations.sheet import QuestionRow
     from regard.derivations.verify import verify
@@ -76,7 +76,7 @@ _HOMES = {
     "regard.designs": ("Demand", "Sampling", "Scenario"),
     "regard.core.estimate": ("Estimate",),
     "regard.explorer": ("ExplorerPage",),
-    "regard.conformance.checked": ("CheckReport", "LawsBroken"),
+    "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
     "regard.designs.designed": ("DesignReport",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
@@ -85,7 +85,7 @@ _HOMES = {
     "regard.explorer.exploring": ("explore",),
     "regard.conformance.parametrize": ("parametrize_with_laws",),
     "regard.derivations.verify": ("verify",),
-    "regard.core.verdict": ("ClaimVerdict", "Evidence", "LawVerdict", "Place", "StepVerdict", "Verdict"),
+    "regard.core.verdict": ("ClaimVerdict", "Evidence", "Place", "StepVerdict", "Verdict"),
 }
 
 

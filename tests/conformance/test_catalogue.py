@@ -11,8 +11,8 @@ from regard.conformance import laws as catalogue
 from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
 from regard.conformance.subject import Spec
+from regard.conformance.verdict import LawVerdict
 from regard.core.catalog import discover
-from regard.core.verdict import LawVerdict
 
 LAWS = all_laws()
 each_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())

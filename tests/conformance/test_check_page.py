@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from regard.conformance.check_page import render_check
-from regard.conformance.checked import CheckReport
 from regard.conformance.junit import as_junit
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 
 OUTCOMES = {
     "CAUSAL": ("refuted", "refuted"),

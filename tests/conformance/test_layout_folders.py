@@ -12,8 +12,8 @@ from regard.conformance.adapters.layouts.finding import LAYOUTS
 from regard.conformance.layout_child import Task
 from regard.conformance.layout_worker import Allowance, Worker
 from regard.conformance.layouts import LOADS, check_layout
+from regard.conformance.verdict import LawVerdict
 from regard.core.errors import InputError
-from regard.core.verdict import LawVerdict
 
 pytest.importorskip("torch")
 

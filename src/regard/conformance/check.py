@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import Law, all_laws
-from regard.conformance.checked import CheckReport
 from regard.conformance.checking import check_subject, chosen_laws, report_on
 from regard.conformance.isolation import Limits, check_isolated
 from regard.conformance.orders import ZOO, Order, importable_name, in_dtype, inferred_for, made, subject_of
 from regard.conformance.recipes import recipe_for_order, recipe_for_target
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.trying import Hearing, tried
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
-from regard.core.verdict import LawVerdict
 from regard.render.listing import Entry
 
 Progress = Callable[[int, int], None]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from regard.conformance.checked import CheckReport
+from regard.conformance.verdict import CheckReport
 from regard.render.json import as_json
 
 

@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from regard.conformance.check_text import measured
-from regard.conformance.checked import CheckReport
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 
 OUTCOME_WORDS: Mapping[str, str] = {
     "holds": "holds",

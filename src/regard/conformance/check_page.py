@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from regard.conformance.check_matrix import OUTCOME_WORDS, TINTS, matrix, outcome_icon, slug
 from regard.conformance.check_text import measured, spec_line, tally_in_words
-from regard.conformance.checked import CheckReport
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.render.html.shell import Page, render_page
 
 _LEGEND: Mapping[str, str] = {

@@ -6,8 +6,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from regard.conformance.checked import CheckReport
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.render.spelling import spelled
 from regard.render.terminal import ALARM, say
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 
 from regard.conformance import all_laws
-from regard.conformance.checked import CheckReport
 from regard.conformance.diagnosis import diagnose
 from regard.conformance.judging import judge
 from regard.conformance.law import Law
 from regard.conformance.subject import Subject
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
-from regard.core.verdict import LawVerdict
 
 # What only a comparison with an oracle can see: other weights, or another lawful layer, would explain the outputs.
 BLIND_SPOTS = (

@@ -12,8 +12,8 @@ from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from regard.conformance.checked import CheckReport
     from regard.conformance.orders import Order
+    from regard.conformance.verdict import CheckReport
 
 _FILES = ("json_file", "html_file", "junit_file", "test_file")
 

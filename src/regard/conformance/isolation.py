@@ -15,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from regard.conformance.checked import CheckReport
 from regard.conformance.launching import launch_cold, launch_warm
 from regard.conformance.orders import Order, Stage, command_for, in_dtype
 from regard.conformance.subject import Spec, Subject
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
-from regard.core.verdict import LawVerdict
 
 _GIB = 2**30
 # How often a waiting parent looks whether it was told to stop.

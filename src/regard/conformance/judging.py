@@ -8,7 +8,8 @@ import numpy as np
 
 from regard.conformance.law import Finding, Law, NotTried, Size, Trial, distance
 from regard.conformance.subject import Subject
-from regard.core.verdict import LawVerdict, Outcome, Status
+from regard.conformance.verdict import LawVerdict, Outcome
+from regard.core.verdict import Status
 
 _STATUS: dict[Outcome, Status] = {
     "holds": "holds",

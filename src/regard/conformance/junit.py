@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
-from regard.conformance.checked import CheckReport
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.render.spelling import printable
 
 

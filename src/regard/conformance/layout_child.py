@@ -25,7 +25,7 @@ from regard.conformance.homework import Corpus, Corruption, RotaryTable, RotaryT
 from regard.conformance.judging import judge, missing
 from regard.conformance.law import Finding, Law, Trial
 from regard.conformance.subject import Subject
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import LawVerdict
 
 NOT_WRITTEN = "not written yet"
 _LARGEST_FILE = 2**26

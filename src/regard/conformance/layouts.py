@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from regard.conformance.adapters.layouts.finding import LAYOUTS, Folder, Piece, Unreadable, find_pieces
-from regard.conformance.checked import CheckReport
 from regard.conformance.checking import BLIND_SPOTS
 from regard.conformance.contracts import contracts_for
 from regard.conformance.layout_child import NOT_WRITTEN, Task
 from regard.conformance.layout_worker import Allowance, Worker
+from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
-from regard.core.verdict import STATUSES, LawVerdict, Outcome, Place
+from regard.core.verdict import STATUSES, Place
 
 LOADS = "LOADS"
 _LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"

@@ -7,13 +7,12 @@ from typing import Any
 
 from regard.conformance import Law
 from regard.conformance.check import ensure_known
-from regard.conformance.checked import LawsBroken
 from regard.conformance.checking import chosen_laws
 from regard.conformance.orders import Order
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.trying import Hearing, tried
+from regard.conformance.verdict import LawsBroken, LawVerdict
 from regard.core.errors import RegardError
-from regard.core.verdict import LawVerdict
 
 Reasons = Mapping[str, str]
 Row = tuple[str, Any, Spec | None]

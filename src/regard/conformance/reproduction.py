@@ -13,7 +13,7 @@ import numpy as np
 from regard.conformance.law import Law, Trial
 from regard.conformance.standalone import Bundle, Traced, traced
 from regard.conformance.subject import Spec, Subject
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import LawVerdict
 
 _CUT = "# What follows is cut out of Regard: how inputs are drawn, how the layer is called, what the law compares."
 

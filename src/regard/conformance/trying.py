@@ -8,7 +8,7 @@ from regard.conformance.law import Finding, Law, Size, Trial
 from regard.conformance.orders import Order, command_for
 from regard.conformance.reproduction import Recipe, written_test
 from regard.conformance.subject import Subject
-from regard.core.verdict import LawVerdict
+from regard.conformance.verdict import LawVerdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,41 +101,6 @@ class StepVerdict(Verdict):
     question: str | None = None
 
 
-Outcome = Literal[
-    "holds", "refuted", "expected failure", "unexpected pass", "skipped", "inconclusive", "crashed", "timed out"
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LawVerdict(Verdict):
-    """The verdict on one law of one layer; `law`, `error`, `tolerance` and `reproduction` as an engineer asks for them.
-
-    `outcome` is one of `Outcome`. `control` is how far the layer moved where it may; `diagnosis` names the bug that the
-    failure looks like, the likeliest first.
-    """
-
-    layer: str
-    error: float | None = None
-    tolerance: float | None = None
-    control: float | None = None
-    diagnosis: tuple[str, ...] = ()
-    reproduction: str | None = None
-
-    @property
-    def law(self) -> str:
-        """The law's name."""
-        return self.id
-
-    @property
-    def is_as_it_should_be(self) -> bool:
-        """True if the law held, was expected to fail and did, or could not be tried."""
-        return self.outcome in ("holds", "expected failure", "skipped", "inconclusive")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict's fields, the diagnosis as a list."""
-        return {**super().to_dict(), "diagnosis": list(self.diagnosis)}
-
-
 def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
     """The status that several routes support together, and the reason for it.
 
