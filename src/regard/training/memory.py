@@ -35,7 +35,7 @@ def footprint(config: ModelConfig, batch: BatchShape, *, processes: int = 1, run
     rows = batch.rows_at_once(processes)
     tokens = rows * batch.length
     # With dropout, what goes in and what comes out is kept, and the mask. Without it, the shares of one layer are made
-    # several times over. Neither is so where our own code or a fused one attends; whether it will is not known here.
+    # several times over. A fused attention does neither; whether PyTorch has one for these sizes is not known here.
     streams, shares, shares_once = (16, 4, 0) if config.dropout else (12, 1, 3)
     inner = config.hidden * (4 if config.activation == "swiglu" else 2)
     attention = rows * config.num_heads * batch.length**2

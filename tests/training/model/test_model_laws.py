@@ -8,14 +8,11 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-import torch.nn.functional as F
 
 import regard
 from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Projections, Spec
 from regard.training.model import Cache, Decoder, ModelConfig
-from regard.training.model.attention import SelfAttention
-from regard.training.model.packed import attend_packed, seen_tiles
 
 WIDTH, HEADS, KV_HEADS = 64, 4, 2
 
@@ -70,29 +67,6 @@ class OneAttention(TorchLayer):
         return Projections(query=query, key=key, value=value, output=layer.output.weight.detach().double().numpy().T)
 
 
-class PackedAttention(OneAttention):
-    """The same, by the machine code that trains, with rows made as long as it wants them."""
-
-    calls = 0
-
-    def forward(self, x, mask=None, positions=None):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(self.module.blocks[0].attention, "_mix", self._mix)
-            return super().forward(x, mask, positions)
-
-    def _mix(self, queries, keys, values, frame):
-        layer = self.module.blocks[0].attention
-        if queries.dtype not in (torch.float32, torch.bfloat16):
-            return SelfAttention._mix(layer, queries, keys, values, frame)
-        self.calls += 1
-        length = queries.shape[2]
-        more = -length % 16
-        heads = tuple(F.pad(head, (0, 0, 0, more)) for head in (queries, keys, values))
-        bias = F.pad(frame.bias, (0, more, 0, more), value=-torch.inf)
-        bias[..., range(length, length + more), range(length, length + more)] = 0.0
-        return attend_packed(heads, bias, seen_tiles(bias), scale=layer.scale)[:, :, :length]
-
-
 def built(positions: str, **more) -> Decoder:
     torch.manual_seed(0)
     config = ModelConfig(
@@ -133,17 +107,6 @@ def test_its_attention_is_what_the_oracle_computes(positions):
     report = regard.check(layer)
     assert [(failure.law, failure.error) for failure in report.failures] == []
     assert report.grade == "spec"
-
-
-@pytest.mark.parametrize("positions", ["none", "rotary", "alibi"])
-def test_the_machine_code_that_trains_obeys_the_same_laws(positions):
-    pytest.importorskip("numba")
-    model = built(positions, rotary_base=10_000.0, qk_norm=False)
-    layer = PackedAttention(model, spec(positions, max_positions=256), redraw=False)
-    report = regard.check(layer)
-    assert [(failure.law, failure.error) for failure in report.failures] == []
-    assert report.grade == "spec"
-    assert layer.calls > 50
 
 
 def test_a_decoder_that_leaks_is_caught():

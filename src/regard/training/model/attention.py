@@ -1,18 +1,16 @@
 """Self-attention of a decoder, with grouped heads, normalised queries and keys, and a cache."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.core.axes import Bool, Float
+from regard.core.axes import Float
 from regard.training.model.cache import LayerCache
 from regard.training.model.config import ModelConfig
 from regard.training.model.fused import rms_norm
 from regard.training.model.linear import Dense
-from regard.training.model.packed import attend_packed, is_packable, seen_tiles
 from regard.training.model.turning import turn
 
 
@@ -25,11 +23,6 @@ class Frame:
 
     bias: Float[Tensor, "batch #head query key"]
     angles: tuple[Tensor, Tensor] | None = None
-
-    @cached_property
-    def tiles(self) -> Bool[Tensor, " tile"]:
-        """Where the logits leave something to see."""
-        return seen_tiles(self.bias)
 
 
 class SelfAttention(nn.Module):
@@ -75,8 +68,6 @@ class SelfAttention(nn.Module):
 
     def _mix(self, queries: Tensor, keys: Tensor, values: Tensor, frame: Frame) -> Tensor:
         dropout = self.dropout if self.training else 0.0
-        if is_packable((queries, keys, values), frame.bias):
-            return attend_packed((queries, keys, values), frame.bias, frame.tiles, scale=self.scale, dropout=dropout)
         if queries.dtype is torch.bfloat16 and queries.is_cpu:
             # The fused kernel computes in float32 inside; products take a third of its time where bfloat16 is native.
             return F.dropout(self._shares(queries, keys, frame), dropout) @ values
