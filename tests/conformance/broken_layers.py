@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 
 LAWFUL = {
@@ -30,25 +30,25 @@ LAWFUL = {
 }
 
 
-class CountsFromTheEnd(HonestLayer):
+class CountsFromTheEnd(ReferenceLayer):
     """Absolute positions, the last token at zero."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x + np.sin(np.arange(x.shape[1])[::-1, None]).astype(x.dtype), **options)
 
 
-class ExcludesTheDiagonal(HonestLayer):
+class ExcludesTheDiagonal(ReferenceLayer):
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         seen = super().visible(query_places, num_keys, mask)
         return seen & (np.arange(num_keys)[None, None, :] != query_places[None, :, None])
 
 
-class TransposedMask(HonestLayer):
+class TransposedMask(ReferenceLayer):
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, mask).swapaxes(-1, -2)
 
 
-class AloneIsUnscaled(HonestLayer):
+class AloneIsUnscaled(ReferenceLayer):
     """A batch of one takes a branch that forgets the scale."""
 
     def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -56,29 +56,29 @@ class AloneIsUnscaled(HonestLayer):
         return z / self.dtype.type(self.scale()) if len(q) == 1 else z
 
 
-class MaskAfterSoftmax(HonestLayer):
+class MaskAfterSoftmax(ReferenceLayer):
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z, np.ones_like(visible)) * visible
 
 
-class SoftmaxOverQueries(HonestLayer):
+class SoftmaxOverQueries(ReferenceLayer):
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z.swapaxes(-1, -2), visible.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
-class HiddenPositions(HonestLayer):
+class HiddenPositions(ReferenceLayer):
     """Declares none and adds some."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x + np.sin(np.arange(x.shape[1])[:, None]).astype(x.dtype), **options)
 
 
-class FirstMaskForAll(HonestLayer):
+class FirstMaskForAll(ReferenceLayer):
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, np.broadcast_to(mask[:1], mask.shape))
 
 
-class KeepsState(HonestLayer):
+class KeepsState(ReferenceLayer):
     """Adds what the last call gave."""
 
     _last: float = 0.0
@@ -89,7 +89,7 @@ class KeepsState(HonestLayer):
         return shifted
 
 
-class FillsItsMask(HonestLayer):
+class FillsItsMask(ReferenceLayer):
     """Makes the last token visible in the caller's own mask."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
@@ -98,7 +98,7 @@ class FillsItsMask(HonestLayer):
         return super().call(x, **options)
 
 
-class Squeezes(HonestLayer):
+class Squeezes(ReferenceLayer):
     """Loses the axis of one token."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
@@ -106,14 +106,14 @@ class Squeezes(HonestLayer):
         return y.squeeze(axis=1) if y.shape[1] == 1 else y
 
 
-class WantsEvenLengths(HonestLayer):
+class WantsEvenLengths(ReferenceLayer):
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         if x.shape[1] % 2:
             raise ValueError("cannot reshape into pairs")
         return super().call(x, **options)
 
 
-class LogSumExp(HonestLayer):
+class LogSumExp(ReferenceLayer):
     """Divides in the exponent, by a sum that overflows all the same."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ class LogSumExp(HonestLayer):
         return np.where(visible, np.exp(z - np.log(powers.sum(axis=-1, keepdims=True))), z.dtype.type(0))
 
 
-class ReadsTheWholeBuffer(HonestLayer):
+class ReadsTheWholeBuffer(ReferenceLayer):
     """Takes a view's first numbers in the buffer for the view."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
@@ -129,12 +129,12 @@ class ReadsTheWholeBuffer(HonestLayer):
         return super().call(np.asarray(buffer).ravel()[: x.size].reshape(x.shape), **options)
 
 
-class NeverTurns(HonestLayer):
+class NeverTurns(ReferenceLayer):
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return heads
 
 
-class OnePlaceForAll(HonestLayer):
+class OnePlaceForAll(ReferenceLayer):
     """ALiBi on positions that are all zero."""
 
     def bias(self, query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray | None:

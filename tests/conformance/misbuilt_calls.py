@@ -1,4 +1,4 @@
-"""Honest layers that pad, place or remember wrongly, each by the words of the mutation that must name it."""
+"""Reference layers that pad, place or remember wrongly, each by the words of the mutation that must name it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.misbuilt_scores import ROTARY, WINDOW, Build, broken, seeing
-from regard.conformance.honest import Cache, HonestLayer
+from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 
 
 def reading(rule: Callable[[np.ndarray], np.ndarray], spec: dict[str, Any] = ROTARY) -> Build:
@@ -19,30 +19,30 @@ def fed(positions: Callable[[np.ndarray], np.ndarray]) -> Build:
     def attend(self, x, cache, **options):
         if options.get("positions") is not None:
             options["positions"] = positions(options["positions"])
-        return HonestLayer._attend(self, x, cache, **options)
+        return ReferenceLayer._attend(self, x, cache, **options)
 
     return broken(ROTARY, _attend=attend)
 
 
-def stepping(change: Callable[[Any, Cache], Cache]) -> Build:
+def stepping(change: Callable[[Any, KeyValueCache], KeyValueCache]) -> Build:
     """The cache is changed before every step."""
 
     def step(self, x, cache, **options):
-        return HonestLayer.step(self, x, change(self, cache), **options)
+        return ReferenceLayer.step(self, x, change(self, cache), **options)
 
     return broken(ROTARY, step=step)
 
 
-def again(self, cache: Cache) -> Cache:
-    return Cache(
+def again(self, cache: KeyValueCache) -> KeyValueCache:
+    return KeyValueCache(
         keys=self.rotate(cache.keys, cache.positions), values=cache.values, mask=cache.mask, positions=cache.positions
     )
 
 
-def only(start: int | None, stop: int | None) -> Callable[[Any, Cache], Cache]:
-    def change(self, cache: Cache) -> Cache:
+def only(start: int | None, stop: int | None) -> Callable[[Any, KeyValueCache], KeyValueCache]:
+    def change(self, cache: KeyValueCache) -> KeyValueCache:
         kept = slice(start, stop)
-        return Cache(
+        return KeyValueCache(
             keys=cache.keys[:, :, kept],
             values=cache.values[:, :, kept],
             mask=cache.mask[:, kept],
@@ -90,14 +90,14 @@ BROKEN: dict[str, Build] = {
     "a mask aligned top-left": broken(
         ROTARY,
         visible=lambda self, q, n, mask: (
-            top_left(self, q, n, mask) if len(q) > 1 else HonestLayer.visible(self, q, n, mask)
+            top_left(self, q, n, mask) if len(q) > 1 else ReferenceLayer.visible(self, q, n, mask)
         ),
     ),
     "only the first key seen: the mask is aligned top-left": broken(ROTARY, visible=top_left),
     "no window with a cache": broken(
         WINDOW,
         visible=lambda self, q, n, mask: (
-            HonestLayer.visible(self, q, n, mask) if len(q) == n else seeing(lambda i, j: j <= i)(self, q, n, mask)
+            ReferenceLayer.visible(self, q, n, mask) if len(q) == n else seeing(lambda i, j: j <= i)(self, q, n, mask)
         ),
     ),
     "no causal mask among new tokens": broken(ROTARY, visible=open_chunks),

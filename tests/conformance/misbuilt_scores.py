@@ -1,6 +1,6 @@
-"""Honest layers with one part built wrongly, each by the words of the mutation that must name it.
+"""Reference layers with one part built wrongly, each by the words of the mutation that must name it.
 
-They are written on `HonestLayer`'s own parts in plain numpy, and share no code with the mutated oracles.
+They are written on `ReferenceLayer`'s own parts in plain numpy, and share no code with the mutated oracles.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec
 
 ROTARY = {"causal": True, "positions": "rotary"}
@@ -18,10 +18,10 @@ WINDOW = {"causal": True, "positions": "rotary", "window": 4}
 GROUPED = {"causal": True, "positions": "rotary", "num_kv_heads": 2, "num_heads": 4}
 CAPPED = {"causal": True, "positions": "none", "softcap": 1.5}
 
-Build = Callable[[], HonestLayer]
+Build = Callable[[], ReferenceLayer]
 
 
-def broken(spec: dict[str, Any], base: type[HonestLayer] = HonestLayer, **methods: Callable[..., Any]) -> Build:
+def broken(spec: dict[str, Any], base: type[ReferenceLayer] = ReferenceLayer, **methods: Callable[..., Any]) -> Build:
     return lambda: type("Broken", (base,), methods)(Spec(**spec))
 
 
@@ -127,7 +127,7 @@ SCALES = {
 }
 
 
-class Sunk(HonestLayer):
+class Sunk(ReferenceLayer):
     """Has a sink in every head."""
 
     sinks = np.array([0.5, -0.3, 1.0, 0.1])

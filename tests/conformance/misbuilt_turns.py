@@ -1,4 +1,4 @@
-"""Honest layers that turn, cut or project wrongly, each by the words of the mutation that must name it."""
+"""Reference layers that turn, cut or project wrongly, each by the words of the mutation that must name it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.misbuilt_scores import GROUPED, PLAIN, ROTARY, Build, broken
-from regard.conformance.honest import HonestLayer
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections
 
 PARTIAL = {**ROTARY, "rotary_width": 4}
@@ -60,11 +60,11 @@ def both_ways(self, heads, places):
 
 def mixing_turned(self, weights, v):
     places = np.arange(v.shape[2])[None, None, :, None]
-    return HonestLayer.mix(self, weights, spun(v, places * FREQUENCIES))
+    return ReferenceLayer.mix(self, weights, spun(v, places * FREQUENCIES))
 
 
 def at(rule: Callable[[np.ndarray], np.ndarray], **parts: Any) -> Build:
-    return broken(ROTARY, rotate=lambda self, heads, places: HonestLayer.rotate(self, heads, rule(places)), **parts)
+    return broken(ROTARY, rotate=lambda self, heads, places: ReferenceLayer.rotate(self, heads, rule(places)), **parts)
 
 
 def long_vector(self, heads, places):
@@ -127,7 +127,7 @@ def cut(spec: dict[str, Any], parts: tuple[str, ...], shape: Callable[..., np.nd
 
     def heads(self, x, part, num_heads):
         if part not in parts:
-            return HonestLayer._heads(self, x, part, num_heads)
+            return ReferenceLayer._heads(self, x, part, num_heads)
         return shape(x @ self.matrices[part], num_heads)
 
     return broken(spec, _heads=heads, **methods)
@@ -145,7 +145,7 @@ def fast(y: np.ndarray, num_heads: int) -> np.ndarray:
 
 
 def mixed(change: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
-    return lambda self, weights, v: change(HonestLayer.mix(self, weights, v))
+    return lambda self, weights, v: change(ReferenceLayer.mix(self, weights, v))
 
 
 def merged_unmoved(c: np.ndarray) -> np.ndarray:
@@ -163,9 +163,11 @@ def shared(order: list[int], *, keys: bool = True, values: bool = True) -> Build
     """Key heads in this order for the four query heads."""
 
     def logits(self, q, k):
-        return HonestLayer.logits(self, q, k[:, order] if keys else k)
+        return ReferenceLayer.logits(self, q, k[:, order] if keys else k)
 
-    return broken(GROUPED, logits=logits, mix=lambda self, w, v: HonestLayer.mix(self, w, v[:, order] if values else v))
+    return broken(
+        GROUPED, logits=logits, mix=lambda self, w, v: ReferenceLayer.mix(self, w, v[:, order] if values else v)
+    )
 
 
 HEADS = {
@@ -208,7 +210,7 @@ def biased(*missing: str) -> Build:
         return y.astype(self.dtype).reshape(*x.shape[:2], num_heads, -1).transpose(0, 2, 1, 3)
 
     def attend(self, x, cache, **options):
-        y, weights, longer = HonestLayer._attend(self, x, cache, **options)
+        y, weights, longer = ReferenceLayer._attend(self, x, cache, **options)
         return (y if "output" in missing else y + drawn(self, "output").astype(self.dtype)), weights, longer
 
     def projections(self):
@@ -222,7 +224,7 @@ def normed(*missing: str) -> Build:
     gains = {"query": np.linspace(0.5, 2, 8), "key": np.linspace(3, 1, 8)}
 
     def heads(self, x, part, num_heads):
-        y = HonestLayer._heads(self, x, part, num_heads)
+        y = ReferenceLayer._heads(self, x, part, num_heads)
         if part == "value" or part in missing:
             return y
         gain = 1.0 if "gain" in missing else gains[part]
@@ -238,13 +240,13 @@ PROJECTIONS = {
     "keys and values swapped": told(key="value", value="key"),
     "queries and keys swapped": told({**ROTARY, "positions": "alibi"}, query="key", key="query"),
     "the keys' projection for the values": broken(
-        ROTARY, _heads=lambda self, x, part, n: HonestLayer._heads(self, x, "key" if part == "value" else part, n)
+        ROTARY, _heads=lambda self, x, part, n: ReferenceLayer._heads(self, x, "key" if part == "value" else part, n)
     ),
     "the values' projection for the keys": broken(
-        ROTARY, _heads=lambda self, x, part, n: HonestLayer._heads(self, x, "value" if part == "key" else part, n)
+        ROTARY, _heads=lambda self, x, part, n: ReferenceLayer._heads(self, x, "value" if part == "key" else part, n)
     ),
     "the queries' projection for the keys": broken(
-        ROTARY, _heads=lambda self, x, part, n: HonestLayer._heads(self, x, "query" if part == "key" else part, n)
+        ROTARY, _heads=lambda self, x, part, n: ReferenceLayer._heads(self, x, "query" if part == "key" else part, n)
     ),
     "the query projection transposed": told_as(lambda m: {"query": m["query"].T}),
     "the key projection transposed": told_as(lambda m: {"key": m["key"].T}),

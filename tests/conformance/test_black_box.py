@@ -8,8 +8,8 @@ import pytest
 
 from conformance.broken_layers import LAWFUL, OUTLAWS
 from regard.conformance import Law, all_laws
-from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 
 LAWS = {
@@ -20,7 +20,7 @@ LAWS = {
 each_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 
 
-class Dead(HonestLayer):
+class Dead(ReferenceLayer):
     """A layer whose weights are all zero, in any dtype."""
 
     def __init__(self, spec: Spec, **options: Any) -> None:
@@ -47,7 +47,7 @@ VARIANTS = {
 def test_lawful_layers_pass_or_are_skipped_with_a_reason(name: str):
     spec = LAWFUL[name]
     for seed in range(2 if name in VARIANTS else 8):
-        layer = HonestLayer(spec, seed=seed)
+        layer = ReferenceLayer(spec, seed=seed)
         for law in LAWS.values():
             verdict = judge(law, layer, seed=seed)
             assert verdict.outcome in ("holds", "skipped"), (seed, verdict)
@@ -56,12 +56,12 @@ def test_lawful_layers_pass_or_are_skipped_with_a_reason(name: str):
 
 @each_law
 def test_a_law_is_tried_on_most_lawful_layers_it_is_about(law: Law):
-    tried = [name for name, spec in LAWFUL.items() if judge(law, HonestLayer(spec)).outcome == "holds"]
+    tried = [name for name, spec in LAWFUL.items() if judge(law, ReferenceLayer(spec)).outcome == "holds"]
     assert len(tried) >= 2
 
 
 @pytest.mark.parametrize(("name", "outlaw", "spec"), OUTLAWS, ids=[f"{name}-{o.__name__}" for name, o, _ in OUTLAWS])
-def test_usual_bugs_are_refuted(name: str, outlaw: type[HonestLayer], spec: Spec):
+def test_usual_bugs_are_refuted(name: str, outlaw: type[ReferenceLayer], spec: Spec):
     for seed in range(3):
         verdict = judge(LAWS[name], outlaw(spec, seed=seed), seed=seed)
         assert verdict.outcome == "refuted", (seed, verdict)
@@ -70,7 +70,7 @@ def test_usual_bugs_are_refuted(name: str, outlaw: type[HonestLayer], spec: Spec
 
 @each_law
 def test_a_dead_layer_is_inconclusive(law: Law):
-    spec = law.outlaw().spec
+    spec = law.broken_example().spec
     for dtype in ("float32", "bfloat16"):
         verdict = judge(law, Dead(replace(spec, dtype=dtype)))
         assert (verdict.outcome, verdict.status) == ("inconclusive", "undecided"), verdict
@@ -78,18 +78,18 @@ def test_a_dead_layer_is_inconclusive(law: Law):
 
 @each_law
 def test_a_crash_is_a_verdict(law: Law):
-    class Raises(HonestLayer):
+    class Raises(ReferenceLayer):
         def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
             raise RuntimeError("no kernel for this device")
 
-    verdict = judge(law, Raises(law.outlaw().spec))
+    verdict = judge(law, Raises(law.broken_example().spec))
     assert verdict.outcome == "crashed"
     assert "no kernel for this device" in (verdict.reason or "")
 
 
 @each_law
 def test_nan_never_passes(law: Law):
-    class GivesNan(HonestLayer):
+    class GivesNan(ReferenceLayer):
         """NaN in the last output, from the second call on."""
 
         calls = 0
@@ -101,7 +101,7 @@ def test_nan_never_passes(law: Law):
             return y
 
     if law.id not in ("PURE", "POSLIVE", "CAUSAL"):
-        assert judge(law, GivesNan(law.outlaw().spec)).outcome == "refuted"
+        assert judge(law, GivesNan(law.broken_example().spec)).outcome == "refuted"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_nan_never_passes(law: Law):
     ],
 )
 def test_a_law_binds_only_what_declares_it(name: str, spec: Spec, why: str):
-    verdict = judge(LAWS[name], HonestLayer(spec))
+    verdict = judge(LAWS[name], ReferenceLayer(spec))
     assert verdict.outcome == "skipped"
     assert why in (verdict.reason or "")

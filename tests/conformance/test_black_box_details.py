@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from conformance.broken_layers import ROTARY, ExcludesTheDiagonal, HiddenPositions
-from regard.conformance import Finding, Size, Trial, all_laws
-from regard.conformance.honest import HonestLayer
+from regard.conformance import Comparison, InputSize, LawTrial, all_laws
 from regard.conformance.judging import judge
 from regard.conformance.laws.support import declared_support
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 LAWS = {
@@ -19,12 +19,12 @@ LAWS = {
 }
 
 
-def findings(name: str, subject: Subject, size: Size | None = None) -> list[Finding]:
+def findings(name: str, subject: Subject, size: InputSize | None = None) -> list[Comparison]:
     law = LAWS[name]
-    return list(law.findings(Trial(subject=subject, size=size or law.size_for(subject.spec))))
+    return list(law.compare(LawTrial(subject=subject, size=size or law.size_for(subject.spec))))
 
 
-def lawless(name: str, subject: Subject) -> Finding:
+def lawless(name: str, subject: Subject) -> Comparison:
     return next(finding for finding in findings(name, subject) if finding.is_broken)
 
 
@@ -39,7 +39,7 @@ def test_support_is_what_windows_of_all_layers_reach():
     assert declared_support(Spec(causal=False), 3).all()
 
 
-class Stack(HonestLayer):
+class Stack(ReferenceLayer):
     """The same layer, several times."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
@@ -61,7 +61,7 @@ class TwiceAsDeep(Stack):
 
 
 def test_support_tells_which_keys_are_wrong():
-    wide = lawless("SUPPORT", LAWS["SUPPORT"].outlaw()).signature
+    wide = lawless("SUPPORT", LAWS["SUPPORT"].broken_example()).signature
     assert wide["missing"] == {}
     assert {tuple(offsets) for offsets in wide["extra"].values()} == {(4,)}
     strict = lawless("SUPPORT", ExcludesTheDiagonal(Spec(causal=True))).signature
@@ -69,20 +69,20 @@ def test_support_tells_which_keys_are_wrong():
 
 
 def test_a_window_longer_than_the_usual_input_is_looked_past():
-    class OneTooWide(HonestLayer):
+    class OneTooWide(ReferenceLayer):
         def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
             back = query_places[:, None] - np.arange(num_keys)[None, :]
             return ((back >= 0) & (back <= (self.spec.window or 0)))[None] & mask[:, None, :]
 
     spec = Spec(causal=True, window=40)
-    assert judge(LAWS["SUPPORT"], HonestLayer(spec)).outcome == "holds"
+    assert judge(LAWS["SUPPORT"], ReferenceLayer(spec)).outcome == "holds"
     verdict = judge(LAWS["SUPPORT"], OneTooWide(spec))
     assert verdict.outcome == "refuted"
     assert "length 43, input 0, output 40" in (verdict.counterexample or "")
 
 
 def test_rounding_of_routed_experts_is_no_leak():
-    class Routed(HonestLayer):
+    class Routed(ReferenceLayer):
         """The last bits of an output depend on the other tokens."""
 
         is_routed = True
@@ -108,10 +108,10 @@ def test_left_padding_is_tried_only_where_a_row_may_start_anywhere():
     assert judge(LAWS["PAD"], absolute.declared(positions="rotary")).outcome == "refuted"
 
 
-class Native(HonestLayer):
+class Native(ReferenceLayer):
     """Works on copies, as adapters of frameworks do; its own arrays are lists of one numpy array."""
 
-    capabilities = HonestLayer.capabilities | {"native"}
+    capabilities = ReferenceLayer.capabilities | {"native"}
 
     def native(self, x: np.ndarray) -> np.ndarray:
         return x.copy()
@@ -120,7 +120,7 @@ class Native(HonestLayer):
         return self.numpy(self.call_native(self.native(x), **options))
 
     def call_native(self, x: Any, **options: Any) -> Any:
-        return HonestLayer.call(self, x, **options)
+        return ReferenceLayer.call(self, x, **options)
 
     def numpy(self, x: Any) -> np.ndarray:
         return np.asarray(x)
@@ -155,7 +155,7 @@ def test_what_an_adapter_copies_is_seen_in_the_frameworks_own_arrays():
 
 
 def test_a_layer_that_refuses_strides_breaks_the_law_rather_than_the_judge():
-    class WantsContiguous(HonestLayer):
+    class WantsContiguous(ReferenceLayer):
         def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
             if not x.flags.c_contiguous:
                 raise RuntimeError("view size is not compatible with input's stride")
@@ -167,7 +167,7 @@ def test_a_layer_that_refuses_strides_breaks_the_law_rather_than_the_judge():
 
 
 def test_layout_of_heads_is_tried_at_the_core():
-    class CoreInMemoryOrder(HonestLayer):
+    class CoreInMemoryOrder(ReferenceLayer):
         def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> np.ndarray:
             return super().core(q, k.ravel(order="K").reshape(k.shape), v, **options)
 
@@ -176,7 +176,7 @@ def test_layout_of_heads_is_tried_at_the_core():
 
 
 def test_pairs_of_keys_and_values_are_permuted_at_the_core():
-    class WeighsByPlace(HonestLayer):
+    class WeighsByPlace(ReferenceLayer):
         def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> np.ndarray:
             return super().core(q, k, v * np.arange(v.shape[2], dtype=v.dtype)[:, None], **options)
 
@@ -187,8 +187,8 @@ def test_pairs_of_keys_and_values_are_permuted_at_the_core():
 @pytest.mark.parametrize(("dtype", "logits"), [("float32", 1e5), ("float64", 1e5), ("bfloat16", 1e5), ("float16", 1e4)])
 @pytest.mark.parametrize("knows_weights", [True, False])
 def test_overflow_is_tried_at_large_logits(dtype: str, logits: float, knows_weights: bool):
-    class Listens(HonestLayer):
-        capabilities = HonestLayer.capabilities if knows_weights else frozenset()
+    class Listens(ReferenceLayer):
+        capabilities = ReferenceLayer.capabilities if knows_weights else frozenset()
         largest = 0.0
 
         def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -205,7 +205,7 @@ def test_overflow_is_tried_at_large_logits(dtype: str, logits: float, knows_weig
 def test_half_precision_layers_are_refuted_too():
     for name in ("PREFIX", "BATCH", "CONST", "PERM", "PAD"):
         law = LAWS[name]
-        outlaw = type(law.outlaw())
+        outlaw = type(law.broken_example())
         for dtype in ("float16", "bfloat16"):
-            spec = replace(law.outlaw().spec, dtype=dtype)
+            spec = replace(law.broken_example().spec, dtype=dtype)
             assert judge(law, outlaw(spec)).outcome == "refuted", (name, dtype)

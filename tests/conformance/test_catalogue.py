@@ -8,8 +8,8 @@ import pytest
 
 from regard.conformance import Law, all_laws
 from regard.conformance import laws as catalogue
-from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import LawVerdict
 from regard.core.catalog import discover
@@ -22,7 +22,7 @@ CAPABILITIES = "mask positions cache weights core returned gradient paths native
 
 @cache
 def on_its_outlaw(name: str) -> LawVerdict:
-    return judge(LAWS[name], LAWS[name].outlaw())
+    return judge(LAWS[name], LAWS[name].broken_example())
 
 
 def test_the_catalogue_is_this():
@@ -57,12 +57,12 @@ def test_an_outlaw_is_caught_by_its_law(law: Law):
     assert verdict.tolerance is not None
     assert not verdict.error <= verdict.tolerance
     assert verdict.diagnosis
-    assert verdict.layer == law.outlaw().name != "honest layer"
+    assert verdict.layer == law.broken_example().name != "reference layer"
 
 
 @each_law
 def test_an_outlaw_is_caught_whatever_is_drawn(law: Law):
-    caught = [judge(law, law.outlaw(), seed=seed).outcome for seed in range(1, 4)]
+    caught = [judge(law, law.broken_example(), seed=seed).outcome for seed in range(1, 4)]
     assert caught == ["refuted"] * 3
 
 
@@ -72,12 +72,12 @@ def test_a_counterexample_is_small_and_says_where(law: Law):
     assert found is not None
     batch, length = map(int, found.groups())
     assert batch <= law.size.batch
-    assert length <= law.size_for(law.outlaw().spec).length
+    assert length <= law.size_for(law.broken_example().spec).length
 
 
 @each_law
 def test_what_the_outlaw_breaks_the_honest_layer_of_the_same_spec_keeps(law: Law):
-    honest = HonestLayer(law.outlaw().spec)
+    honest = ReferenceLayer(law.broken_example().spec)
     if honest.has(*law.needs):
         verdict = judge(law, honest)
         assert verdict.outcome in ("holds", "skipped"), verdict
@@ -85,16 +85,16 @@ def test_what_the_outlaw_breaks_the_honest_layer_of_the_same_spec_keeps(law: Law
 
 @each_law
 def test_a_law_judges_alike_twice(law: Law):
-    layer = HonestLayer(Spec(causal=True, positions="rotary", num_kv_heads=2))
+    layer = ReferenceLayer(Spec(causal=True, positions="rotary", num_kv_heads=2))
     assert judge(law, layer, seed=3) == judge(law, layer, seed=3)
 
 
 @each_law
 def test_what_a_layer_lacks_is_said(law: Law):
-    class Bare(HonestLayer):
+    class Bare(ReferenceLayer):
         capabilities = frozenset()
 
-    verdict = judge(law, Bare(law.outlaw().spec))
+    verdict = judge(law, Bare(law.broken_example().spec))
     if law.needs:
         assert verdict.outcome == "skipped"
         assert law.needs[0] in (verdict.reason or "")

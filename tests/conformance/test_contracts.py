@@ -25,7 +25,7 @@ def test_the_contracts_are_these():
 
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_a_contract_catches_its_outlaw(name):
-    verdict = judge(CONTRACTS[name], CONTRACTS[name].outlaw())
+    verdict = judge(CONTRACTS[name], CONTRACTS[name].broken_example())
     assert verdict.outcome == "refuted", verdict.reason
     assert verdict.counterexample
     assert verdict.diagnosis

@@ -6,12 +6,12 @@ import pytest
 from conformance import misbuilt_calls, misbuilt_scores, misbuilt_turns
 from regard.conformance import all_laws
 from regard.conformance.diagnosis import FAMILIES, diagnose, family_of
-from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
-from regard.conformance.law import Finding, Trial
+from regard.conformance.law import Comparison, LawTrial
 from regard.conformance.laws.spec import LAW as SPEC
 from regard.conformance.mutations import MUTATIONS, matches_of_core, matches_of_layer
 from regard.conformance.oracle import Oracle
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 BROKEN = {**misbuilt_scores.BROKEN, **misbuilt_turns.BROKEN, **misbuilt_calls.BROKEN}
@@ -41,13 +41,13 @@ def test_most_bugs_have_a_broken_layer():
 @pytest.mark.parametrize("words", BROKEN)
 def test_a_broken_layer_is_named_first(words):
     layer = BROKEN[words]()
-    told = diagnose(SPEC, Trial(subject=layer), Finding(what="not the oracle's", error=1.0, tolerance=0.0))
+    told = diagnose(SPEC, LawTrial(subject=layer), Comparison(what="not the oracle's", error=1.0, tolerance=0.0))
     assert told[0] == f"{FAMILY[words]}: matches *{words}* to 2e-3", told
 
 
 @pytest.mark.parametrize("spec", HONEST)
 def test_an_honest_layer_matches_nothing(spec):
-    layer = HonestLayer(Spec(**spec))
+    layer = ReferenceLayer(Spec(**spec))
     found = matches_of_layer(layer, Oracle(spec=layer.spec, parts=layer.projections()))
     assert (found.matches, found.gap) == ((), 0.0)
     assert matches_of_core(layer, Oracle(spec=layer.spec)).gap == 0.0
@@ -58,7 +58,7 @@ class CoreOnly(Subject):
 
     name, capabilities = "core only", frozenset({"core"})
 
-    def __init__(self, layer: HonestLayer) -> None:
+    def __init__(self, layer: ReferenceLayer) -> None:
         self.layer, self.spec = layer, layer.spec
 
     def call(self, x, **options):
@@ -84,7 +84,7 @@ def test_an_unknown_number_is_found_by_probing():
 
 @pytest.mark.parametrize("law", all_laws().values(), ids=lambda law: law.id)
 def test_every_line_begins_with_a_family(law):
-    verdict = judge(law, law.outlaw(), diagnose=diagnose)
+    verdict = judge(law, law.broken_example(), diagnose=diagnose)
     assert verdict.diagnosis
     assert all(line.partition(":")[0] in FAMILIES and line.partition(": ")[2] for line in verdict.diagnosis)
 
@@ -111,7 +111,7 @@ def test_every_line_begins_with_a_family(law):
 )
 def test_an_outlaw_is_of_its_family(law, family):
     found = all_laws()[law]
-    assert judge(found, found.outlaw(), diagnose=diagnose).diagnosis[0].partition(":")[0] == family
+    assert judge(found, found.broken_example(), diagnose=diagnose).diagnosis[0].partition(":")[0] == family
 
 
 class BlackBox(Subject):
@@ -119,7 +119,7 @@ class BlackBox(Subject):
 
     name = "black box"
 
-    def __init__(self, layer: HonestLayer, *capabilities: str) -> None:
+    def __init__(self, layer: ReferenceLayer, *capabilities: str) -> None:
         self.layer, self.spec, self.capabilities = layer, layer.spec, frozenset(capabilities)
 
     def call(self, x, **options):
@@ -150,7 +150,7 @@ def test_signs_name_a_bug_where_there_is_no_oracle(law, words, line):
     assert verdict.diagnosis[0] == line
 
 
-class Hostile(HonestLayer):
+class Hostile(ReferenceLayer):
     """Raises whenever it is asked for its weights, and is not causal."""
 
     def projections(self):
@@ -167,7 +167,7 @@ def test_a_layer_that_raises_is_still_diagnosed():
     assert verdict.diagnosis[0].startswith("mask:")
 
 
-class NotANumber(HonestLayer):
+class NotANumber(ReferenceLayer):
     def call(self, x, **options):
         return super().call(x, **options) * np.nan
 
@@ -181,7 +181,7 @@ def test_a_layer_of_no_numbers_is_told_in_one_line(law):
     assert line.partition(":")[0] in FAMILIES
 
 
-class NothingInTheFirstRow(HonestLayer):
+class NothingInTheFirstRow(ReferenceLayer):
     def call(self, x, **options):
         y = super().call(x, **options)
         y[:, 0] = np.nan

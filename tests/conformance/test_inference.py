@@ -7,8 +7,8 @@ import pytest
 
 from conformance.misbuilt_scores import Sunk
 from conformance.misbuilt_turns import BROKEN as TURNED
-from regard.conformance.honest import HonestLayer
 from regard.conformance.inference import infer
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 EVERYTHING = ("weights", "positions", "mask")
@@ -19,7 +19,7 @@ class Undeclared(Subject):
 
     name = "undeclared"
 
-    def __init__(self, layer: HonestLayer, *capabilities: str, **declared: object) -> None:
+    def __init__(self, layer: ReferenceLayer, *capabilities: str, **declared: object) -> None:
         spec = layer.spec
         self.layer, self.capabilities = layer, frozenset(capabilities)
         self.spec = Spec(width=spec.width, num_heads=spec.num_heads, head_width=spec.head_width, **declared)
@@ -39,7 +39,7 @@ class Undeclared(Subject):
         return other
 
 
-class Placed(HonestLayer):
+class Placed(ReferenceLayer):
     """Turns and biases in its core."""
 
     def core(self, q, k, v, *, positions=None, **options):
@@ -82,7 +82,7 @@ def expected(spec: Spec) -> dict:
 @pytest.mark.parametrize("seed", range(16))
 def test_random_specs_are_found(seed, dtype):
     spec = drawn(seed)
-    found = infer(Undeclared(HonestLayer(spec, dtype=dtype), *EVERYTHING, dtype=dtype))
+    found = infer(Undeclared(ReferenceLayer(spec, dtype=dtype), *EVERYTHING, dtype=dtype))
     assert {name: found.changes.get(name) for name in expected(spec)} == expected(spec), found
     scale = spec.scale or 8**-0.5
     assert found.changes["scale"] == pytest.approx(scale, rel=1e-4)
@@ -109,29 +109,29 @@ def test_a_core_that_takes_positions_is_enough(seed):
 
 def test_without_positions_neighbours_tell():
     spec = Spec(causal=True, positions="rotary", rotary_layout="interleaved", rotary_base=500_000.0)
-    found = infer(Undeclared(HonestLayer(spec), "weights", "float64"))
+    found = infer(Undeclared(ReferenceLayer(spec), "weights", "float64"))
     assert found.changes["rotary_layout"] == "interleaved"
     assert found.changes["rotary_base"] == pytest.approx(500_000.0, rel=1e-3)
     assert any("softcap" in line for line in found.unknown)
-    sloped = infer(Undeclared(HonestLayer(Spec(causal=True, positions="alibi")), "weights"))
+    sloped = infer(Undeclared(ReferenceLayer(Spec(causal=True, positions="alibi")), "weights"))
     assert sloped.changes["positions"] == "alibi"
     assert sloped.found["slopes"] == pytest.approx([1 / 4, 1 / 16, 1 / 64, 1 / 256], rel=1e-3)
 
 
 def test_calls_alone_tell_causality_window_and_little_more():
-    found = infer(Undeclared(HonestLayer(Spec(causal=True, positions="rotary", window=5))))
+    found = infer(Undeclared(ReferenceLayer(Spec(causal=True, positions="rotary", window=5))))
     assert dict(found.changes) == {"causal": True, "window": 5}
     assert any("order matters" in line for line in found.unknown)
     assert any("scale" in line for line in found.unknown)
-    relative = infer(Undeclared(HonestLayer(Spec(causal=True, positions="rotary")), "positions"))
+    relative = infer(Undeclared(ReferenceLayer(Spec(causal=True, positions="rotary")), "positions"))
     assert relative.changes["positions"] == "relative"
-    assert infer(Undeclared(HonestLayer(Spec(positions="alibi")), "positions")).changes["positions"] == "alibi"
-    assert infer(Undeclared(HonestLayer(Spec(positions="none")))).changes["positions"] == "none"
+    assert infer(Undeclared(ReferenceLayer(Spec(positions="alibi")), "positions")).changes["positions"] == "alibi"
+    assert infer(Undeclared(ReferenceLayer(Spec(positions="none")))).changes["positions"] == "none"
 
 
 def test_a_longer_window_is_found_and_the_longest_is_not():
-    assert infer(Undeclared(HonestLayer(Spec(causal=True, positions="none", window=70)))).changes["window"] == 70
-    unseen = infer(Undeclared(HonestLayer(Spec(causal=True, positions="none", window=500))))
+    assert infer(Undeclared(ReferenceLayer(Spec(causal=True, positions="none", window=70)))).changes["window"] == 70
+    unseen = infer(Undeclared(ReferenceLayer(Spec(causal=True, positions="none", window=500))))
     assert "window" not in unseen.changes
     assert any(line.startswith("window: none below") for line in unseen.unknown)
 
@@ -160,7 +160,7 @@ def test_frequencies_of_no_rule_have_no_base():
 
 
 def test_what_is_declared_is_never_overruled():
-    layer = Undeclared(HonestLayer(Spec(causal=False, positions="none")), *EVERYTHING, causal=True)
+    layer = Undeclared(ReferenceLayer(Spec(causal=False, positions="none")), *EVERYTHING, causal=True)
     found = infer(layer)
     assert "causal" not in found.changes
     assert any("causal is declared to be True" in line for line in found.evidence)
@@ -168,7 +168,7 @@ def test_what_is_declared_is_never_overruled():
 
 
 def test_a_dead_layer_tells_nothing():
-    layer = HonestLayer(Spec(causal=True, positions="none"))
+    layer = ReferenceLayer(Spec(causal=True, positions="none"))
     layer.matrices = {part: 0 * matrix for part, matrix in layer.matrices.items()}
     found = infer(Undeclared(layer, *EVERYTHING))
     assert not {"causal", "window", "positions", "scale"} & set(found.changes)

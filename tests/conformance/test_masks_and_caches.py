@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from regard.conformance import all_laws
-from regard.conformance.honest import Cache, HonestLayer
 from regard.conformance.judging import judge
-from regard.conformance.law import Trial
+from regard.conformance.law import LawTrial
 from regard.conformance.masking import SIDES, gaps_by_place, mask_hiding
+from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 from regard.conformance.stepping import chunkings, first_broken, stepped
 from regard.conformance.subject import Spec, Subject
 from regard.positions.rotary import Rotary
@@ -43,14 +43,14 @@ def outcome(law: str, subject: Subject, seed: int = 0) -> str | None:
     return judge(all_laws()[law], subject, seed=seed).outcome
 
 
-class AfterTheSoftmax(HonestLayer):
+class AfterTheSoftmax(ReferenceLayer):
     """Hides keys when their logits have had their share already."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z, np.ones_like(visible)) * visible
 
 
-class Renormalised(HonestLayer):
+class Renormalised(ReferenceLayer):
     """Hides keys after the softmax and divides again, which is lawful until the rest has underflowed."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -58,36 +58,36 @@ class Renormalised(HonestLayer):
         return weights / weights.sum(axis=-1, keepdims=True)
 
 
-class FirstRowsMask(HonestLayer):
+class FirstRowsMask(ReferenceLayer):
     """Uses row 0's mask for all rows."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, np.broadcast_to(mask[:1], mask.shape))
 
 
-class AdditiveAsBool(HonestLayer):
+class AdditiveAsBool(ReferenceLayer):
     """Takes the zeros of an additive mask for False."""
 
     def read_mask(self, given: np.ndarray) -> np.ndarray:
         return given.reshape(given.shape[0], given.shape[-1]).astype(bool)
 
 
-class OtherScale(HonestLayer):
+class OtherScale(ReferenceLayer):
     """Forgets the scale in the branch that has a mask."""
 
     def call_with_weights(self, x: np.ndarray, mask: np.ndarray | None = None, **options):
         spec = self.spec if mask is None else replace(self.spec, scale=1.0)
-        return HonestLayer(spec, seed=self.seed).call_with_weights(x, mask, **options)
+        return ReferenceLayer(spec, seed=self.seed).call_with_weights(x, mask, **options)
 
 
-class MixedLayouts(HonestLayer):
+class MixedLayouts(ReferenceLayer):
     """Turns queries half-split and keys interleaved."""
 
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return Rotary(layout="interleaved").rotate(keys, positions[:, None, :])
 
 
-class LowAngles(HonestLayer):
+class LowAngles(ReferenceLayer):
     """Forms angles in the dtype given, as a table in float16 does."""
 
     angles = "float16"
@@ -106,7 +106,7 @@ class FloatAngles(LowAngles):
     angles = "float32"
 
 
-class AbsoluteBias(HonestLayer):
+class AbsoluteBias(ReferenceLayer):
     """Adds a bias that grows with the key's own position."""
 
     def bias(self, query_positions: np.ndarray, key_positions: np.ndarray) -> np.ndarray:
@@ -114,35 +114,35 @@ class AbsoluteBias(HonestLayer):
         return np.broadcast_to(np.sin(key_positions)[:, None, :], shape)[:, None].astype(self.dtype)
 
 
-class FirstRowsPositions(HonestLayer):
+class FirstRowsPositions(ReferenceLayer):
     """Uses row 0's positions for all rows."""
 
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, np.broadcast_to(positions[:1], positions.shape))
 
 
-class PositionsFromMask(HonestLayer):
+class PositionsFromMask(ReferenceLayer):
     """Counts real tokens whatever positions it is given."""
 
     def call_with_weights(self, x: np.ndarray, mask=None, positions=None, **options):
         return super().call_with_weights(x, mask, None if mask is not None else positions, **options)
 
 
-class OffByOne(HonestLayer):
+class OffByOne(ReferenceLayer):
     """Begins one position late behind a cache."""
 
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
         return super().default_positions(mask, length) + (mask.shape[1] > length)
 
 
-class TurnedAgain(HonestLayer):
+class TurnedAgain(ReferenceLayer):
     """Turns the keys in its cache once more at every step."""
 
-    def step(self, x: np.ndarray, cache: Cache, mask=None, positions=None):
+    def step(self, x: np.ndarray, cache: KeyValueCache, mask=None, positions=None):
         return super().step(x, replace(cache, keys=self.rotate(cache.keys, cache.positions)), mask, positions)
 
 
-class ChunkAtTheTopLeft(HonestLayer):
+class ChunkAtTheTopLeft(ReferenceLayer):
     """Aligns the causal mask of a chunk to the first key."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
@@ -150,37 +150,37 @@ class ChunkAtTheTopLeft(HonestLayer):
         return super().visible(query_places - (past if len(query_places) > 1 else 0), num_keys, mask)
 
 
-class ShortMemory(HonestLayer):
+class ShortMemory(ReferenceLayer):
     """Keeps one token too few for its window."""
 
-    def step(self, x: np.ndarray, cache: Cache, mask=None, positions=None):
+    def step(self, x: np.ndarray, cache: KeyValueCache, mask=None, positions=None):
         y, longer = super().step(x, cache, mask, positions)
         forgotten = np.arange(longer.keys.shape[2]) < longer.keys.shape[2] - (self.spec.window or 0) + 2
         return y, replace(longer, values=np.where(forgotten[:, None], 0, longer.values).astype(self.dtype))
 
 
-class CountsPadding(HonestLayer):
+class CountsPadding(ReferenceLayer):
     """Takes a token's position at decode from the length of the cache."""
 
-    def step(self, x: np.ndarray, cache: Cache, mask=None, positions=None):
+    def step(self, x: np.ndarray, cache: KeyValueCache, mask=None, positions=None):
         past = cache.keys.shape[2]
         counted = np.tile(past + np.arange(x.shape[1]), (x.shape[0], 1))
         return super().step(x, cache, mask, counted if past else positions)
 
 
-class FirstRowsPadding(HonestLayer):
+class FirstRowsPadding(ReferenceLayer):
     """Uses row 0's padding for all rows at decode."""
 
-    def step(self, x: np.ndarray, cache: Cache, mask=None, positions=None):
+    def step(self, x: np.ndarray, cache: KeyValueCache, mask=None, positions=None):
         if mask is not None and cache.keys.shape[2]:
             mask = np.broadcast_to(mask[:1], mask.shape)
         return super().step(x, cache, mask, positions)
 
 
-class SharedBuffer(HonestLayer):
+class SharedBuffer(ReferenceLayer):
     """Writes new keys and values behind the old ones in one buffer for all branches."""
 
-    def step(self, x: np.ndarray, cache: Cache, mask=None, positions=None):
+    def step(self, x: np.ndarray, cache: KeyValueCache, mask=None, positions=None):
         y, longer = super().step(x, cache, mask, positions)
         past, total = cache.keys.shape[2], longer.keys.shape[2]
         parts = {}
@@ -194,28 +194,28 @@ class SharedBuffer(HonestLayer):
         return y, replace(longer, **parts)
 
 
-class ValuesNotReordered(HonestLayer):
+class ValuesNotReordered(ReferenceLayer):
     """Forgets the values when rows are reordered."""
 
-    def reorder_cache(self, cache: Cache, order: np.ndarray) -> Cache:
+    def reorder_cache(self, cache: KeyValueCache, order: np.ndarray) -> KeyValueCache:
         return replace(super().reorder_cache(cache, order), values=cache.values)
 
 
-class PositionsNotCropped(HonestLayer):
+class PositionsNotCropped(ReferenceLayer):
     """Crops a cache to one token more."""
 
-    def crop_cache(self, cache: Cache, length: int) -> Cache:
+    def crop_cache(self, cache: KeyValueCache, length: int) -> KeyValueCache:
         return super().crop_cache(cache, length + 1)
 
 
-class BordersOffByOne(HonestLayer):
+class BordersOffByOne(ReferenceLayer):
     """Counts the first token of a document to the one before."""
 
     def same_document(self, documents: np.ndarray) -> np.ndarray:
         return super().same_document(np.concatenate([documents[:, :1], documents[:, :-1]], axis=1))
 
 
-class FinitePadding(HonestLayer):
+class FinitePadding(ReferenceLayer):
     """Hides padding by a constant, and the future properly."""
 
     constant = -1e4
@@ -234,7 +234,7 @@ class LargeFinitePadding(FinitePadding):
     constant = -1e30
 
 
-class SaysZeroGivesUniform(HonestLayer):
+class SaysZeroGivesUniform(ReferenceLayer):
     """Falls back to an average where nothing is visible."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -242,21 +242,21 @@ class SaysZeroGivesUniform(HonestLayer):
         return super().softmax(np.where(visible, z, 0), seen)
 
 
-class SaysUniformGivesZero(HonestLayer):
+class SaysUniformGivesZero(ReferenceLayer):
     """Gives nothing where nothing is visible."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z, visible) * visible.any(axis=-1, keepdims=True)
 
 
-class SaysNanGivesZero(HonestLayer):
+class SaysNanGivesZero(ReferenceLayer):
     """Is finite where it says that it is not."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return np.nan_to_num(super().softmax(z, visible))
 
 
-class NanInPadding(HonestLayer):
+class NanInPadding(ReferenceLayer):
     """Is undefined only in those rows that see nothing while others of their sequence do."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -264,7 +264,7 @@ class NanInPadding(HonestLayer):
         return np.where(empty & ~empty.all(axis=-2, keepdims=True), np.nan, super().softmax(z, visible)).astype(z.dtype)
 
 
-class Poisoned(HonestLayer):
+class Poisoned(ReferenceLayer):
     """Divides all rows by a mean that a row without keys spoils."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -272,14 +272,14 @@ class Poisoned(HonestLayer):
         return weights * weights.sum(axis=-1).mean(dtype=np.float64).astype(z.dtype)
 
 
-class BottomRightLessOne(HonestLayer):
+class BottomRightLessOne(ReferenceLayer):
     """Is aligned to the bottom right, off by one."""
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
         return num_keys - num_queries - 1
 
 
-class BottomRight(HonestLayer):
+class BottomRight(ReferenceLayer):
     """Is aligned to the bottom right, whatever it says."""
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
@@ -319,7 +319,7 @@ BROKEN: list[tuple[str, Callable[[], Subject]]] = [
 
 @pytest.mark.parametrize("law", LAWS)
 def test_outlaw_is_caught_for_any_seed(law):
-    verdicts = [judge(all_laws()[law], all_laws()[law].outlaw(), seed=seed) for seed in range(5)]
+    verdicts = [judge(all_laws()[law], all_laws()[law].broken_example(), seed=seed) for seed in range(5)]
     assert [verdict.outcome for verdict in verdicts] == ["refuted"] * 5
     assert all(verdict.counterexample and verdict.diagnosis for verdict in verdicts)
 
@@ -341,7 +341,7 @@ def test_honest_layer_breaks_no_law(name):
     num_seeds = 8 if [*SPECS].index(name) < FULLY_TRIED else 3
     for seed in range(num_seeds):
         for law in LAWS:
-            verdict = judge(laws[law], HonestLayer(spec, seed=seed), seed=seed)
+            verdict = judge(laws[law], ReferenceLayer(spec, seed=seed), seed=seed)
             allowed = ("holds", "skipped", "inconclusive") if spec.dtype == "bfloat16" else ("holds", "skipped")
             assert verdict.outcome in allowed, (law, seed, verdict.reason, verdict.counterexample)
             assert verdict.outcome != "skipped" or verdict.reason
@@ -349,7 +349,7 @@ def test_honest_layer_breaks_no_law(name):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_dead_layer_is_inconclusive(law):
-    layer = HonestLayer(Spec(causal=True, positions="rotary", align="top-left"))
+    layer = ReferenceLayer(Spec(causal=True, positions="rotary", align="top-left"))
     layer.matrices = {part: np.zeros_like(matrix) for part, matrix in layer.matrices.items()}
     if law == "ALIGN":
         layer.mix = lambda weights, v: np.zeros((*weights.shape[:3], v.shape[3]), dtype=v.dtype)
@@ -358,7 +358,7 @@ def test_dead_layer_is_inconclusive(law):
 
 @pytest.mark.parametrize("law", ["SHIFT", "GAP"])
 def test_dead_position_code_is_inconclusive(law):
-    layer = HonestLayer(ROTARY)
+    layer = ReferenceLayer(ROTARY)
     layer.rotate = lambda heads, positions: heads
     assert outcome(law, layer) == "inconclusive"
 
@@ -369,7 +369,7 @@ def test_positions_replaced_by_the_layers_own_count_never_pass():
 
 @pytest.mark.parametrize("law", ["JUNK", "ONES", "CACHEPAD", "MASKFORCE"])
 def test_mask_without_effect_never_passes(law):
-    layer = HonestLayer(PLAIN if law != "CACHEPAD" else ROTARY)
+    layer = ReferenceLayer(PLAIN if law != "CACHEPAD" else ROTARY)
     honest = layer.visible
     layer.visible = lambda places, num_keys, mask: honest(places, num_keys, np.ones_like(mask))
     assert outcome(law, layer) == ("refuted" if law in ("JUNK", "MASKFORCE") else "inconclusive")
@@ -397,7 +397,7 @@ def test_empty_row_may_be_anything_finite_if_nothing_is_declared():
 
 
 def test_shift_is_cut_to_the_positions_there_are():
-    class Counting(HonestLayer):
+    class Counting(ReferenceLayer):
         """Refuses positions past its table."""
 
         def rotate(self, heads, positions):
@@ -410,7 +410,7 @@ def test_shift_is_cut_to_the_positions_there_are():
 
 
 def test_layer_without_mask_and_without_declaration_is_not_tried_for_the_force_of_masks():
-    layer = HonestLayer(Spec())
+    layer = ReferenceLayer(Spec())
     layer.capabilities = layer.capabilities - {"mask"}
     verdict = judge(all_laws()["MASKFORCE"], layer)
     assert (verdict.outcome, verdict.reason) == ("skipped", "the layer has no mask and is not declared to be causal")
@@ -419,24 +419,24 @@ def test_layer_without_mask_and_without_declaration_is_not_tried_for_the_force_o
 
 
 def test_signature_of_a_broken_cache_says_which_tokens_are_off():
-    (singles, *_) = all_laws()["CACHE"].findings(Trial(subject=all_laws()["CACHE"].outlaw()))
+    (singles, *_) = all_laws()["CACHE"].compare(LawTrial(subject=all_laws()["CACHE"].broken_example()))
     assert singles.signature["first"] == 1
     assert singles.signature["alone"]
     assert singles.signature["chunks"] == (1,) * 12
-    found = list(all_laws()["CACHE"].findings(Trial(subject=ChunkAtTheTopLeft(ROTARY))))
+    found = list(all_laws()["CACHE"].compare(LawTrial(subject=ChunkAtTheTopLeft(ROTARY))))
     assert {found[0].signature["broken"][chunks] for chunks in ((1,) * 12, (11, 1))} == {False}
     assert found[0].signature["broken"][(5, 4, 3)]
 
 
 def test_signature_of_a_dropped_mask_says_that_outputs_are_those_without_one():
-    found = list(all_laws()["CACHEPAD"].findings(Trial(subject=all_laws()["CACHEPAD"].outlaw())))
+    found = list(all_laws()["CACHEPAD"].compare(LawTrial(subject=all_laws()["CACHEPAD"].broken_example())))
     assert found[2].signature["chunks"] == (5, 4, 3)
     assert found[2].is_broken
     assert found[2].signature["to_unmasked"] <= found[2].tolerance
 
 
 def test_signature_of_a_shift_has_the_errors_of_all_shifts():
-    found = list(all_laws()["SHIFT"].findings(Trial(subject=LowAngles(ROTARY))))
+    found = list(all_laws()["SHIFT"].compare(LawTrial(subject=LowAngles(ROTARY))))
     errors = found[0].signature["errors"]
     assert errors[1] < errors[1000]
 
@@ -450,7 +450,7 @@ def test_chunkings_cover_the_sequence(length):
 
 
 def test_stepping_is_told_the_mask_of_past_and_new_tokens():
-    class Noting(HonestLayer):
+    class Noting(ReferenceLayer):
         """Writes down what it is given."""
 
         def step(self, x, cache, mask=None, positions=None):

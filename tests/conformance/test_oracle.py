@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from conformance.misbuilt_scores import ROTARY, Sunk, broken
-from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
 from regard.conformance.laws.grad import LAW as GRAD
 from regard.conformance.laws.path import LAW as PATH
@@ -12,6 +11,7 @@ from regard.conformance.laws.prec import LAW as PREC
 from regard.conformance.laws.rowsum import LAW as ROWSUM
 from regard.conformance.laws.spec import LAW as SPEC
 from regard.conformance.oracle import Asked, Oracle, undeclared
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec, Subject
 
 HONEST = (
@@ -28,7 +28,7 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 SEEDS = range(8)
 
 
-def oracle_of(layer: HonestLayer) -> Oracle:
+def oracle_of(layer: ReferenceLayer) -> Oracle:
     return Oracle(spec=layer.spec, parts=layer.projections())
 
 
@@ -76,7 +76,7 @@ def test_a_gain_over_all_heads_comes_before_the_split():
 
 
 def test_tokens_that_see_nothing_are_nan():
-    layer = HonestLayer(Spec(causal=True, positions="none"))
+    layer = ReferenceLayer(Spec(causal=True, positions="none"))
     mask = np.array([[False, True, True]])
     y = oracle_of(layer)(np.ones((1, 3, 32)), mask)
     assert np.isnan(y[0, 0]).all()
@@ -88,7 +88,7 @@ def test_the_oracle_is_torch_attention(spec):
     """Turns and softcaps, which torch's attention lacks, are tested with the reference."""
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
-    layer = HonestLayer(Spec(**spec, dtype="float64"))
+    layer = ReferenceLayer(Spec(**spec, dtype="float64"))
     oracle, x = oracle_of(layer), np.random.default_rng(0).standard_normal((2, 9, layer.spec.width))
     asked = Asked.all(x)
     q, k, v = (torch.tensor(oracle.heads(x, part)) for part in ("query", "key", "value"))
@@ -122,20 +122,20 @@ def test_what_is_not_declared_is_said(spec, why):
 def test_honest_layers_are_as_declared(spec, dtype):
     """No false alarm in eight seeds of each layer and dtype; they spread over the seeds, as all law tests do."""
     for seed in SEEDS:
-        layer = HonestLayer(Spec(**spec, dtype=dtype), seed=seed)
+        layer = ReferenceLayer(Spec(**spec, dtype=dtype), seed=seed)
         for law in (SPEC, ROWSUM) if seed > 0 else (SPEC, ROWSUM, PREC):
             verdict = judge(law, layer, seed=seed)
             assert verdict.outcome == "holds", (law.id, seed, verdict.reason, verdict.error, verdict.tolerance)
 
 
 def test_spec_is_skipped_with_its_reason():
-    verdict = judge(SPEC, HonestLayer(Spec(positions="rotary")))
+    verdict = judge(SPEC, ReferenceLayer(Spec(positions="rotary")))
     assert verdict.outcome == "skipped"
     assert "causal" in (verdict.reason or "")
 
 
 def test_a_layer_without_weights_is_tried_by_its_core():
-    layer = HonestLayer(Spec(causal=True, positions="rotary", num_kv_heads=2))
+    layer = ReferenceLayer(Spec(causal=True, positions="rotary", num_kv_heads=2))
     layer.capabilities = frozenset({"core"})
     assert judge(SPEC, layer).outcome == "holds"
     layer.capabilities = frozenset()
@@ -148,7 +148,7 @@ def test_a_sink_that_is_declared_holds():
     assert judge(ROWSUM, layer).outcome == "holds"
 
 
-class Dead(HonestLayer):
+class Dead(ReferenceLayer):
     """All weights are zero."""
 
     def __init__(self, spec, **options):
@@ -163,7 +163,7 @@ def test_a_dead_layer_is_inconclusive(law):
 
 @pytest.mark.parametrize("law", [SPEC, PREC, GRAD, PATH, ROWSUM], ids=lambda law: law.id)
 def test_the_outlaw_is_refuted(law):
-    assert judge(law, law.outlaw()).outcome == "refuted"
+    assert judge(law, law.broken_example()).outcome == "refuted"
 
 
 def test_sums_in_half_precision_are_refuted():
@@ -179,7 +179,7 @@ def test_sums_in_half_precision_are_refuted():
 
 
 def test_weights_with_dropout_are_refuted():
-    class Dropped(HonestLayer):
+    class Dropped(ReferenceLayer):
         def call_with_weights(self, x, **options):
             y, weights = super().call_with_weights(x, **options)
             return y, weights * (np.random.default_rng(3).random(weights.shape) > 0.2) / 0.8
@@ -187,10 +187,10 @@ def test_weights_with_dropout_are_refuted():
     assert judge(ROWSUM, Dropped(Spec(**ROTARY))).outcome == "refuted"
 
 
-class WithGradient(HonestLayer):
+class WithGradient(ReferenceLayer):
     """Differentiates itself by steps far smaller than the law's."""
 
-    capabilities = HonestLayer.capabilities | {"gradient"}
+    capabilities = ReferenceLayer.capabilities | {"gradient"}
 
     def gradient(self, x, direction, **options):
         found = np.zeros_like(x, dtype=np.float64)
@@ -219,10 +219,10 @@ def test_a_gradient_through_the_mask_is_refuted():
     assert "later" in (verdict.reason or "") or "masked" in (verdict.reason or "")
 
 
-class TwoPaths(HonestLayer):
+class TwoPaths(ReferenceLayer):
     """The other path adds its keys in the opposite order, which is lawful, or forgets causality, which is not."""
 
-    capabilities = HonestLayer.capabilities | {"paths"}
+    capabilities = ReferenceLayer.capabilities | {"paths"}
     other = staticmethod(lambda layer: layer)
 
     def paths(self):
@@ -233,7 +233,7 @@ def test_paths():
     assert judge(PATH, TwoPaths(Spec(**ROTARY))).outcome == "holds"
 
     class Forked(TwoPaths):
-        other = staticmethod(lambda layer: HonestLayer(Spec(causal=False, positions="rotary"), seed=layer.seed))
+        other = staticmethod(lambda layer: ReferenceLayer(Spec(causal=False, positions="rotary"), seed=layer.seed))
 
     verdict = judge(PATH, Forked(Spec(**ROTARY)))
     assert verdict.outcome == "refuted"

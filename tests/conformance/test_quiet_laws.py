@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from regard.conformance import all_laws
-from regard.conformance.honest import HonestLayer
 from regard.conformance.judging import judge
 from regard.conformance.law import dtype_of
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
@@ -16,7 +16,7 @@ from regard.positions.rotary import Rotary
 ROTARY, ALIBI = Spec(causal=True, positions="rotary"), Spec(causal=True, positions="alibi")
 
 
-class Residual(HonestLayer):
+class Residual(ReferenceLayer):
     """A block: the input is added, and a matrix follows."""
 
     def call(self, x, **options):
@@ -30,7 +30,7 @@ def test_a_block_around_attention_breaks_none_of_them(law, spec):
 
 
 def turning(**code):
-    class Turning(HonestLayer):
+    class Turning(ReferenceLayer):
         def rotate(self, heads, positions):
             return Rotary(**code).rotate(heads, positions[:, None, :])
 
@@ -58,7 +58,7 @@ def test_pairs_in_another_layout_turn_at_the_same_rates():
 
 @pytest.mark.parametrize("slopes", [lambda own: own[::-1], lambda own: own * 0 + own[0], lambda own: own / 2])
 def test_the_set_of_slopes_is_seen_and_their_order_is_not(slopes):
-    class Sloped(HonestLayer):
+    class Sloped(ReferenceLayer):
         def slopes(self):
             return slopes(alibi_slopes(self.spec.num_heads))
 
@@ -68,7 +68,7 @@ def test_the_set_of_slopes_is_seen_and_their_order_is_not(slopes):
 
 @pytest.mark.parametrize(("dtype", "outcome"), [("float32", "holds"), ("float16", "refuted"), ("bfloat16", "refuted")])
 def test_weights_in_float32_are_lawful_and_in_half_precision_are_not(dtype, outcome):
-    class Rounded(HonestLayer):
+    class Rounded(ReferenceLayer):
         def softmax(self, z, visible):
             return super().softmax(z, visible).astype(dtype_of(dtype)).astype(z.dtype)
 
@@ -76,7 +76,7 @@ def test_weights_in_float32_are_lawful_and_in_half_precision_are_not(dtype, outc
 
 
 def test_a_core_that_forgets_its_mask_where_it_is_causal_is_refuted():
-    class Forgetful(HonestLayer):
+    class Forgetful(ReferenceLayer):
         def core(self, q, k, v, *, mask=None, causal=False):
             return super().core(q, k, v, mask=None if causal else mask, causal=causal)
 

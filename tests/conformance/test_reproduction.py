@@ -91,7 +91,7 @@ def test_a_numpy_function_needs_no_torch(tmp_path, monkeypatch, pytest_without_r
 @pytest.mark.parametrize("law", all_laws().values(), ids=list(all_laws()))
 def test_the_comparison_of_every_law_can_be_cut_out(law):
     bundle = Bundle(executed=set())
-    name = bundle.add(law.findings.__module__, law.findings.__name__)
+    name = bundle.add(law.compare.__module__, law.compare.__name__)
     space: dict = {}
     import ast
 

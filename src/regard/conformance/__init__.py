@@ -1,8 +1,8 @@
 """The laws of attention layers: one file a law in `catalogue`, each with an outlaw that it must catch."""
 
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 
-__all__ = ["Finding", "Law", "Size", "Trial", "all_laws"]
+__all__ = ["Comparison", "InputSize", "Law", "LawTrial", "all_laws"]
 
 
 def all_laws() -> dict[str, Law]:

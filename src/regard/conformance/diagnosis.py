@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from regard.conformance.inference import infer
-from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.mutation import FAMILIES
 from regard.conformance.mutations import CLOSE, Compared, matches_of_core, matches_of_layer
 from regard.conformance.oracle import Oracle, undeclared
@@ -80,7 +80,7 @@ _OF_SCENARIO = {
 }
 
 
-def diagnose(law: Law, trial: Trial, finding: Finding) -> tuple[str, ...]:
+def diagnose(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]:
     """Probable bugs, the likeliest first, each with its family before a colon."""
     usual = [f"{family_of(law.id, suspect)}: {_bare(suspect)}" for suspect in law.suspects]
     if law.id in _SAYS_ENOUGH:
@@ -101,7 +101,7 @@ def diagnose(law: Law, trial: Trial, finding: Finding) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*lines, *usual]))[:_MOST_LINES]
 
 
-def _by_other_laws(trial: Trial) -> list[str]:
+def _by_other_laws(trial: LawTrial) -> list[str]:
     """What laws about one thing say where no oracle with a bug is the layer's."""
     from regard.conformance import all_laws
     from regard.conformance.judging import judge
@@ -144,7 +144,7 @@ def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
         return otherwise
 
 
-def _compared(trial: Trial) -> Compared | None:
+def _compared(trial: LawTrial) -> Compared | None:
     """The layer beside every oracle with a bug; None where no oracle can be built."""
     subject = widest_subject(trial).subject
     parts = subject.projections() if subject.has("weights") else None
@@ -172,18 +172,18 @@ def _of_gap(law: Law, compared: Compared) -> list[str]:
     return []
 
 
-def _signs(law: Law, trial: Trial, finding: Finding) -> list[str]:
+def _signs(law: Law, trial: LawTrial, finding: Comparison) -> list[str]:
     return list(signs_of(law, trial, _at_full_size(law, trial, finding))) if has_signs(law) else []
 
 
-def _at_full_size(law: Law, trial: Trial, finding: Finding) -> list[Finding]:
+def _at_full_size(law: Law, trial: LawTrial, finding: Comparison) -> list[Comparison]:
     """All findings before the counterexample was made small, or that one alone if they cannot be had."""
     full = replace(trial, size=law.size_for(trial.spec))
-    found = _quietly(lambda: list(law.findings(full)), [])
+    found = _quietly(lambda: list(law.compare(full)), [])
     return found if any(each.is_broken for each in found) else [finding]
 
 
-def _by_probing(trial: Trial) -> list[str]:
+def _by_probing(trial: LawTrial) -> list[str]:
     """Where what is found by probing is not what is declared."""
     spec = trial.spec
     found = infer(trial.subject).found
@@ -198,7 +198,7 @@ def _by_probing(trial: Trial) -> list[str]:
     return lines + _of_sinks(trial, found) + _of_positions(spec, found) + _of_heads(spec, found)
 
 
-def _of_sinks(trial: Trial, found: Mapping[str, Any]) -> list[str]:
+def _of_sinks(trial: LawTrial, found: Mapping[str, Any]) -> list[str]:
     """Sinks that are read off the weights, where they are not those that the layer has."""
     parts = trial.subject.projections() if trial.spec.sink and trial.subject.has("weights") else None
     declared = None if parts is None else (parts.extra or {}).get("sinks")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.conformance.readings import Reading
+from regard.conformance.readings import WeightReading
 
 _CAPS = np.geomspace(0.5, 500, 121)
 # A cap is believed if it explains this many times more than none does.
@@ -32,13 +32,13 @@ class Logits:
         return self.softcap * np.arctanh(np.clip(logits / self.softcap, -1 + 1e-12, 1 - 1e-12))
 
 
-def dots(reading: Reading, heads_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def dots(reading: WeightReading, heads_of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """q·k₀ and q·k₁ [pair, head]."""
     queries, keys = reading.pairs.queries, reading.pairs.keys[:, heads_of]
     return np.sum(queries * keys[:, :, 0], axis=-1), np.sum(queries * keys[:, :, 1], axis=-1)
 
 
-def key_map(reading: Reading) -> np.ndarray:
+def key_map(reading: WeightReading) -> np.ndarray:
     """The key head whose differences each head's ratios follow best."""
     ratios, pairs = reading.ratios(), reading.pairs
     found = []
@@ -50,7 +50,7 @@ def key_map(reading: Reading) -> np.ndarray:
     return np.array(found)
 
 
-def fitted_logits(reading: Reading, near: Reading, heads_of: np.ndarray) -> Logits:
+def fitted_logits(reading: WeightReading, near: WeightReading, heads_of: np.ndarray) -> Logits:
     """Scale and cap from head 0: ratios of ordinary pairs, and of loud ones that are near each other."""
     data = []
     for each in (reading, near):
@@ -104,7 +104,7 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
     return (low + high) / 2
 
 
-def sink_logits(reading: Reading, logits: Logits, heads_of: np.ndarray) -> np.ndarray | None:
+def sink_logits(reading: WeightReading, logits: Logits, heads_of: np.ndarray) -> np.ndarray | None:
     """The logit of a key without a value in each head, None if the weights sum to one."""
     rest = 1 - reading.first - reading.second
     if not (np.median(rest, axis=0) > 1e-4).any():
@@ -113,14 +113,14 @@ def sink_logits(reading: Reading, logits: Logits, heads_of: np.ndarray) -> np.nd
     return np.median(np.log(np.maximum(rest, 1e-300) / reading.second) + second, axis=0)
 
 
-def fitted_slopes(there: Reading, logits: Logits, heads_of: np.ndarray, gap: int) -> tuple[np.ndarray, float]:
+def fitted_slopes(there: WeightReading, logits: Logits, heads_of: np.ndarray, gap: int) -> tuple[np.ndarray, float]:
     """What each head's logits lose with each position of distance, and the largest part that is no such loss."""
     first, second = (logits.of(each) for each in dots(there, heads_of))
     losses = -(there.ratios() - first + second)
     return np.nanmedian(losses, axis=0) / gap, float(np.nanmax(np.nanstd(losses, axis=0)))
 
 
-def scale_and_losses(reading: Reading, heads_of: np.ndarray) -> tuple[float, np.ndarray, float]:
+def scale_and_losses(reading: WeightReading, heads_of: np.ndarray) -> tuple[float, np.ndarray, float]:
     """One scale, a loss of each head's first logits, and the part of the ratios that these leave unexplained."""
     (first, second), ratios = dots(reading, heads_of), reading.ratios()
     rows, losses, left = [], [], 0.0

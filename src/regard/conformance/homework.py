@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Trial
+from regard.conformance.law import LawTrial
 from regard.conformance.subject import Subject
 from regard.positions.rotary import Rotary
 
@@ -53,19 +53,19 @@ class Corruption(Subject):
         self.corpus, self.name = corpus, name
 
 
-def table_of(trial: Trial) -> RotaryTable:
+def table_of(trial: LawTrial) -> RotaryTable:
     """The subject of a contract on tables."""
     assert isinstance(trial.subject, RotaryTable)
     return trial.subject
 
 
-def turn_of(trial: Trial) -> RotaryTurn:
+def turn_of(trial: LawTrial) -> RotaryTurn:
     """The subject of a contract on turning."""
     assert isinstance(trial.subject, RotaryTurn)
     return trial.subject
 
 
-def corruption_of(trial: Trial) -> Corruption:
+def corruption_of(trial: LawTrial) -> Corruption:
     """The subject of a contract on corrupted documents."""
     assert isinstance(trial.subject, Corruption)
     return trial.subject

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.fits import Logits, fitted_logits, fitted_slopes, key_map, scale_and_losses, sink_logits
-from regard.conformance.readings import Reader, Reading, read, reader_of
+from regard.conformance.readings import WeightReader, WeightReading, read, reader_of
 from regard.conformance.seen import Notes, found_by_calls
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.turning import Turns, fitted_turns, pairs_needed, scale_and_turns
+from regard.conformance.turning import RotaryFit, fitted_turns, pairs_needed, scale_and_turns
 from regard.positions.alibi import alibi_slopes
 
 _GAPS = (1, 7, 50, 400)
@@ -71,7 +71,7 @@ def _wide(subject: Subject) -> Subject:
     return subject.in_dtype("float64").declared(dtype="float64")
 
 
-def _read_off(notes: Notes, subject: Subject, reader: Reader) -> None:
+def _read_off(notes: Notes, subject: Subject, reader: WeightReader) -> None:
     """What the weights of pairs of tokens tell."""
     if not reader.has_gaps and notes.found.get("positions") != "none":
         _read_neighbours(notes, subject, reader)
@@ -96,7 +96,7 @@ def _read_off(notes: Notes, subject: Subject, reader: Reader) -> None:
     _tell_positions(notes, subject, reader, logits, heads_of)
 
 
-def _read_neighbours(notes: Notes, subject: Subject, reader: Reader) -> None:
+def _read_neighbours(notes: Notes, subject: Subject, reader: WeightReader) -> None:
     """The same where tokens cannot be held at one position: the first always stands one before the second."""
     reading = read(reader.ask(reader.pairs(pairs_needed(subject.spec.head_width)), None))
     if not reading.is_clear:
@@ -133,7 +133,7 @@ def _rounded(value: float, within: float = _ROUND) -> float:
     return short if abs(value / short - 1) < within else value
 
 
-def _tell_heads(notes: Notes, reading: Reading, heads_of: np.ndarray) -> None:
+def _tell_heads(notes: Notes, reading: WeightReading, heads_of: np.ndarray) -> None:
     """Which key head each head uses."""
     num_heads, num_shared = len(heads_of), reading.pairs.keys.shape[1]
     notes.find("num_kv_heads", num_shared, f"there are {num_shared} key heads for {num_heads} heads")
@@ -150,7 +150,7 @@ def _tell_heads(notes: Notes, reading: Reading, heads_of: np.ndarray) -> None:
         notes.tell(f"heads use the key heads {heads_of.tolist()}")
 
 
-def _tell_positions(notes: Notes, subject: Subject, reader: Reader, logits: Logits, heads_of: np.ndarray) -> None:
+def _tell_positions(notes: Notes, subject: Subject, reader: WeightReader, logits: Logits, heads_of: np.ndarray) -> None:
     """Nothing, slopes or turns, by what a gap between two tokens changes."""
     if notes.found.get("positions") == "none" and not reader.has_gaps:
         return
@@ -181,7 +181,7 @@ def _tell_slopes(notes: Notes, slopes: np.ndarray) -> None:
     notes.find("positions", "alibi", f"logits fall with distance by {_numbers(slopes)} a head, {told}")
 
 
-def _tell_turns(notes: Notes, spec: Spec, turns: Turns | None) -> None:
+def _tell_turns(notes: Notes, spec: Spec, turns: RotaryFit | None) -> None:
     if turns is None:
         notes.miss("positions: a gap between two tokens changes the weights, but no rotary layout or slope explains it")
         return

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.conformance.law import Finding, Law, NotTried, Size, Trial, distance
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance
 from regard.conformance.subject import Subject
 from regard.conformance.verdict import LawVerdict, Outcome
 from regard.core.verdict import Status
@@ -25,7 +25,7 @@ _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = "dropout: the layer changes from call to call"
 _NOT_FINITE = "precision: no output of an ordinary input is finite, which breaks whatever is compared with it"
 
-Diagnose = Callable[[Law, Trial, Finding], tuple[str, ...]]
+Diagnose = Callable[[Law, LawTrial, Comparison], tuple[str, ...]]
 
 
 def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | None = None) -> LawVerdict:
@@ -38,9 +38,9 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
     lacking = missing(law, subject)
     if lacking is not None:
         return skipped(law, subject, lacking)
-    trial = Trial(subject=subject, size=law.size_for(subject.spec), seed=seed)
+    trial = LawTrial(subject=subject, size=law.size_for(subject.spec), seed=seed)
     try:
-        findings = list(law.findings(trial))
+        findings = list(law.compare(trial))
     except NotTried as lack:
         return skipped(law, subject, str(lack))
     except Exception as error:  # noqa: BLE001 - a layer may raise anything, and each law is judged on its own
@@ -73,7 +73,7 @@ def skipped(law: Law, subject: Subject, why: str) -> LawVerdict:
 
 
 def verdict_on(
-    law: Law, subject: Subject, outcome: Outcome, *, reason: str, finding: Finding | None = None
+    law: Law, subject: Subject, outcome: Outcome, *, reason: str, finding: Comparison | None = None
 ) -> LawVerdict:
     """A verdict with the law's words and the layer's name."""
     return LawVerdict(
@@ -92,7 +92,7 @@ def verdict_on(
     )
 
 
-def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) -> LawVerdict:
+def _refuted(law: Law, trial: LawTrial, found: Comparison, diagnose: Diagnose | None) -> LawVerdict:
     repeats, is_finite = _repeats(trial), _is_finite(trial)
     if repeats:
         trial, found = _smallest(law, trial, found)
@@ -109,7 +109,7 @@ def _refuted(law: Law, trial: Trial, found: Finding, diagnose: Diagnose | None) 
     return replace(verdict, counterexample=told, diagnosis=names)
 
 
-def _repeats(trial: Trial) -> bool:
+def _repeats(trial: LawTrial) -> bool:
     """True unless two equal calls differ: a layer that is never the same has no smallest case, and one cause."""
     x, subject = trial.inputs(), trial.subject
     calls: list[Callable[[np.ndarray], np.ndarray]] = [subject.call]
@@ -124,7 +124,7 @@ def _repeats(trial: Trial) -> bool:
         return True
 
 
-def _is_finite(trial: Trial) -> bool:
+def _is_finite(trial: LawTrial) -> bool:
     """True unless a plain call gives nothing finite at all: where some outputs are, the others tell of the bug."""
     try:
         return bool(np.isfinite(trial.subject.call(trial.inputs())).any())
@@ -132,12 +132,12 @@ def _is_finite(trial: Trial) -> bool:
         return True
 
 
-def _smallest(law: Law, trial: Trial, found: Finding) -> tuple[Trial, Finding]:
+def _smallest(law: Law, trial: LawTrial, found: Comparison) -> tuple[LawTrial, Comparison]:
     """The shortest input, with one row if that is enough, in which the law still fails."""
     for size in _smaller(trial.size):
         shorter = replace(trial, size=size)
         try:
-            broken = [finding for finding in law.findings(shorter) if finding.is_broken]
+            broken = [finding for finding in law.compare(shorter) if finding.is_broken]
         except Exception:  # noqa: BLE001 - a size that the layer cannot take is no smaller counterexample
             continue
         if broken:
@@ -145,19 +145,19 @@ def _smallest(law: Law, trial: Trial, found: Finding) -> tuple[Trial, Finding]:
     return trial, found
 
 
-def _smaller(size: Size) -> Iterator[Size]:
+def _smaller(size: InputSize) -> Iterator[InputSize]:
     for length in _LENGTHS:
         for batch in range(1, size.batch + 1):
             if length < size.length or (length == size.length and batch < size.batch):
-                yield Size(batch=batch, length=length)
+                yield InputSize(batch=batch, length=length)
 
 
-def _worst(findings: list[Finding]) -> Finding:
+def _worst(findings: list[Comparison]) -> Comparison:
     """The finding with the largest error for its tolerance, the first of equals."""
     return max(findings, key=_excess)
 
 
-def _excess(finding: Finding) -> float:
+def _excess(finding: Comparison) -> float:
     if finding.error != finding.error:
         return float("inf")
     return finding.error / finding.tolerance if finding.tolerance > 0 else finding.error * 1e30

@@ -34,7 +34,7 @@ class NotTried(RegardError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Size:
+class InputSize:
     """How large the inputs of a trial are; a failure is shown again at the smallest that fails."""
 
     batch: int = 2
@@ -42,7 +42,7 @@ class Size:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Comparison:
     """One comparison: how far two things that must agree are apart, and how far the layer moves where it may.
 
     `control` None means that the comparison is its own control (an identity between two outputs that are not constant).
@@ -72,11 +72,11 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class LawTrial:
     """One layer under one law at one size."""
 
     subject: Subject
-    size: Size = Size()
+    size: InputSize = InputSize()
     seed: int = 0
 
     @property
@@ -171,7 +171,7 @@ def only_if(**wanted: Any) -> Applies:
 class Law:
     """A statement about layers, what it needs of them, how it is tried, and a broken layer that it must catch.
 
-    `findings` makes the comparisons; it yields none where the size is too small to try the law, and raises NotTried
+    `compare` makes the comparisons; it yields none where the size is too small to try the law, and raises NotTried
     where the layer lacks something that `needs` and `applies` cannot say.
     `suspects` are the bugs that usually break it, the likeliest first.
     A law that `looks_past_window` is tried on inputs that are longer than what the layer declares to see.
@@ -179,21 +179,21 @@ class Law:
 
     id: str
     statement: str
-    findings: Callable[[Trial], Iterable[Finding]]
-    outlaw: Callable[[], Subject]
+    compare: Callable[[LawTrial], Iterable[Comparison]]
+    broken_example: Callable[[], Subject]
     suspects: tuple[str, ...]
     needs: tuple[str, ...] = ()
     applies: Applies = always
     grade: Grade = "black-box"
-    size: Size = Size()
+    size: InputSize = InputSize()
     looks_past_window: bool = False
 
-    def size_for(self, spec: Spec) -> Size:
+    def size_for(self, spec: Spec) -> InputSize:
         """The size of the first trial: past the declared window by three, within reason and within `max_positions`."""
         wanted = self.size.length
         if self.looks_past_window and spec.window is not None:
             wanted = max(wanted, min(reach(spec) + 3, WIDEST))
-        return Size(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST)))
+        return InputSize(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST)))
 
 
 def reach(spec: Spec) -> int:

@@ -23,7 +23,7 @@ from regard.conformance.contracts import all_contracts, contracts_for
 from regard.conformance.diagnosis import diagnose
 from regard.conformance.homework import Corpus, Corruption, RotaryTable, RotaryTurn
 from regard.conformance.judging import judge, missing
-from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.subject import Subject
 from regard.conformance.verdict import LawVerdict
 
@@ -139,7 +139,7 @@ def _laws(task: Task, subject: Subject) -> dict[str, Law]:
     }
 
 
-def _diagnose(law: Law, trial: Trial, finding: Finding) -> tuple[str, ...]:
+def _diagnose(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]:
     """What the finding itself was recognised as, before the usual suspects."""
     if law.id not in all_contracts():
         return diagnose(law, trial, finding)

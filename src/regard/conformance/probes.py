@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from regard.conformance.law import Trial, distance, dtype_of
+from regard.conformance.law import LawTrial, distance, dtype_of
 
 
 def bumped(
-    trial: Trial, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0
+    trial: LawTrial, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0
 ) -> np.ndarray:
     """The input with normal noise added at one place of every row."""
     moved = x.copy()
@@ -15,12 +15,12 @@ def bumped(
     return moved
 
 
-def liveness(trial: Trial, x: np.ndarray, y: np.ndarray) -> float:
+def liveness(trial: LawTrial, x: np.ndarray, y: np.ndarray) -> float:
     """How far the output moves if the whole input is another one."""
     return distance(trial.subject.call(bumped(trial, x, slice(None), name="live", by=2.0)), y)
 
 
-def drawn_heads(trial: Trial) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn_heads(trial: LawTrial) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Standard normal queries, keys and values [batch, head, position, width]."""
     spec, rng = trial.spec, trial.rng("heads")
     shape = (trial.size.batch, spec.num_heads, trial.size.length, spec.head_width)

@@ -34,7 +34,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reading:
+class WeightReading:
     """Weights α of the first token and β of the second [pair, head], and the key head that each head's value is of."""
 
     pairs: Pairs
@@ -54,7 +54,7 @@ class Reading:
         return np.log(np.where(seen, self.first, np.nan)) - np.log(np.where(seen, self.second, np.nan))
 
 
-class Reader:
+class WeightReader:
     """Something that answers for pairs of tokens; `has_gaps` says whether their distance in positions can be chosen."""
 
     spec: Spec
@@ -69,7 +69,7 @@ class Reader:
         raise NotImplementedError
 
 
-def reader_of(subject: Subject) -> Reader | None:
+def reader_of(subject: Subject) -> WeightReader | None:
     """The way to read this subject's weights: through its projections, else through its core."""
     spec = subject.spec
     if subject.has("weights") and spec.depth == 1 and spec.head_width > 2:
@@ -81,7 +81,7 @@ def reader_of(subject: Subject) -> Reader | None:
     return None
 
 
-def read(pairs: Pairs) -> Reading:
+def read(pairs: Pairs) -> WeightReading:
     """α and β by least squares, with the key head that leaves the least over."""
     num_heads, num_shared = pairs.outputs.shape[1], pairs.values.shape[1]
     first, second = np.empty(pairs.outputs.shape[:2]), np.empty(pairs.outputs.shape[:2])
@@ -91,7 +91,7 @@ def read(pairs: Pairs) -> Reading:
         best = int(np.argmin([left for _, _, left in found]))
         first[:, head], second[:, head], left = found[best]
         value_map[head], worst = best, max(worst, left)
-    return Reading(pairs=pairs, first=first, second=second, value_map=value_map, left_over=worst)
+    return WeightReading(pairs=pairs, first=first, second=second, value_map=value_map, left_over=worst)
 
 
 def _mixture(outputs: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -105,7 +105,7 @@ def _mixture(outputs: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nd
     return alpha, beta, float(np.median(np.sum(rest**2, axis=-1)) / max(np.median(np.sum(outputs**2, axis=-1)), 1e-300))
 
 
-class _LayerReader(Reader):
+class _LayerReader(WeightReader):
     """Reads through the projections of a layer."""
 
     def __init__(self, subject: Subject) -> None:
@@ -151,7 +151,7 @@ class _LayerReader(Reader):
         return float(size**-0.5) if size > 0 else 1.0
 
 
-class _CoreReader(Reader):
+class _CoreReader(WeightReader):
     """Reads attention itself, on drawn queries, keys and values."""
 
     def __init__(self, subject: Subject) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from regard.conformance.law import Law, Trial
+from regard.conformance.law import Law, LawTrial
 from regard.conformance.standalone import Bundle, Traced, traced
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import LawVerdict
@@ -41,15 +41,15 @@ class Recipe:
         return self._ran[0]
 
 
-def written_test(law: Law, trial: Trial, verdict: LawVerdict, recipe: Recipe) -> str:
+def written_test(law: Law, trial: LawTrial, verdict: LawVerdict, recipe: Recipe) -> str:
     """The text of the file."""
     ran: Traced = set(recipe.ran())
     with traced(ran), np.errstate(all="ignore"):
-        list(law.findings(trial))
+        list(law.compare(trial))
     bundle = Bundle(executed=ran)
     bundle.external("numpy", None, "np")
-    findings = bundle.add(law.findings.__module__, law.findings.__name__)
-    for name in ("Trial", "Size"):
+    findings = bundle.add(law.compare.__module__, law.compare.__name__)
+    for name in ("LawTrial", "InputSize"):
         bundle.add("regard.conformance.law", name)
     for name, module in recipe.names.items():
         bundle.add(module, name)
@@ -79,7 +79,7 @@ def _slug(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_").lower() or "layer"
 
 
-def _document(verdict: LawVerdict, trial: Trial) -> str:
+def _document(verdict: LawVerdict, trial: LawTrial) -> str:
     from regard import __version__
 
     lines = [
@@ -99,13 +99,13 @@ def _builder(name: str, recipe: Recipe) -> str:
     return f'def {name}():\n    """The layer on trial."""\n{note}    return {recipe.expression}'
 
 
-def _test(name: str, law: Law, trial: Trial, names: tuple[str, str]) -> str:
+def _test(name: str, law: Law, trial: LawTrial, names: tuple[str, str]) -> str:
     builder, findings = names
-    size = f"Size(batch={trial.size.batch}, length={trial.size.length})"
+    size = f"InputSize(batch={trial.size.batch}, length={trial.size.length})"
     return (
         f"def {name}():\n"
         f'    """{law.statement}."""\n'
-        f"    trial = Trial(subject={builder}(), size={size}, seed={trial.seed})\n"
+        f"    trial = LawTrial(subject={builder}(), size={size}, seed={trial.seed})\n"
         "    with np.errstate(all='ignore'):\n"
         f"        broken = [found for found in {findings}(trial) if found.is_broken]\n"
         "    told = [f'{f.what}: {f.error:.3g}, allowed {f.tolerance:.3g}, at {dict(f.place)}' for f in broken]\n"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.conformance.law import NotTried, Trial, epsilon_of
+from regard.conformance.law import LawTrial, NotTried, epsilon_of
 
 HALVES = ("bfloat16", "float16")
 
@@ -22,7 +22,7 @@ def is_half(dtype: str) -> bool:
     return dtype in HALVES
 
 
-def work_tolerance(trial: Trial, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
+def work_tolerance(trial: LawTrial, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
     """The trial's tolerance, never below float32's, and larger with the logits.
 
     Much public code forms its softmax, its angles and its slopes in float32 whatever the dtype of the layer, and that
@@ -35,7 +35,7 @@ def work_tolerance(trial: Trial, outputs: np.ndarray, largest_logit: float = 0.0
     return max(trial.tolerance(outputs), single) + of_logits
 
 
-def widest_subject(trial: Trial) -> Trial:
+def widest_subject(trial: LawTrial) -> LawTrial:
     """The trial on the same layer in float32 if it is in half precision and can be had so."""
     if not (is_half(trial.spec.dtype) and trial.subject.has("float64")):
         return trial
@@ -43,7 +43,7 @@ def widest_subject(trial: Trial) -> Trial:
     return replace(trial, subject=wider.declared(dtype="float32"))
 
 
-def in_float64(trial: Trial) -> Trial:
+def in_float64(trial: LawTrial) -> LawTrial:
     """The trial in float64 where the layer can be had in it, in float32 if that is what it is in."""
     if trial.spec.dtype == "float64":
         return trial
@@ -54,7 +54,7 @@ def in_float64(trial: Trial) -> Trial:
     return trial
 
 
-def inner_rounding(trial: Trial, x: np.ndarray) -> float:
+def inner_rounding(trial: LawTrial, x: np.ndarray) -> float:
     """How far a float64 layer's outputs are from smooth, which is what it rounds to float32 inside.
 
     max |f(x + h) − 2 f(x) + f(x − h)|

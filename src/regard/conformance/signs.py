@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 
 FAMILY_OF_LAW = {
     "ALIGN": "mask",
@@ -47,13 +47,13 @@ def has_signs(law: Law) -> bool:
     return law.id in _SIGNS
 
 
-def signs_of(law: Law, trial: Trial, findings: Sequence[Finding]) -> tuple[str, ...]:
+def signs_of(law: Law, trial: LawTrial, findings: Sequence[Comparison]) -> tuple[str, ...]:
     """What the failures of this law at its full size point at, the likeliest first."""
     broken = [finding for finding in findings if finding.is_broken]
     return tuple(_SIGNS[law.id](trial, broken)) if broken else ()
 
 
-def _of_align(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_align(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     if all("ignored" in finding.signature for finding in broken):
         is_of_padding = broken[0].signature["ignored"] == "mask"
@@ -66,7 +66,7 @@ def _of_align(trial: Trial, broken: list[Finding]) -> list[str]:
     return [f"mask: queries are aligned to the {found.replace('-', ' ')}"] if found else []
 
 
-def _of_causal(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_causal(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     ahead = {step for finding in broken for step in finding.signature.get("ahead", ())}
     if trial.spec.positions is None and not ahead:
         return []
@@ -78,7 +78,7 @@ def _of_causal(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["mask: some earlier outputs move"]
 
 
-def _of_support(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_support(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     window = trial.spec.window
     extra, missing = _offsets(broken, "extra"), _offsets(broken, "missing")
     lines = []
@@ -105,7 +105,7 @@ def _of_window(window: int, extra: set[int], missing: set[int]) -> list[str]:
     return []
 
 
-def _offsets(broken: list[Finding], name: str) -> set[int]:
+def _offsets(broken: list[Comparison], name: str) -> set[int]:
     found: set[int] = set()
     for finding in broken:
         for offsets in finding.signature.get(name, {}).values():
@@ -113,7 +113,7 @@ def _offsets(broken: list[Finding], name: str) -> set[int]:
     return found
 
 
-def _of_const(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_const(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     """Turned values leave a causal first output as that of the token alone; shares that do not add up change it too."""
     x = trial.inputs()
     y = trial.subject.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
@@ -126,7 +126,7 @@ def _of_const(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["heads: heads and positions are mixed by a reshape", "positions: they enter the values"]
 
 
-def _of_perm(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_perm(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del broken
     x = trial.inputs()
     later = x.copy()
@@ -136,14 +136,14 @@ def _of_perm(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["heads: heads are reshaped without a transpose", "positions: a position code is left on"]
 
 
-def _of_prefix(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_prefix(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     first = [finding for finding in broken if 0 in finding.signature.get("moved", ())]
     if trial.spec.causal and not first:
         return ["scale: it depends on the length", "softmax: it is taken over the wrong axis"]
     return ["mask: the first output changes with the length", "softmax: it is taken over the wrong axis"]
 
 
-def _of_pad(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_pad(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     sides = {finding.signature.get("side") for finding in broken}
     rows = {finding.signature.get("row") for finding in broken}
     if rows and 0 not in rows:
@@ -153,7 +153,7 @@ def _of_pad(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["padding: the mask is ignored or inverted"]
 
 
-def _of_ones(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_ones(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     forms = {finding.signature.get("form") for finding in broken}
     if trial.spec.causal and len(forms) != 1:
         return ["mask: a given mask replaces the causal one"]
@@ -164,7 +164,7 @@ def _of_ones(trial: Trial, broken: list[Finding]) -> list[str]:
     ]
 
 
-def _of_shift(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_shift(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     errors = broken[0].signature.get("errors", {})
     stirred = broken[0].signature.get("stirred", 0.0)
     near = min(errors, default=1)
@@ -175,7 +175,7 @@ def _of_shift(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["rotary: queries and keys are not turned alike"]
 
 
-def _of_gap(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_gap(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     rows = np.array([finding.signature.get("rows", [np.inf]) for finding in broken if "rows" in finding.signature])
     if all(finding.signature.get("is_deaf") for finding in broken):
@@ -186,14 +186,14 @@ def _of_gap(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["positions: the positions given are not those used"]
 
 
-def _of_poslive(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_poslive(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     kind = {"rotary": "rotary", "alibi": "alibi"}.get(trial.spec.positions or "", "positions")
     if all(finding.signature.get("is_partly") for finding in broken):
         return [f"{kind}: some positions are the same"]
     return [f"{kind}: the position code is never applied", "positions: all positions are the same"]
 
 
-def _of_cache(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_cache(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     window = trial.spec.window
     chunkings = [finding.signature.get("chunks", ()) for finding in broken]
     firsts = [finding.signature.get("first") for finding in broken]
@@ -206,12 +206,12 @@ def _of_cache(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["cache: position offset of cached tokens", "cache: cached keys are turned again"]
 
 
-def _of_cachepad(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_cachepad(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial, broken
     return ["cache: the padding mask is dropped at decode", "padding: positions at decode count the padding"]
 
 
-def _of_cachepure(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_cachepure(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     uses = " ".join(str(finding.signature.get("use", "")) for finding in broken)
     if "order" in uses or "crop" in uses:
@@ -219,14 +219,14 @@ def _of_cachepure(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["in-place: the cache is updated in place"]
 
 
-def _of_maskforce(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_maskforce(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     kinds = {str(finding.signature.get("mask", "")) for finding in broken}
     family = "padding" if kinds and not any("causal" in kind.lower() for kind in kinds) else "mask"
     return [f"{family}: the mask constant is finite and too small"]
 
 
-def _of_rowsum(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_rowsum(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     x = trial.inputs()
     first, again = trial.subject.call_with_weights(x), trial.subject.call_with_weights(x)
     if distance(first[1], again[1]) > 0:
@@ -237,21 +237,21 @@ def _of_rowsum(trial: Trial, broken: list[Finding]) -> list[str]:
     return ["softmax: the weights returned are not those used"]
 
 
-def _of_prec(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_prec(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     if all(finding.signature.get("start") for finding in broken):
         return ["precision: only far positions are inexact, so angles are formed in half precision"]
     return ["precision: sums are formed in half precision"]
 
 
-def _of_dtype(trial: Trial, broken: list[Finding]) -> list[str]:
+def _of_dtype(trial: LawTrial, broken: list[Comparison]) -> list[str]:
     del trial
     faults = " ".join(str(finding.signature.get("fault", "")) for finding in broken)
     is_cast = "for an input of" in faults
     return ["precision: the output has another dtype" if is_cast else "shape: the output has another shape"]
 
 
-_SIGNS: dict[str, Callable[[Trial, list[Finding]], list[str]]] = {
+_SIGNS: dict[str, Callable[[LawTrial, list[Comparison]], list[str]]] = {
     "ALIGN": _of_align,
     "CACHE": _of_cache,
     "CACHEPAD": _of_cachepad,

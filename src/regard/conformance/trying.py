@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from regard.conformance.diagnosis import diagnose
 from regard.conformance.judging import judge
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.orders import Order, command_for
 from regard.conformance.reproduction import Recipe, written_test
 from regard.conformance.subject import Subject
@@ -24,9 +24,9 @@ def tried(law: Law, hearing: Hearing, *, seed: int | None = None) -> LawVerdict:
     """The verdict; a failure comes with the command that shows it again and with a test that does not need Regard."""
     subject, order = hearing.subject, hearing.order
     seed = order.seed if seed is None else seed
-    sizes: list[Size] = []
+    sizes: list[InputSize] = []
 
-    def noting(law: Law, trial: Trial, finding: Finding) -> tuple[str, ...]:
+    def noting(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]:
         sizes.append(trial.size)
         return diagnose(law, trial, finding)
 
@@ -35,5 +35,5 @@ def tried(law: Law, hearing: Hearing, *, seed: int | None = None) -> LawVerdict:
         verdict = replace(verdict, reproduce=command_for(replace(order, seed=seed), law.id))
     if not sizes:
         return verdict
-    trial = Trial(subject=subject, size=sizes[-1], seed=seed)
+    trial = LawTrial(subject=subject, size=sizes[-1], seed=seed)
     return replace(verdict, reproduction=written_test(law, trial, verdict, hearing.recipe))

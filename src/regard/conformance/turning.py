@@ -1,11 +1,11 @@
-"""Turns of pairs of numbers that explain the weights that were read."""
+"""RotaryFit of pairs of numbers that explain the weights that were read."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from regard.conformance.fits import Logits
-from regard.conformance.readings import Reading
+from regard.conformance.readings import WeightReading
 
 # Above this width only entries that known pairings use are solved for.
 _WIDEST_FULL = 32
@@ -15,7 +15,7 @@ _SEEN = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Turns:
+class RotaryFit:
     """How one head turns: which numbers pair up, and the angle of each pair from one position to the next."""
 
     layout: str
@@ -25,14 +25,14 @@ class Turns:
     is_backward: bool
 
 
-def fitted_turns(readings: dict[int, Reading], logits: Logits, heads_of: np.ndarray) -> Turns | None:
+def fitted_turns(readings: dict[int, WeightReading], logits: Logits, heads_of: np.ndarray) -> RotaryFit | None:
     """The turn that explains head 0 at several gaps; None if no pairing does."""
     gaps = sorted(readings)
     forms = _forms([readings[gap] for gap in gaps], logits, int(heads_of[0]))
     return None if forms is None else _turns_of(forms, gaps)
 
 
-def scale_and_turns(reading: Reading, heads_of: np.ndarray) -> tuple[float, Turns | None] | None:
+def scale_and_turns(reading: WeightReading, heads_of: np.ndarray) -> tuple[float, RotaryFit | None] | None:
     """Scale and turn together, from neighbours alone: log α/β = q·Ak₀ − s q·k₁ in head 0, without a cap."""
     pairs, key_head = reading.pairs, int(heads_of[0])
     queries, first, second = pairs.queries[:, 0], pairs.keys[:, key_head, 0], pairs.keys[:, key_head, 1]
@@ -46,7 +46,7 @@ def scale_and_turns(reading: Reading, heads_of: np.ndarray) -> tuple[float, Turn
     return scale, _turns_of(form, [1])
 
 
-def _turns_of(forms: np.ndarray, gaps: list[int]) -> Turns | None:
+def _turns_of(forms: np.ndarray, gaps: list[int]) -> RotaryFit | None:
     cross = (forms[0] - forms[0].T) / 2
     partner = int(np.argmax(np.abs(cross[0])))
     width = forms.shape[1]
@@ -61,7 +61,7 @@ def _turns_of(forms: np.ndarray, gaps: list[int]) -> Turns | None:
         return None
     angles = np.array([_unwrapped([_angle(form, pair)[0] for form in forms], gaps) for pair in turned])
     layout = "interleaved" if partner == 1 and width > 2 else "half-split"
-    return Turns(
+    return RotaryFit(
         layout=layout,
         width=2 * len(turned),
         frequencies=np.abs(angles),
@@ -79,7 +79,7 @@ def _unseen(forms: np.ndarray, turned: list[tuple[int, int]], pairs: list[tuple[
     return len(pairs) - len(turned) if slow < 3 * _SEEN else 0
 
 
-def _forms(readings: list[Reading], logits: Logits, key_head: int) -> np.ndarray | None:
+def _forms(readings: list[WeightReading], logits: Logits, key_head: int) -> np.ndarray | None:
     """B of q·Bk = (first logit) / s at each gap [gap, width, width]; None if no such form explains the ratios."""
     pairs = readings[0].pairs
     queries, first, second = pairs.queries[:, 0], pairs.keys[:, key_head, 0], pairs.keys[:, key_head, 1]

@@ -5,7 +5,7 @@ import pytest
 
 from conformance.adapters.judged import broken, outcomes
 from regard.conformance.adapters import adapt
-from regard.conformance.honest import HonestLayer
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
@@ -33,7 +33,7 @@ def _layer(x, mask=None):
 
 
 def test_a_subject_stays_as_it_is():
-    honest = HonestLayer(Spec(causal=True))
+    honest = ReferenceLayer(Spec(causal=True))
     assert adapt(honest) is honest
     assert adapt(honest, Spec(causal=False)).spec.causal is False
 

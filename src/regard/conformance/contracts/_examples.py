@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.conformance.homework import MASK, PAD, Corpus, corruption_of
-from regard.conformance.law import NotTried, Trial
+from regard.conformance.law import LawTrial, NotTried
 
 _LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz ABCDEFGH.,0123456789é"))
 
@@ -28,7 +28,7 @@ class Example:
         return self.prefix + self.masked + self.suffix
 
 
-def documents(trial: Trial, lengths: tuple[int, ...]) -> list[str]:
+def documents(trial: LawTrial, lengths: tuple[int, ...]) -> list[str]:
     """Random letters, so that a lost or moved part is not mistaken for another."""
     rng = trial.rng("documents")
     return ["".join(rng.choice(_LETTERS, size=length)) for length in lengths]
@@ -39,7 +39,7 @@ def longest(block_size: int) -> int:
     return int(block_size * 7 / 8)
 
 
-def open_corpus(trial: Trial, texts: list[str], block_size: int) -> Corpus:
+def open_corpus(trial: LawTrial, texts: list[str], block_size: int) -> Corpus:
     """The dataset over these documents."""
     return corruption_of(trial).corpus("\n".join(texts), block_size, trial.seed)
 

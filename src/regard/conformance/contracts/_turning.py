@@ -3,12 +3,12 @@
 import numpy as np
 
 from regard.conformance.homework import honest_table
-from regard.conformance.law import Trial
+from regard.conformance.law import LawTrial
 
 WIDTH, HEADS = 8, 3
 
 
-def inputs(trial: Trial, name: str = "turned") -> np.ndarray:
+def inputs(trial: LawTrial, name: str = "turned") -> np.ndarray:
     """Standard normal numbers [batch, head, position, width] of float32."""
     shape = (trial.size.batch, HEADS, trial.size.length, WIDTH)
     return trial.rng(name).standard_normal(shape).astype(np.float32)

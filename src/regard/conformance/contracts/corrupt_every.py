@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.conformance.contracts._examples import documents, fault_of, open_corpus
 from regard.conformance.homework import Corpus, Corruption, honest_corpus
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 _BLOCK = 32
@@ -16,12 +16,12 @@ _DRAWS = 40
 _LENGTHS = (7, 4, 5, 6, 27, 28, 29, 31, 32, 33, 100)
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     texts = documents(trial, _LENGTHS)
     corpus = open_corpus(trial, texts, _BLOCK)
     for index, document in enumerate(texts):
         fault = _fault(corpus, index, document)
-        yield Finding(
+        yield Comparison(
             what=f"block_size {_BLOCK}, document {document!r} of {len(document)} characters: {fault or 'all is well'}",
             error=1.0 if fault else 0.0,
             tolerance=0.0,
@@ -50,7 +50,7 @@ def _picky(data: str, block_size: int, seed: int) -> Corpus:
     return replace(right, item=item)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_picky, name="fails on short documents")
 
 
@@ -58,8 +58,8 @@ LAW = Law(
     id="CORRUPT-EVERY",
     statement="every document of 4 characters or more has an example, those shorter than the block too",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=("a random range that is empty for short documents", "lengths drawn without regard to the document"),
 )

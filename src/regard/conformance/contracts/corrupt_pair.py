@@ -7,14 +7,14 @@ import numpy as np
 
 from regard.conformance.contracts._examples import documents, open_corpus
 from regard.conformance.homework import Corpus, Corruption, honest_corpus
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 _BLOCK = 64
 _DRAWS = 20
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """The whole string has block_size characters in the course's older text, one more in its newer: both are right."""
     texts = documents(trial, (30, 64, 200))
     corpus = open_corpus(trial, texts, _BLOCK)
@@ -23,7 +23,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     lengths = {side.shape for pair in pairs for side in pair}
     allowed = ({(_BLOCK,)}, {(_BLOCK - 1,)})
     is_long = all(side.dtype == np.int64 for pair in pairs for side in pair)
-    yield Finding(
+    yield Comparison(
         what=f"for block_size {_BLOCK}, x and y are {', '.join(kinds[:4])}, and Long rows of {_BLOCK} "
         f"(or always {_BLOCK - 1}) are asked for",
         error=0.0 if lengths in allowed and is_long else 1.0,
@@ -31,7 +31,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
     broken = sum(not np.array_equal(np.ravel(x)[1:], np.ravel(y)[:-1]) for x, y in pairs)
     told = f"y is not x moved on by one in {broken} of {len(pairs)} draws"
-    yield Finding(what=told, error=float(broken), tolerance=0.0)
+    yield Comparison(what=told, error=float(broken), tolerance=0.0)
 
 
 def _unmoved(data: str, block_size: int, seed: int) -> Corpus:
@@ -44,7 +44,7 @@ def _unmoved(data: str, block_size: int, seed: int) -> Corpus:
     return replace(right, item=item)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_unmoved, name="y is x")
 
 
@@ -52,8 +52,8 @@ LAW = Law(
     id="CORRUPT-PAIR",
     statement="x = tokens[:-1] and y = tokens[1:], Long rows of the block's length",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=("x and y are cut at the wrong ends", "pads do not fill the block", "numbers are not Long"),
 )

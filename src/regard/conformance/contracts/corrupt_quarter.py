@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.conformance.contracts._examples import documents, drawn, longest, open_corpus, readable
 from regard.conformance.homework import Corpus, Corruption, honest_corpus
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 _BLOCK = 128
@@ -17,7 +17,7 @@ _CHARACTERS, _PART = 1.0, 0.1
 FALSE_ALARM = 1e-6
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """The mean of masked − length/4 against its bound; draws are independent, so the rate of false alarms is ≤ 1e-6."""
     texts = documents(trial, (5 * _BLOCK,))
     examples = readable(drawn(open_corpus(trial, texts, _BLOCK), texts, _DRAWS))
@@ -25,7 +25,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     masked = np.array([len(each.masked) for each in examples], dtype=float)
     excess = masked - lengths / 4
     share = masked.mean() / lengths.mean()
-    yield Finding(
+    yield Comparison(
         what=f"block_size {_BLOCK}, {_DRAWS} draws: {share:.1%} of the characters are masked, "
         f"{masked.mean():.1f} of {lengths.mean():.1f}, and about a quarter is asked for",
         error=abs(float(excess.mean())),
@@ -52,7 +52,7 @@ def _half(data: str, block_size: int, seed: int) -> Corpus:
     return honest_corpus(data, block_size, seed, cut=cut)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_half, name="masks a half")
 
 
@@ -60,8 +60,8 @@ LAW = Law(
     id="CORRUPT-QUARTER",
     statement="the masked span is a quarter of the truncated document on average",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=("the range of the span's length", "the span is cut off at the document's end"),
 )

@@ -7,7 +7,7 @@ import numpy as np
 from regard.conformance.contracts._examples import Example, documents, drawn, longest, open_corpus, readable
 from regard.conformance.contracts.corrupt_lengths import SHORTEST
 from regard.conformance.homework import Corpus, Corruption, honest_corpus
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 _BLOCK = 32
@@ -16,15 +16,15 @@ _BLOCK = 32
 _DRAWS = 4000
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     texts = documents(trial, (5 * _BLOCK,))
     examples = readable(drawn(open_corpus(trial, texts, _BLOCK), texts, _DRAWS))
     seen = {len(each.rebuilt) for each in examples}
     never = [length for length in range(SHORTEST, longest(_BLOCK) + 1) if length not in seen]
     told = f"lengths {_listed(never)} are never drawn" if never else "every length is drawn"
-    yield Finding(what=f"block_size {_BLOCK}, {_DRAWS} draws: {told}", error=float(len(never)), tolerance=0.0)
+    yield Comparison(what=f"block_size {_BLOCK}, {_DRAWS} draws: {told}", error=float(len(never)), tolerance=0.0)
     for what, is_kept in _variety(examples).items():
-        yield Finding(what=f"in {_DRAWS} draws {what}", error=0.0 if is_kept else 1.0, tolerance=0.0)
+        yield Comparison(what=f"in {_DRAWS} draws {what}", error=0.0 if is_kept else 1.0, tolerance=0.0)
 
 
 def _variety(examples: list[Example]) -> dict[str, bool]:
@@ -51,7 +51,7 @@ def _always_whole(data: str, block_size: int, seed: int) -> Corpus:
     return honest_corpus(data, block_size, seed, cut=cut)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_always_whole, name="always the longest")
 
 
@@ -59,8 +59,8 @@ LAW = Law(
     id="CORRUPT-RANDOM",
     statement="every length from 4 to int(block_size·7/8) has a chance, and the span varies in length and place",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=("the last length is excluded by a half-open range", "a length is fixed instead of drawn"),
 )

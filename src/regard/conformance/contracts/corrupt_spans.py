@@ -7,19 +7,19 @@ import numpy as np
 from regard.conformance.contracts._examples import Example, documents, drawn, open_corpus
 from regard.conformance.homework import Corpus, Corruption, honest_corpus
 from regard.conformance.homework import honest_cut as right_cut
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 _DRAWS = 60
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     for block_size in (32, 64):
         texts = documents(trial, (12, block_size - 4, 2 * block_size, 5 * block_size))
         examples = list(drawn(open_corpus(trial, texts, block_size), texts, _DRAWS))
         broken = [each for each in examples if each.fault or each.rebuilt not in each.document]
         told = _told(broken[0]) if broken else "every example rebuilds its document"
-        yield Finding(
+        yield Comparison(
             what=f"block_size {block_size}: {told}",
             error=len(broken) / len(examples),
             tolerance=0.0,
@@ -58,7 +58,7 @@ def _loses_one(data: str, block_size: int, seed: int) -> Corpus:
     return honest_corpus(data, block_size, seed, cut=cut)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_loses_one, name="loses a character after the span")
 
 
@@ -66,9 +66,9 @@ LAW = Law(
     id="CORRUPT-SPANS",
     statement="an example is [prefix] MASK [suffix] MASK [masked] PAD…, and nothing of the truncated document is lost",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=(
         "a character is lost or doubled where the span ends",
         "a MASK is missing",

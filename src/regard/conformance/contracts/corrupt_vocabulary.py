@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from regard.conformance.contracts._examples import documents, open_corpus
 from regard.conformance.homework import MASK, PAD, Corpus, Corruption, honest_corpus
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.subject import Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     texts = documents(trial, (40, 90))
     corpus = open_corpus(trial, texts, 64)
     wanted = [PAD, MASK, *sorted(set("\n".join(texts)))]
@@ -22,7 +22,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         "len(dataset) is not the number of lines": corpus.size == len(texts),
     }
     for what, is_kept in told.items():
-        yield Finding(what=what, error=0.0 if is_kept else 1.0, tolerance=0.0)
+        yield Comparison(what=what, error=0.0 if is_kept else 1.0, tolerance=0.0)
 
 
 def _mask_first(data: str, block_size: int, seed: int) -> Corpus:
@@ -31,7 +31,7 @@ def _mask_first(data: str, block_size: int, seed: int) -> Corpus:
     return replace(right, stoi=stoi, itos={number: character for character, number in stoi.items()})
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return Corruption(_mask_first, name="MASK before PAD")
 
 
@@ -39,8 +39,8 @@ LAW = Law(
     id="CORRUPT-VOCABULARY",
     statement="PAD U+25A1 is 0, MASK U+2047 is 1, the data's sorted characters follow, and there is one item a line",
     needs=("corruption",),
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=1, length=1),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=1, length=1),
     suspects=("MASK and PAD are exchanged", "characters are not sorted"),
 )

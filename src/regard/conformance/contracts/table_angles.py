@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.conformance.contracts.table_shape import SIZES
 from regard.conformance.homework import RotaryTable, honest_table, table_of
-from regard.conformance.law import Finding, Law, Size, Trial, distance
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance
 from regard.conformance.subject import Subject
 
 # A float32 angle is off by a few units in its last place, and cos and sin move no faster than their angle.
@@ -14,13 +14,13 @@ _ULPS = 8
 _NEAR = 1e-3
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     built = {size: table_of(trial).table(*size) for size in SIZES}
     built = {size: found for size, found in built.items() if found.shape == (size[1], size[0] // 2, 2)}
     looks = [set(_looks(found, *size)) for size, found in built.items()]
     for (dim, max_positions), found in built.items():
         wanted = honest_table(dim, max_positions)
-        yield Finding(
+        yield Comparison(
             what=f"precompute_rotary_emb({dim}, {max_positions}) is not cos and sin of t·10000^(-2(i-1)/{dim})",
             error=distance(found, wanted),
             tolerance=_ULPS * 2.0**-23 * max_positions,
@@ -69,7 +69,7 @@ def _looks(found: np.ndarray, dim: int, max_positions: int) -> Iterator[str]:
             yield name
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return RotaryTable(lambda dim, max_positions: _built("the base 1000", dim, max_positions)[0], name="base 1000")
 
 
@@ -77,9 +77,9 @@ LAW = Law(
     id="TABLE-ANGLES",
     statement="cache[t, i] = (cos tθ_i, sin tθ_i) with θ_i = 10000^{−2(i−1)/dim}",
     needs=("table",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     grade="spec",
-    size=Size(batch=1, length=1),
+    size=InputSize(batch=1, length=1),
     suspects=("the exponent of the frequencies", "the base", "the order of cos and sin", "positions that start at 1"),
 )

@@ -7,17 +7,17 @@ import numpy as np
 from regard.conformance.contracts._rivals import look_alikes
 from regard.conformance.contracts._turning import inputs, table
 from regard.conformance.homework import RotaryTurn, honest_turn, turn_of
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.subject import Subject
 from regard.positions.rotary import Rotary
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     x, cache = inputs(trial), table(trial.size.length)
     found, wanted = turn_of(trial).turn(x, cache), honest_turn(x, cache)
     if found.shape != wanted.shape:
         return
-    yield Finding(
+    yield Comparison(
         what="the result is not (x_1 + i x_2)(cos + i sin) pair by pair",
         error=distance(found, wanted),
         tolerance=trial.tolerance(wanted),
@@ -53,7 +53,7 @@ def _half_split(x: np.ndarray, sign: int = 1) -> np.ndarray:
     return Rotary(layout="half-split").rotate(x, np.broadcast_to(sign * np.arange(x.shape[-2]), x.shape[:-1]))
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return RotaryTurn(lambda x, cache: _half_split(x) + 0 * cache[0, 0, 0], name="half-split pairs")
 
 
@@ -61,8 +61,8 @@ LAW = Law(
     id="TURN-PAIRS",
     statement="(x_{2i−1} + i x_{2i}) is multiplied by cos tθ_i + i sin tθ_i, for neighbouring pairs",
     needs=("turn",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     grade="spec",
     suspects=("half-split pairs instead of neighbours", "the sign of the sine", "positions along another axis"),
 )

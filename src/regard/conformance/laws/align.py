@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Size, Trial, distance, dtype_of
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance, dtype_of
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 _Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -15,7 +15,7 @@ _SEEN = 0.7
 _WITH_MASK = "with a mask besides, causal attention is another"
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each query by itself, with just the keys that the declared convention lets it see, against all at once."""
     num_keys, num_queries = trial.size.length, min(_QUERIES, trial.size.length - 1)
     if num_queries < 1:
@@ -29,7 +29,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     errors = {align: distance(found, y) for align, y in meant.items()}
     tolerance = trial.tolerance(meant[declared])
     is_other = errors[other] <= tolerance
-    yield Finding(
+    yield Comparison(
         what=f"causal attention is not {declared}, as declared" + (f", but {other}" if is_other else ""),
         error=errors[declared],
         tolerance=tolerance,
@@ -44,7 +44,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     yield from _with_mask(trial, (q, k, v))
 
 
-def _with_mask(trial: Trial, heads: _Heads) -> Iterator[Finding]:
+def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
     """The same with some keys hidden besides; a function that refuses both at once breaks no law."""
     q, k, v = heads
     mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _SEEN
@@ -61,7 +61,7 @@ def _with_mask(trial: Trial, heads: _Heads) -> Iterator[Finding]:
         "causal": distance(found, trial.subject.core(q, k, v, mask=mask, causal=False)),
     }
     ignored = next((name for name, error in errors.items() if error <= tolerance), None)
-    yield Finding(
+    yield Comparison(
         what=_WITH_MASK + (f": the {ignored} part is ignored" if ignored else ""),
         error=distance(found, wanted),
         tolerance=tolerance,
@@ -71,12 +71,12 @@ def _with_mask(trial: Trial, heads: _Heads) -> Iterator[Finding]:
     )
 
 
-def _heads(trial: Trial, name: str, num_heads: int, length: int) -> np.ndarray:
+def _heads(trial: LawTrial, name: str, num_heads: int, length: int) -> np.ndarray:
     shape = (trial.size.batch, num_heads, length, trial.spec.head_width)
     return trial.rng(name).standard_normal(shape).astype(dtype_of(trial.spec.dtype))
 
 
-def _one_by_one(trial: Trial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:
+def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:
     """Query i sees i + 1 keys if the first query stands at the first key, else as many more as there are more keys."""
     q, k, v = heads
     more = 0 if align == "top-left" else k.shape[2] - q.shape[2]
@@ -89,7 +89,7 @@ def _one_by_one(trial: Trial, heads: _Heads, align: str, mask: np.ndarray | None
     return np.concatenate(outputs, axis=2)
 
 
-class _TopLeft(HonestLayer):
+class _TopLeft(ReferenceLayer):
     """Puts the first query beside the first key."""
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
@@ -97,7 +97,7 @@ class _TopLeft(HonestLayer):
         return 0
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned to the top left")
 
 
@@ -112,8 +112,8 @@ LAW = Law(
     statement="with fewer queries than keys, causal attention follows the declared alignment",
     needs=("core",),
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
-    size=Size(batch=2, length=16),
+    compare=_compare,
+    broken_example=_broken_example,
+    size=InputSize(batch=2, length=16),
     suspects=("queries are aligned to the top left", "queries are aligned to the bottom right"),
 )

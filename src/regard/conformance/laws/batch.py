@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Size, Trial, distance
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each row alone, all rows in another order, and each row beside other rows."""
     x = trial.inputs()
     rows = x.shape[0]
@@ -31,10 +31,10 @@ def _findings(trial: Trial) -> Iterator[Finding]:
 
 
 def _finding(
-    trial: Trial, what: str, outputs: tuple[np.ndarray, np.ndarray], control: float, row: int | None = None
-) -> Finding:
+    trial: LawTrial, what: str, outputs: tuple[np.ndarray, np.ndarray], control: float, row: int | None = None
+) -> Comparison:
     found, wanted = outputs
-    return Finding(
+    return Comparison(
         what=what,
         error=distance(found, wanted),
         tolerance=trial.tolerance(wanted),
@@ -44,7 +44,7 @@ def _finding(
     )
 
 
-class _WrongView(HonestLayer):
+class _WrongView(ReferenceLayer):
     """Reads [batch, position] as [position, batch] where heads are split."""
 
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
@@ -52,19 +52,19 @@ class _WrongView(HonestLayer):
         return super()._heads(x.reshape(length, batch, width).swapaxes(0, 1), part, num_heads)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _WrongView(Spec(), name="batch and position mixed by a view")
 
 
 LAW = Law(
     id="BATCH",
     statement="a row of a batch gives what it gives alone, beside any other rows and in any order",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "a view mixes batch and position",
         "a batch of one takes another branch",
         "something is summed or normalised over the batch",
     ),
-    size=Size(batch=3),
+    size=InputSize(batch=3),
 )

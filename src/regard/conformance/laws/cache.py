@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance, only_if
+from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
 from regard.conformance.masking import gaps_by_place, place_of_worst
 from regard.conformance.probes import bumped
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.stepping import chunkings, first_broken, stepped, told
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """The sequence in chunks of several sizes, against the full pass; the past must move the last output."""
     x = trial.inputs()
     if x.shape[1] < 2:
@@ -25,7 +25,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     for chunks, gaps in found.items():
         signature = first_broken(gaps, tolerance, chunks)
         token = {} if signature["first"] is None else {"token": signature["first"]}
-        yield Finding(
+        yield Comparison(
             what="decoding with a cache leaves the full pass",
             error=float(gaps.max()),
             tolerance=tolerance,
@@ -35,14 +35,14 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-class _Restarted(HonestLayer):
+class _Restarted(ReferenceLayer):
     """Counts the positions of every chunk from zero."""
 
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
         return super().default_positions(mask[:, -length:], length)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Restarted(Spec(causal=True, positions="rotary"), name="positions restart at every chunk")
 
 
@@ -52,8 +52,8 @@ LAW = Law(
     needs=("cache",),
     applies=only_if(causal=True),
     looks_past_window=True,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the offset of positions behind a cache is wrong",
         "the causal mask of a chunk is aligned to the wrong key",

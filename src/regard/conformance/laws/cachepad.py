@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import Cache, HonestLayer
-from regard.conformance.law import Finding, Law, Trial, only_if
+from regard.conformance.law import Comparison, Law, LawTrial, only_if
 from regard.conformance.masking import gaps_by_place, mask_hiding, place_of_worst, real_places
+from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 from regard.conformance.stepping import chunkings, first_broken, stepped, told
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Rows with ragged padding on the left in chunks, against the full pass; without the mask outputs must move."""
     x = trial.inputs()
     if x.shape[1] < 3:
@@ -28,7 +28,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         worst = place_of_worst(gaps)
         beyond = float(gaps_by_place(ours, unmasked, mask)[:, chunks[0] :].max())
         rows = {"rows": gaps.max(axis=1).tolist(), "to_unmasked": beyond}
-        yield Finding(
+        yield Comparison(
             what="decoding with a cache leaves the full pass under padding on the left",
             error=float(gaps.max()),
             tolerance=tolerance,
@@ -38,17 +38,17 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-class _Forgetful(HonestLayer):
+class _MaskDroppedAtDecode(ReferenceLayer):
     """Heeds the mask in the first pass and drops it from then on."""
 
     def step(
-        self, x: np.ndarray, cache: Cache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Cache]:
+        self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, KeyValueCache]:
         return super().step(x, cache, None if cache.keys.shape[2] else mask, positions)
 
 
-def _outlaw() -> Subject:
-    return _Forgetful(Spec(causal=True, positions="rotary"), name="mask dropped at decode")
+def _broken_example() -> Subject:
+    return _MaskDroppedAtDecode(Spec(causal=True, positions="rotary"), name="mask dropped at decode")
 
 
 LAW = Law(
@@ -56,8 +56,8 @@ LAW = Law(
     statement="under ragged padding on the left, every way to decode with a cache gives what the full pass gives",
     needs=("cache", "mask"),
     applies=only_if(causal=True),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the mask is dropped at decode",
         "positions at decode count the padding",

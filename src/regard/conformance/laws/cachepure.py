@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import Cache, HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.probes import bumped
+from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """What is done with a cache does not show in what is done with it again, or with those that came of it.
 
     Another prefix must move the output, or there is nothing in the cache to spoil.
@@ -22,7 +22,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     y = _next(trial, x, _after(trial, x))
     control = distance(_next(trial, x, _after(trial, bumped(trial, x, slice(0, -2), by=2.0))), y)
     for use, (ours, theirs) in _uses(trial, x, y):
-        yield Finding(
+        yield Comparison(
             what=f"{use} gives another output",
             error=distance(ours, theirs),
             tolerance=trial.tolerance(theirs),
@@ -32,7 +32,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-def _uses(trial: Trial, x: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
+def _uses(trial: LawTrial, x: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
     """Every use of a cache, what came of it and what must come of it; y is the output after a first use."""
     yield "a second use of a cache", (_used_twice(trial, x), y)
     yield "a cache from which another branch was begun", _branched(trial, x)
@@ -45,24 +45,24 @@ def _uses(trial: Trial, x: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, tup
         yield "a cache cropped to what it was", (_next(trial, x, crop(longer, x.shape[1] - 2)), y)
 
 
-def _after(trial: Trial, x: np.ndarray) -> Any:
+def _after(trial: LawTrial, x: np.ndarray) -> Any:
     """A new cache of all tokens but the last two."""
     return trial.subject.step(x[:, :-2], trial.subject.empty_cache(x.shape[0]))[1]
 
 
-def _next(trial: Trial, x: np.ndarray, cache: Any) -> np.ndarray:
+def _next(trial: LawTrial, x: np.ndarray, cache: Any) -> np.ndarray:
     """The output at the last token but one."""
     return trial.subject.step(x[:, -2:-1], cache)[0]
 
 
-def _used_twice(trial: Trial, x: np.ndarray) -> np.ndarray:
+def _used_twice(trial: LawTrial, x: np.ndarray) -> np.ndarray:
     """The output for a token after the same cache has taken that token once already."""
     cache = _after(trial, x)
     _next(trial, x, cache)
     return _next(trial, x, cache)
 
 
-def _branched(trial: Trial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _branched(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The last output on one branch, with and without another branch begun from the same cache in between."""
     other, last, cache = trial.inputs("other branch"), x[:, -1:], _after(trial, x)
     _, longer = trial.subject.step(x[:, -2:-1], cache)
@@ -72,28 +72,28 @@ def _branched(trial: Trial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return ours, trial.subject.step(last, alone)[0]
 
 
-class _InPlace(HonestLayer):
+class _CacheUpdatedInPlace(ReferenceLayer):
     """Lengthens the very cache that it is given."""
 
     def step(
-        self, x: np.ndarray, cache: Cache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Cache]:
+        self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, KeyValueCache]:
         y, longer = super().step(x, cache, mask, positions)
         for part in ("keys", "values", "mask", "positions"):
             object.__setattr__(cache, part, getattr(longer, part))
         return y, cache
 
 
-def _outlaw() -> Subject:
-    return _InPlace(Spec(causal=True, positions="rotary"), name="cache updated in place")
+def _broken_example() -> Subject:
+    return _CacheUpdatedInPlace(Spec(causal=True, positions="rotary"), name="cache updated in place")
 
 
 LAW = Law(
     id="CACHEPURE",
     statement="a cache used twice gives the same outputs twice, and reordering or cropping it commutes with decoding",
     needs=("cache",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the cache is updated in place",
         "branches share one buffer",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance, dtype_of
+from regard.conformance.law import Comparison, Law, LawTrial, distance, dtype_of
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import in_float64, inner_rounding
 from regard.conformance.subject import Spec, Subject
 
@@ -14,7 +14,7 @@ from regard.conformance.subject import Spec, Subject
 _ROUNDINGS = 30.0
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Every output beside the first one; averages of equal values are that value, whatever the weights."""
     x = trial.inputs()
     if x.shape[1] < 2:
@@ -24,7 +24,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     gaps = [distance(y[:, place], y[:, 0]) for place in range(x.shape[1])]
     worst = int(np.argmax(gaps))
     yield from _alone(trial, x)
-    yield Finding(
+    yield Comparison(
         what="outputs of one token repeated differ",
         error=max(gaps),
         tolerance=trial.tolerance(y),
@@ -34,7 +34,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
 
 
-def _alone(trial: Trial, x: np.ndarray) -> Iterator[Finding]:
+def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
     """The token repeated beside the token alone, in float64 if the layer can be had in it.
 
     Shares that sum to a little less than one show only there; what the layer rounds to float32 inside is allowed for.
@@ -44,7 +44,7 @@ def _alone(trial: Trial, x: np.ndarray) -> Iterator[Finding]:
     x = x.astype(dtype_of(trial.spec.dtype))
     many, alone = trial.subject.call(x), trial.subject.call(x[:, :1])
     inside = _ROUNDINGS * inner_rounding(trial, x) if trial.spec.dtype == "float64" else 0.0
-    yield Finding(
+    yield Comparison(
         what="outputs of one token repeated are not that token's alone",
         error=distance(many[:, -1:], alone),
         tolerance=trial.tolerance(many) + inside,
@@ -61,7 +61,7 @@ def _applies(spec: Spec) -> str | None:
     return "a sink takes a share that depends on the number of keys" if spec.sink else None
 
 
-class _TurnedValues(HonestLayer):
+class _TurnedValues(ReferenceLayer):
     """Turns the values too, not queries and keys alone."""
 
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
@@ -70,7 +70,7 @@ class _TurnedValues(HonestLayer):
         return self.rotate(heads, places) if part == "value" else heads
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _TurnedValues(Spec(positions="rotary"), name="values turned too")
 
 
@@ -78,7 +78,7 @@ LAW = Law(
     id="CONST",
     statement="if all x_j are equal, all y_i are, and equal to that of the token alone",
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("values are turned too", "the mask comes after the softmax", "the softmax is over the wrong axis"),
 )

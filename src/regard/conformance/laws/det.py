@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """A call repeated at once, and once more after a call on something else."""
     x = trial.inputs()
     y = trial.subject.call(x)
@@ -18,7 +18,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     other = trial.subject.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
     later = trial.subject.call(x)
     for when, found in (("at once", again), ("after another call", later)):
-        yield Finding(
+        yield Comparison(
             what=f"a call repeated {when} gives another output",
             error=distance(found, y),
             tolerance=0.0,
@@ -27,7 +27,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-class _Dropout(HonestLayer):
+class _Dropout(ReferenceLayer):
     """Drops a tenth of the weights, whatever the mode."""
 
     def __init__(self, spec: Spec, **options: Any) -> None:
@@ -39,14 +39,14 @@ class _Dropout(HonestLayer):
         return weights * (self._drops.random(weights.shape) > 0.1).astype(self.dtype)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Dropout(Spec(), name="dropout left on")
 
 
 LAW = Law(
     id="DET",
     statement="in evaluation mode a call repeats itself exactly",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("dropout is left on", "a state is kept between calls", "noise is added"),
 )

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Batch, position and dtype of outputs at one token, at odd lengths and in a batch of one."""
     x = trial.inputs()
     y = trial.subject.call(x)
@@ -23,7 +23,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         if not 0 < tokens <= length:
             continue
         fault = _fault(trial, trial.inputs(batch=rows, length=tokens), y)
-        yield Finding(
+        yield Comparison(
             what=fault or "shape and dtype",
             error=np.inf if fault else 0.0,
             tolerance=0.0,
@@ -33,7 +33,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-def _fault(trial: Trial, x: np.ndarray, whole: np.ndarray) -> str | None:
+def _fault(trial: LawTrial, x: np.ndarray, whole: np.ndarray) -> str | None:
     """What is wrong with the output of this input, None if nothing is."""
     try:
         y, given, got = _called(trial, x)
@@ -47,7 +47,7 @@ def _fault(trial: Trial, x: np.ndarray, whole: np.ndarray) -> str | None:
     return None if np.isfinite(y.astype(np.float64)).all() else "the output is not finite"
 
 
-def _called(trial: Trial, x: np.ndarray) -> tuple[np.ndarray, str, str]:
+def _called(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, str, str]:
     """The output, and the names of the input's and the output's dtype, the framework's own where it has them."""
     subject = trial.subject
     if not subject.has("native"):
@@ -62,22 +62,22 @@ def _name(array: Any) -> str:
     return str(getattr(array, "dtype", type(array).__name__)).rpartition(".")[2]
 
 
-class _Upcast(HonestLayer):
+class _Upcast(ReferenceLayer):
     """Multiplies its output by a float64 number."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x, **options) * np.float64(1.0)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Upcast(Spec(), name="float64 in, whatever comes out")
 
 
 LAW = Law(
     id="DTYPE",
     statement="outputs keep the input's batch, length and dtype; one token and odd lengths work",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "a constant or a table of another dtype casts the output",
         "an axis of one is squeezed away",

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.masking import mask_hiding
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """A row is masked as a whole; in causal layers, also the first tokens of a row, which then see nothing either.
 
     Finite is asked of every layer that does not declare NaN. Zero and uniform are told apart where the layer has
@@ -26,7 +26,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
         yield _constant(trial, mask, y[-1:], bare[-1:])
     if x.shape[0] > 1:
-        yield Finding(
+        yield Comparison(
             what="another row changes where one is masked as a whole",
             error=distance(y[:-1], bare[:-1]),
             tolerance=trial.tolerance(bare),
@@ -37,12 +37,12 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         yield from _before_the_first(trial, x, bare)
 
 
-def _constant(trial: Trial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Finding:
+def _constant(trial: LawTrial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Comparison:
     """Nothing comes of a row that sees nothing, so nothing of another such row can differ, but what passes by."""
     x, changed = trial.inputs()[-1:].astype(np.float64), trial.inputs("another row")
     other = trial.subject.call(changed, mask=mask)[-1:]
     passing = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
-    return Finding(
+    return Comparison(
         what="a row that is masked as a whole is declared to give zero, and changes with its content",
         error=min(distance(other, y), distance(other - passing, y)),
         tolerance=trial.tolerance(bare),
@@ -52,20 +52,20 @@ def _constant(trial: Trial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -
     )
 
 
-def _before_the_first(trial: Trial, x: np.ndarray, bare: np.ndarray) -> Iterator[Finding]:
+def _before_the_first(trial: LawTrial, x: np.ndarray, bare: np.ndarray) -> Iterator[Comparison]:
     """Padding on the left of a causal row sees nothing."""
     mask = mask_hiding(x.shape[0], x.shape[1], "left")
     y, hidden = trial.subject.call(x, mask=mask), int((~mask[-1]).sum())
     yield _finding(trial, "padding before the first real token", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
 
 
-def _finding(trial: Trial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Finding:
+def _finding(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Comparison:
     policy = trial.spec.empty
     errors = _errors(trial, y, x)
     tolerance = trial.tolerance(bare)
     wanted = "finite" if policy is None or (policy != "nan" and policy not in errors) else policy
     found = next((name for name in ("nan", "zero", "uniform") if errors.get(name, np.inf) <= tolerance), None)
-    return Finding(
+    return Comparison(
         what=f"{what} is not {wanted}" + (f", but {found}" if found else ""),
         error=errors[wanted],
         tolerance=tolerance,
@@ -75,7 +75,7 @@ def _finding(trial: Trial, what: str, y: np.ndarray, x: np.ndarray, bare: np.nda
     )
 
 
-def _errors(trial: Trial, y: np.ndarray, x: np.ndarray) -> Mapping[str, float]:
+def _errors(trial: LawTrial, y: np.ndarray, x: np.ndarray) -> Mapping[str, float]:
     """How far the outputs are from each policy that can be told."""
     errors = {"finite": 0.0 if np.isfinite(y).all() else np.inf, "nan": 0.0 if np.isnan(y).all() else np.inf}
     if trial.subject.has("weights"):
@@ -102,7 +102,7 @@ def _averages(spec: Spec, weights: Projections, x: np.ndarray) -> Iterator[np.nd
     yield (seen / seen.sum(axis=1, keepdims=True)) @ flat
 
 
-class _Undefined(HonestLayer):
+class _Undefined(ReferenceLayer):
     """Divides nothing by nothing."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -110,7 +110,7 @@ class _Undefined(HonestLayer):
         return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan).astype(z.dtype)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Undefined(Spec(causal=False, positions="none"), name="NaN where nothing is visible")
 
 
@@ -118,7 +118,7 @@ LAW = Law(
     id="EMPTY",
     statement="a row without a visible key is finite and as declared (zero, uniform or nan); other rows stay",
     needs=("mask",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("NaN where a row is masked as a whole", "the softmax falls back to uniform", "the row is set to zero"),
 )

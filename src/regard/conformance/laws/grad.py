@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import in_float64
 from regard.conformance.subject import Spec, Subject
 
@@ -17,7 +17,7 @@ _AGREEMENT = 5e-4
 _DIRECTIONS = 2
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
     trial = in_float64(trial)
     x = trial.inputs()
@@ -27,7 +27,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         options, chosen, tokens, words = hidden
         found = trial.subject.gradient(x, chosen, **options).astype(np.float64)
         largest = float(np.abs(found).max())
-        yield Finding(
+        yield Comparison(
             what=words,
             error=float(np.abs(found[tokens]).max()),
             tolerance=trial.exactly(found),
@@ -37,7 +37,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Finding]:
+def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Iterator[Comparison]:
     """Each token in two directions; where steps of several sizes disagree there is a kink, which is allowed for."""
     gradient = trial.subject.gradient(x, direction).astype(np.float64)
     rows = []
@@ -50,7 +50,7 @@ def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Find
     largest = max(abs(slope) for _, _, slopes in rows for slope in slopes)
     for token, told, slopes in rows:
         nearest = min(abs(slope - told) for slope in slopes)
-        yield Finding(
+        yield Comparison(
             what="the gradient is not the slope",
             error=nearest if np.isnan(nearest) else max(nearest - (max(slopes) - min(slopes)), 0.0),
             tolerance=_AGREEMENT * max(largest, 1e-3),
@@ -60,7 +60,7 @@ def _slopes(trial: Trial, x: np.ndarray, direction: np.ndarray) -> Iterator[Find
         )
 
 
-def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, direction: np.ndarray, step: float) -> float:
+def _slope(trial: LawTrial, x: np.ndarray, along: np.ndarray, direction: np.ndarray, step: float) -> float:
     """The derivative along a direction: central differences at two steps, extrapolated."""
 
     def central(size: float) -> float:
@@ -72,7 +72,7 @@ def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, direction: np.ndarray
 
 
 def _hidden(
-    trial: Trial, x: np.ndarray, direction: np.ndarray
+    trial: LawTrial, x: np.ndarray, direction: np.ndarray
 ) -> Iterator[tuple[dict[str, Any], np.ndarray, np.ndarray, str]]:
     """Options, directions and tokens whose gradient must be nothing at all."""
     length = x.shape[1]
@@ -86,10 +86,10 @@ def _hidden(
         yield {"mask": mask}, real, ~mask, "an output has a gradient for an input that is masked"
 
 
-class _Detached(HonestLayer):
+class _Detached(ReferenceLayer):
     """Its gradient takes the weights for constants."""
 
-    capabilities = HonestLayer.capabilities | {"gradient"}
+    capabilities = ReferenceLayer.capabilities | {"gradient"}
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
         """That of the values alone."""
@@ -100,7 +100,7 @@ class _Detached(HonestLayer):
         return values.transpose(0, 2, 1, 3).reshape(batch, length, -1) @ self.matrices["value"].T
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights")
 
 
@@ -108,12 +108,12 @@ LAW = Law(
     id="GRAD",
     statement="the gradient is that of finite differences, and exactly zero for what is hidden",
     needs=("gradient",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "gradient: part of the layer is detached",
         "gradient: the backward pass is wrong",
         "mask: the mask is missing in the backward pass",
     ),
-    size=Size(batch=2, length=4),
+    size=InputSize(batch=2, length=4),
 )

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.masking import SIDES, gaps_by_place, mask_hiding, place_of_worst
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 # Large against standard normal embeddings; in float16 products of two such numbers must stay below 65504.
@@ -14,7 +14,7 @@ _JUNK = 1e3
 _JUNK_FLOAT16 = 30.0
 
 
-def hidden_content(trial: Trial, *, factor: float = 1.0) -> Iterator[Finding]:
+def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparison]:
     """The tokens under a mask are overwritten with large values: no visible output may move.
 
     The same values in a visible token must move the outputs of the others. `factor` amplifies the real tokens.
@@ -29,7 +29,7 @@ def hidden_content(trial: Trial, *, factor: float = 1.0) -> Iterator[Finding]:
         mask = mask_hiding(batch, length, side)
         y = trial.subject.call(x, mask=mask)
         gaps = gaps_by_place(trial.subject.call(np.where(mask[..., None], x, junk), mask=mask), y, mask)
-        yield Finding(
+        yield Comparison(
             what=f"outputs move with the content of masked tokens ({side})",
             error=float(gaps.max()),
             tolerance=_tolerance(trial, y[mask], factor),
@@ -45,7 +45,7 @@ def hidden_content(trial: Trial, *, factor: float = 1.0) -> Iterator[Finding]:
         )
 
 
-def _tolerance(trial: Trial, y: np.ndarray, factor: float) -> float:
+def _tolerance(trial: LawTrial, y: np.ndarray, factor: float) -> float:
     """Rounding, of which there is hardly any: both calls do the same sums, but that other numbers are weighed by zero.
 
     Beside amplified tokens that pass a layer by, what attention adds is small, and so must be what is allowed.
@@ -53,7 +53,7 @@ def _tolerance(trial: Trial, y: np.ndarray, factor: float) -> float:
     return trial.tolerance(y) if factor == 1 or trial.subject.is_routed else trial.tolerance(y, ulps=1)
 
 
-def _liveness(trial: Trial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk: np.ndarray) -> float:
+def _liveness(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk: np.ndarray) -> float:
     """How far the other visible outputs move if one visible token of each row holds junk.
 
     It is the first one with a visible neighbour on its right, which sees it through the narrowest window.
@@ -67,14 +67,14 @@ def _liveness(trial: Trial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk
     return float(gaps_by_place(moved, y, mask & ~first).max())
 
 
-class _Multiplied(HonestLayer):
+class _Multiplied(ReferenceLayer):
     """Multiplies the logits by the mask, so that hidden keys have logit zero instead of none."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z * visible, np.ones_like(visible))
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Multiplied(Spec(causal=False, positions="none"), name="multiplicative mask")
 
 
@@ -82,8 +82,8 @@ LAW = Law(
     id="JUNK",
     statement="the content of masked tokens leaves the outputs of visible tokens unchanged",
     needs=("mask",),
-    findings=hidden_content,
-    outlaw=_outlaw,
+    compare=hidden_content,
+    broken_example=_broken_example,
     suspects=(
         "the mask is multiplied with the logits",
         "the mask comes after the softmax",

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.probes import drawn_heads, liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 Make = Callable[[np.ndarray], Any]
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """The same numbers, axes exchanged in memory or every second number of a wider array."""
     subject, x = trial.subject, trial.inputs()
     y = subject.call(x)
@@ -50,11 +50,11 @@ def _layouts(x: np.ndarray, make: Make) -> Iterator[tuple[str, Any]]:
 
 
 def _finding(
-    trial: Trial, what: tuple[str, str], outputs: tuple[np.ndarray | str, np.ndarray], control: float
-) -> Finding:
+    trial: LawTrial, what: tuple[str, str], outputs: tuple[np.ndarray | str, np.ndarray], control: float
+) -> Comparison:
     (level, layout), (found, wanted) = what, outputs
     raised = found if isinstance(found, str) else None
-    return Finding(
+    return Comparison(
         what=f"the output changes with an input {layout}" if raised is None else f"an input {layout} raises {raised}",
         error=np.inf if isinstance(found, str) else distance(found, wanted),
         tolerance=trial.tolerance(wanted),
@@ -64,21 +64,21 @@ def _finding(
     )
 
 
-class _MemoryOrder(HonestLayer):
+class _MemoryOrder(ReferenceLayer):
     """Reads numbers as they lie in memory."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x.ravel(order="K").reshape(x.shape), **options)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _MemoryOrder(Spec(), name="takes every array for contiguous")
 
 
 LAW = Law(
     id="LAYOUT",
     statement="outputs do not depend on the strides of the input",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("a kernel takes its input for contiguous", "a view is taken of an array that is not contiguous"),
 )

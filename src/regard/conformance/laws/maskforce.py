@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Trial
+from regard.conformance.law import Comparison, Law, LawTrial, NotTried
 from regard.conformance.laws.causal import LAW as CAUSAL
 from regard.conformance.laws.junk import hidden_content
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 # Logits grow with the square. In float16 they must stay below 65504.
@@ -32,13 +32,13 @@ class _Amplified(Subject):
         return self.inner.call(x * x.dtype.type(self.factor), **options)
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """CAUSAL and JUNK again, with inputs a hundred times as large."""
     if not trial.spec.causal and not trial.subject.has("mask"):
         raise NotTried("the layer has no mask and is not declared to be causal")
     factor = _FACTOR_FLOAT16 if trial.spec.dtype == "float16" else _FACTOR
     if trial.spec.causal:
-        found = list(CAUSAL.findings(replace(trial, subject=_Amplified(trial.subject, factor))))
+        found = list(CAUSAL.compare(replace(trial, subject=_Amplified(trial.subject, factor))))
         # Weights this sharp may leave one output alone; some must move.
         lively = max((finding.control or 0.0 for finding in found), default=0.0)
         for finding in found:
@@ -49,7 +49,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     yield from _hidden_numbers(trial, _LOUDER if factor == _FACTOR else factor)
 
 
-def _hidden_numbers(trial: Trial, factor: float) -> Iterator[Finding]:
+def _hidden_numbers(trial: LawTrial, factor: float) -> Iterator[Comparison]:
     """Tokens that nobody sees may as well not be there: a share that goes to them is missing elsewhere.
 
     The tolerance is a visible part of the output: logits this large are rounded by as much as small ones differ.
@@ -66,7 +66,7 @@ def _hidden_numbers(trial: Trial, factor: float) -> Iterator[Finding]:
         among = trial.subject.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
         largest = float(np.abs(alone).max())
         gaps = np.abs(among - alone).max(axis=(0, 2))
-        yield Finding(
+        yield Comparison(
             what=f"with inputs {factor:g} times as large, outputs change with the number of tokens that are hidden",
             error=float(gaps.max()),
             tolerance=_PART * largest,
@@ -76,7 +76,7 @@ def _hidden_numbers(trial: Trial, factor: float) -> Iterator[Finding]:
         )
 
 
-def _amplified(finding: Finding, factor: float, kind: str) -> Finding:
+def _amplified(finding: Comparison, factor: float, kind: str) -> Comparison:
     return replace(
         finding,
         what=f"with inputs {factor:g} times as large, {finding.what}",
@@ -84,21 +84,21 @@ def _amplified(finding: Finding, factor: float, kind: str) -> Finding:
     )
 
 
-class _Finite(HonestLayer):
+class _Finite(ReferenceLayer):
     """Hides keys by adding −10⁴ to their logits."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z + np.where(visible, 0, -1e4).astype(z.dtype), np.ones_like(visible))
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Finite(Spec(causal=True, positions="none"), name="mask of −10⁴")
 
 
 LAW = Law(
     id="MASKFORCE",
     statement="no output looks ahead or under a mask, however large the logits are",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("the mask constant is finite and too small", "the mask is multiplied with the logits"),
 )

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.masking import gaps_by_place, mask_hiding, place_of_worst
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """No mask, against a mask of ones in every form the layer takes; then a mask that hides, form against form."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -26,7 +26,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     for form, mask, ours in compared:
         theirs = bare if mask is ones else hidden
         gaps = gaps_by_place(ours, theirs, mask)
-        yield Finding(
+        yield Comparison(
             what=f"a mask of ones ({form} form) gives other outputs than no mask"
             if mask is ones
             else f"a mask in {form} form gives other outputs than in its usual form",
@@ -38,7 +38,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-class _Branched(HonestLayer):
+class _Branched(ReferenceLayer):
     """Takes a mask that is given in place of the causal one."""
 
     def call_with_weights(
@@ -46,11 +46,11 @@ class _Branched(HonestLayer):
     ) -> tuple[np.ndarray, np.ndarray]:
         if mask is None:
             return super().call_with_weights(x, **options)  # pyright: ignore[reportArgumentType]
-        other = HonestLayer(replace(self.spec, causal=False), seed=self.seed)
+        other = ReferenceLayer(replace(self.spec, causal=False), seed=self.seed)
         return other.call_with_weights(x, mask, **options)  # pyright: ignore[reportArgumentType]
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Branched(Spec(causal=True, positions="none"), name="causal unless a mask is given")
 
 
@@ -58,8 +58,8 @@ LAW = Law(
     id="ONES",
     statement="no mask, a mask of ones and its other forms give the same outputs",
     needs=("mask",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "a given mask replaces the causal one",
         "the branch without a mask differs",

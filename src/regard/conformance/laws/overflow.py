@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 _LOGITS = 1e5
@@ -17,14 +17,14 @@ _PEAK = 5.0
 _ROOM = 30.0
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """x is scaled until logits reach 1e5, or 3e4 in float16: outputs stay finite, and still move with the input."""
     x, others = trial.inputs(), trial.inputs("others")
     y = trial.subject.call(x)
     factor = _factor(trial, x)
     large, moved = (_called(trial, each, factor) for each in (x, others))
     infinite = np.argwhere(~np.isfinite(large))
-    yield Finding(
+    yield Comparison(
         what="an output is not finite at large logits" if len(infinite) else "outputs at large logits",
         error=np.inf if len(infinite) else 0.0,
         tolerance=0.0,
@@ -34,7 +34,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
     control = distance(trial.subject.call(others), y)
     still = np.argwhere((large == moved).all(axis=-1)) if control > 0 else np.zeros((0, 2), dtype=int)
-    yield Finding(
+    yield Comparison(
         what="an output no longer moves with the input at large logits" if len(still) else "movement at large logits",
         error=control if len(still) else 0.0,
         tolerance=0.0,
@@ -44,11 +44,11 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
 
 
-def _called(trial: Trial, x: np.ndarray, factor: float) -> np.ndarray:
+def _called(trial: LawTrial, x: np.ndarray, factor: float) -> np.ndarray:
     return trial.subject.call((x.astype(np.float64) * factor).astype(x.dtype)).astype(np.float64)
 
 
-def _factor(trial: Trial, x: np.ndarray) -> float:
+def _factor(trial: LawTrial, x: np.ndarray) -> float:
     """What x is multiplied by; logits grow with its square."""
     spec, scale = trial.spec, trial.spec.scale or trial.spec.head_width**-0.5
     is_float16 = spec.dtype == "float16"
@@ -59,7 +59,7 @@ def _factor(trial: Trial, x: np.ndarray) -> float:
     return float(np.sqrt(wanted / peak))
 
 
-def _largest_product(trial: Trial, x: np.ndarray) -> float:
+def _largest_product(trial: LawTrial, x: np.ndarray) -> float:
     """max |q·k| of the heads before the scale; rotation keeps it near enough."""
     weights, spec = trial.subject.projections(), trial.spec
     q = _split(x, weights.query, spec.num_heads)
@@ -72,7 +72,7 @@ def _split(x: np.ndarray, matrix: np.ndarray, num_heads: int) -> np.ndarray:
     return heads.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
 
 
-class _Unshifted(HonestLayer):
+class _Unshifted(ReferenceLayer):
     """Takes exponentials of the logits as they are."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
@@ -80,14 +80,14 @@ class _Unshifted(HonestLayer):
         return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Unshifted(Spec(), name="softmax without its maximum")
 
 
 LAW = Law(
     id="OVERFLOW",
     statement="outputs are finite at logits of 1e5 (3e4 in float16) and still depend on the input",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("the softmax does not subtract its maximum", "logits are formed in too narrow a dtype"),
 )

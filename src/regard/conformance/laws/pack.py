@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.masking import gaps_by_place, place_of_worst
 from regard.conformance.probes import bumped
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 _DOCUMENTS = 3
@@ -15,7 +15,7 @@ _DOCUMENTS = 3
 _RELATIVE = ("none", "rotary", "alibi", "relative")
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Every document is bumped: the others may not move, and its own last token must. Then each is taken alone."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -38,11 +38,11 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         yield _finding(trial, y, gaps, found[0].control, {"documents": documents[0].tolist(), "bumped": None})
 
 
-def _finding(trial: Trial, y: np.ndarray, gaps: np.ndarray, control: float | None, signature: dict) -> Finding:
+def _finding(trial: LawTrial, y: np.ndarray, gaps: np.ndarray, control: float | None, signature: dict) -> Comparison:
     worst, documents, bumped = place_of_worst(gaps), signature["documents"], signature["bumped"]
     moved = sorted({documents[place] for place in np.flatnonzero(~(gaps.max(axis=0) <= trial.tolerance(y)))})
     place = {} if bumped is None else {"bumped document": bumped}
-    return Finding(
+    return Comparison(
         what="a document changes when it is packed" if bumped is None else "a document moves with another in its row",
         error=float(gaps.max()),
         tolerance=trial.tolerance(y),
@@ -52,21 +52,21 @@ def _finding(trial: Trial, y: np.ndarray, gaps: np.ndarray, control: float | Non
     )
 
 
-def _liveness(trial: Trial, x: np.ndarray, y: np.ndarray, documents: np.ndarray, document: int) -> float:
+def _liveness(trial: LawTrial, x: np.ndarray, y: np.ndarray, documents: np.ndarray, document: int) -> float:
     """How far the last token of a document moves with those before it."""
     *others, last = np.flatnonzero(documents[0] == document).tolist()
     moved = trial.subject.call(bumped(trial, x, others, by=2.0), documents=documents)
     return distance(moved[:, last], y[:, last])
 
 
-class _OnlyPositions(HonestLayer):
+class _OnlyPositions(ReferenceLayer):
     """Begins to count again at every document, and lets all of them see each other."""
 
     def same_document(self, documents: np.ndarray) -> np.ndarray:
         return np.ones((*documents.shape, documents.shape[1]), dtype=bool)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _OnlyPositions(Spec(causal=True, positions="rotary"), name="packed by positions alone")
 
 
@@ -74,7 +74,7 @@ LAW = Law(
     id="PACK",
     statement="a document packed into a row with others does not depend on them",
     needs=("documents",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("only the positions are reset at a new document", "the borders of documents are off by one"),
 )

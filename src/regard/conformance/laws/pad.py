@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.masking import real_places
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 # Codes that see distances alone, so that a row may start anywhere.
 _RELATIVE = ("none", "rotary", "alibi", "relative")
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each row by itself, beside the same row padded on either side, ragged in a batch and in a batch of one."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -33,13 +33,13 @@ def _findings(trial: Trial) -> Iterator[Finding]:
                 yield _finding(trial, outputs, control, {"side": side, "row": row, "rows": count})
 
 
-def _sides(trial: Trial) -> tuple[str, ...]:
+def _sides(trial: LawTrial) -> tuple[str, ...]:
     """Padding on the left moves a row along: only layers that are told, or see distances alone, can make that good."""
     is_movable = trial.subject.has("positions") or trial.spec.positions in _RELATIVE
     return ("right", "left") if is_movable else ("right",)
 
 
-def _padded(trial: Trial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray, np.ndarray]:
+def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray, np.ndarray]:
     """Rows of unequal lengths filled up with noise on one side, and the mask that says so."""
     shape = (len(rows), trial.size.length, trial.spec.width)
     filled = trial.rng(f"padding {side}").standard_normal(shape).astype(rows[0].dtype)
@@ -52,12 +52,12 @@ def _padded(trial: Trial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray
 
 
 def _finding(
-    trial: Trial, outputs: tuple[np.ndarray, np.ndarray], control: float, place: dict[str, str | int]
-) -> Finding:
+    trial: LawTrial, outputs: tuple[np.ndarray, np.ndarray], control: float, place: dict[str, str | int]
+) -> Comparison:
     found, alone = outputs
     num_real = alone.shape[1]
     gaps = [distance(found[:, i : i + 1], alone[:, i : i + 1]) for i in range(num_real)]
-    return Finding(
+    return Comparison(
         what=f"a row changes when it is padded on the {place['side']}",
         error=distance(found, alone),
         tolerance=trial.tolerance(alone),
@@ -67,14 +67,14 @@ def _finding(
     )
 
 
-class _Inverted(HonestLayer):
+class _Inverted(ReferenceLayer):
     """Takes padding for tokens and tokens for padding."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, mask if mask.all() else ~mask)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Inverted(Spec(causal=False, positions="none"), name="inverted mask")
 
 
@@ -82,8 +82,8 @@ LAW = Law(
     id="PAD",
     statement="padding, left or right, ragged or alone, leaves the outputs of real tokens unchanged",
     needs=("mask",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the mask is inverted",
         "row 0's mask is used for all",

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import work_tolerance
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each path against the usual call, with and without padding, on short and odd lengths; real tokens only."""
     paths, x = trial.subject.paths(), trial.inputs()
     for name, path in paths.items():
@@ -25,15 +25,15 @@ def _findings(trial: Trial) -> Iterator[Finding]:
 
 
 def _compared(
-    trial: Trial, way: tuple[str, Callable[..., np.ndarray]], x: np.ndarray, options: dict[str, Any], side: str = ""
-) -> Finding:
+    trial: LawTrial, way: tuple[str, Callable[..., np.ndarray]], x: np.ndarray, options: dict[str, Any], side: str = ""
+) -> Comparison:
     """One comparison; the control is how far another first token takes the usual output."""
     name, path = way
     real = options.get("mask", np.ones(x.shape[:2], dtype=bool))
     usual, other = trial.subject.call(x, **options)[real], path(x, **options)[real]
     bumped = x.copy()
     bumped[real] += trial.rng("live").standard_normal(bumped[real].shape).astype(x.dtype)
-    return Finding(
+    return Comparison(
         what=f"the path '{name}' gives something else",
         error=distance(other, usual),
         tolerance=work_tolerance(trial, usual.astype(np.float64)),
@@ -43,17 +43,17 @@ def _compared(
     )
 
 
-class _Forked(HonestLayer):
+class _Forked(ReferenceLayer):
     """Its fast path forgets the mask."""
 
-    capabilities = HonestLayer.capabilities | {"paths"}
+    capabilities = ReferenceLayer.capabilities | {"paths"}
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
         """The fast one."""
         return {"fast": lambda x, mask=None, **options: self.call(x, **options) if mask is not None else self.call(x)}
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Forked(Spec(causal=False, positions="none"), name="a fast path without its mask")
 
 
@@ -61,7 +61,7 @@ LAW = Law(
     id="PATH",
     statement="all code paths give the same outputs for real tokens",
     needs=("paths",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("path: one code path differs", "mask: one code path drops the mask"),
 )

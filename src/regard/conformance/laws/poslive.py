@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.probes import bumped
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 _CODES = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Pairs of tokens before the last change places: the last output must move, as it does if they are others.
 
     One pair is enough for codes that may put far tokens into one bucket, and where rounding may hide the others; else a
@@ -29,7 +29,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
     is_one_enough = trial.spec.positions == "relative" or trial.spec.dtype in ("bfloat16", "float16")
     is_dead = len(dead) == len(moved) if is_one_enough else bool(dead)
-    yield Finding(
+    yield Comparison(
         what="the last output does not tell the order of inputs" if is_dead else "inputs in another order",
         error=control if is_dead else 0.0,
         tolerance=tolerance,
@@ -39,7 +39,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
 
 
-def _pairs(trial: Trial, last: int) -> list[tuple[int, int]]:
+def _pairs(trial: LawTrial, last: int) -> list[tuple[int, int]]:
     """All neighbours that the last token can see, and the two that are farthest apart."""
     farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
     return sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
@@ -62,7 +62,7 @@ def _applies(spec: Spec) -> str | None:
     return None
 
 
-class _TurnedByHead(HonestLayer):
+class _TurnedByHead(ReferenceLayer):
     """Turns each head by its own number instead of the token's."""
 
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ class _TurnedByHead(HonestLayer):
         return super().rotate(heads.swapaxes(1, 2), numbers).swapaxes(1, 2)
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _TurnedByHead(Spec(causal=True, positions="rotary"), name="rotary code on the head axis")
 
 
@@ -79,8 +79,8 @@ LAW = Law(
     id="POSLIVE",
     statement="a layer with positions tells two past tokens that change places",
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the position code is never applied",
         "the position code is on the head axis",

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Size, Trial, distance, dtype_of, epsilon_of
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance, dtype_of, epsilon_of
 from regard.conformance.oracle import Oracle, Part, turn, undeclared
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import is_half
 from regard.conformance.subject import Spec, Subject
 
@@ -18,7 +18,7 @@ _LONG = 400
 _UNEVEN = 0.05
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """|y − oracle| against 2 |naive − oracle| + 2 ulp: as it is, far from the start, and with long even sums."""
     subject, dtype = _in_half(trial.subject)
     parts = subject.projections()
@@ -37,13 +37,13 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         yield _compared(subject, oracle, even.astype(dtype_of(dtype)), dtype)
 
 
-def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, start: int = 0) -> Finding:
+def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, start: int = 0) -> Comparison:
     """The layer and plain code, each against the oracle."""
     places = np.broadcast_to(np.arange(start, start + x.shape[1]), x.shape[:2])
     found = subject.call(x, **({"positions": places} if start else {}))
     exact, naive = oracle(x, positions=places), rough(oracle, dtype)(x, positions=places)
     largest = float(np.abs(exact).max())
-    return Finding(
+    return Comparison(
         what=f"the layer is less exact than plain code in {dtype}",
         error=distance(found, exact),
         tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
@@ -98,14 +98,14 @@ def _rough_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., n
     return scored
 
 
-class _CoarseAngles(HonestLayer):
+class _CoarseAngles(ReferenceLayer):
     """Forms angles in the dtype of the layer, where 1001 is 1000."""
 
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, positions.astype(self.dtype).astype(np.float64))
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _CoarseAngles(Spec(causal=True, positions="rotary", dtype="bfloat16"), name="angles in bfloat16")
 
 
@@ -113,9 +113,9 @@ LAW = Law(
     id="PREC",
     statement="in half precision the error is at most twice that of plain code in that precision, and two ulp",
     needs=("weights",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("precision: angles are formed in half precision", "precision: the softmax is summed in half precision"),
     grade="spec",
-    size=Size(batch=1, length=192),
+    size=InputSize(batch=1, length=192),
 )

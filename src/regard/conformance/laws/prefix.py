@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance, only_if
+from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """f(x[:t]) beside f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
     x = trial.inputs()
     length, window = x.shape[1], trial.spec.window
@@ -23,7 +23,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         alone, within = trial.subject.call(x[:, :cut]), y[:, :cut]
         tolerance = trial.tolerance(y)
         gaps = [distance(alone[:, place : place + 1], within[:, place : place + 1]) for place in range(cut)]
-        yield Finding(
+        yield Comparison(
             what="an output changes when the tokens after it are cut off",
             error=distance(alone, within),
             tolerance=tolerance,
@@ -33,14 +33,14 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-class _ScaledByLength(HonestLayer):
+class _ScaledByLength(ReferenceLayer):
     """Divides the logits by the root of the number of keys, as if that were the width."""
 
     def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
         return super().logits(q, k) / self.dtype.type(np.sqrt(k.shape[-2]))
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _ScaledByLength(Spec(causal=True), name="scale of the length")
 
 
@@ -48,8 +48,8 @@ LAW = Law(
     id="PREFIX",
     statement="f(x[:t]) = f(x)[:t]",
     applies=only_if(causal=True),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the scale depends on the length",
         "queries and keys are aligned at the wrong end",

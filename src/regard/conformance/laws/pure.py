@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.probes import liveness
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Input, mask and positions after the call beside copies from before it; then the framework's own array."""
     x = trial.inputs()
     y = trial.subject.call(x.copy())
@@ -27,7 +27,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         yield _finding("input", (trial.subject.numpy(own), x), control, level="native")
 
 
-def _options(trial: Trial) -> dict[str, np.ndarray]:
+def _options(trial: LawTrial) -> dict[str, np.ndarray]:
     """A mask with one padded token on the right, and positions from zero, where the layer takes them."""
     batch, length = trial.size.batch, trial.size.length
     options: dict[str, np.ndarray] = {}
@@ -38,10 +38,10 @@ def _options(trial: Trial) -> dict[str, np.ndarray]:
     return options
 
 
-def _finding(name: str, values: tuple[np.ndarray, np.ndarray], control: float, level: str = "numpy") -> Finding:
+def _finding(name: str, values: tuple[np.ndarray, np.ndarray], control: float, level: str = "numpy") -> Comparison:
     after, before = values
     changed = np.argwhere(np.asarray(after != before)) if after.shape == before.shape else np.zeros((0, 2), dtype=int)
-    return Finding(
+    return Comparison(
         what=f"the call changes its {name}",
         error=distance(after, before),
         tolerance=0.0,
@@ -51,7 +51,7 @@ def _finding(name: str, values: tuple[np.ndarray, np.ndarray], control: float, l
     )
 
 
-class _InPlace(HonestLayer):
+class _CentersInPlace(ReferenceLayer):
     """Centres its input where it lies."""
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
@@ -59,15 +59,15 @@ class _InPlace(HonestLayer):
         return super().call(x, **options)
 
 
-def _outlaw() -> Subject:
-    return _InPlace(Spec(), name="centres its input in place")
+def _broken_example() -> Subject:
+    return _CentersInPlace(Spec(), name="centres its input in place")
 
 
 LAW = Law(
     id="PURE",
     statement="a call leaves its input, mask and positions unmodified",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "an operation in place changes the input",
         "the mask is extended in place",

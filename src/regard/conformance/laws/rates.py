@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Size, Trial, distance
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance
 from regard.conformance.masking import ones_mask
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import in_float64
 from regard.conformance.spans import left_over, needed
 from regard.conformance.subject import Spec, Subject
@@ -29,7 +29,7 @@ _ABSENT = 2e-3
 _BASES = (100.0, 500.0, 1e3, 1e4, 2.5e4, 5e4, 1e5, 1.5e5, 5e5, 1e6, 5e6, 1e7)
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Two quiet tokens at growing distance: what the second gives is a sum of cos θ_i g and sin θ_i g, every i needed.
 
     For small logits z the output is linear in them: y = v̄ + Σ_h z_h(g) (v₀ − v₁)_h / 4 + O(z²), and z_h(g) turns with
@@ -42,14 +42,14 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     gaps, declared = _gaps(trial.spec), _rates(trial.spec)
     share = _share(trial, trial.inputs(length=2), gaps, 1.0)
     if not share > _ALIVE:
-        yield Finding(what="turning with distance", error=0.0 * share, tolerance=_LEFT, control=0.0)
+        yield Comparison(what="turning with distance", error=0.0 * share, tolerance=_LEFT, control=0.0)
         return
     curves, is_linear = _curves(trial, gaps)
     waves, common = _waves(declared, gaps), _common(declared, gaps, is_linear=is_linear)
     left = left_over(curves, [common, *waves])
     tolerance = _LEFT if is_linear else _LEFT_OF_SQUARES
     fits = [] if left <= tolerance else _fitting(trial.spec, curves, gaps, is_linear=is_linear)
-    yield Finding(
+    yield Comparison(
         what="outputs do not turn with distance at the declared rates" + (f", but {fits[0]}" if fits else ""),
         error=left,
         tolerance=tolerance,
@@ -58,7 +58,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
     without = needed(curves, common, waves) if left <= tolerance else []
     absent = [index for index, rest in enumerate(without) if rest is not None and rest < _ABSENT]
-    yield Finding(
+    yield Comparison(
         what=f"nothing turns at the declared rate {declared[absent[0]]:.3g}" if absent else "turning at every rate",
         error=float(len(absent)),
         tolerance=0.0,
@@ -93,7 +93,7 @@ def _common(rates: np.ndarray, gaps: np.ndarray, *, is_linear: bool) -> np.ndarr
     return np.concatenate(common, axis=1)
 
 
-def _curves(trial: Trial, gaps: np.ndarray) -> tuple[np.ndarray, bool]:
+def _curves(trial: LawTrial, gaps: np.ndarray) -> tuple[np.ndarray, bool]:
     """Outputs by distance [distance, draw · width], and whether they are linear in the logits."""
     x = trial.inputs(length=2)
     silence = _called(trial, x, gaps, 0.0)
@@ -107,7 +107,7 @@ def _curves(trial: Trial, gaps: np.ndarray) -> tuple[np.ndarray, bool]:
     return curves.transpose(1, 0, 2).reshape(len(gaps), -1), True
 
 
-def _quieted(trial: Trial, x: np.ndarray, gaps: np.ndarray) -> float | None:
+def _quieted(trial: LawTrial, x: np.ndarray, gaps: np.ndarray) -> float | None:
     """The loudness at which a hundredth of the output follows the distance; None if biases make it that without any."""
     loud = 1.0
     for _ in range(3):
@@ -125,14 +125,14 @@ def _asking_nothing(x: np.ndarray) -> np.ndarray:
     return np.concatenate([x[:, :1], np.zeros_like(x[:, 1:])], axis=1)
 
 
-def _share(trial: Trial, x: np.ndarray, gaps: np.ndarray, loud: float) -> float:
+def _share(trial: LawTrial, x: np.ndarray, gaps: np.ndarray, loud: float) -> float:
     """How much of the output follows the distance; what silent tokens give follows it too if there is a sink."""
     y = _called(trial, x, gaps, loud) - _called(trial, x, gaps, 0.0)
     middle = np.broadcast_to(y.mean(axis=1, keepdims=True), y.shape)
     return distance(y, middle) / max(float(np.abs(y).max()), 1e-300)
 
 
-def _called(trial: Trial, x: np.ndarray, gaps: np.ndarray, loud: float) -> np.ndarray:
+def _called(trial: LawTrial, x: np.ndarray, gaps: np.ndarray, loud: float) -> np.ndarray:
     """The second token's output for every draw and distance [draw, distance, width]."""
     tokens = np.repeat((loud * x).astype(x.dtype), len(gaps), axis=0)
     places = np.tile(np.stack([np.zeros_like(gaps), gaps], axis=1), (len(x), 1))
@@ -160,14 +160,14 @@ def _fitting(spec: Spec, curves: np.ndarray, gaps: np.ndarray, *, is_linear: boo
     return [words for words, rest in left.items() if rest <= (_LEFT if is_linear else _LEFT_OF_SQUARES)]
 
 
-class _OtherBase(HonestLayer):
+class _OtherBase(ReferenceLayer):
     """Turns with the base of another model."""
 
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return Rotary(base=1e3).rotate(heads, positions[:, None, :])
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _OtherBase(Spec(causal=True, positions="rotary"), name="base 1000 instead of 10000")
 
 
@@ -185,8 +185,8 @@ LAW = Law(
     statement="between quiet tokens, outputs turn with distance at the declared rates, each of them, and at no others",
     needs=("positions",),
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("rotary: another base, exponent or number of coordinates", "rotary: the angles have another unit"),
-    size=Size(batch=3, length=2),
+    size=InputSize(batch=3, length=2),
 )

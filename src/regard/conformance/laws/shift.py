@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Trial, distance, epsilon_of, only_if
+from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance, epsilon_of, only_if
 from regard.conformance.masking import gaps_by_place, ones_mask, place_of_worst
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 _SHIFTS = (1, 17, 1000, 30001)
@@ -16,7 +16,7 @@ _LAST_CONTROLLED = 1000
 _ROUNDINGS = 2
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """All positions are shifted by s: nothing may move beyond what rounding angles does.
 
     Angles are formed in float32 at best in much public code, whatever the layer's dtype, so a token stands elsewhere by
@@ -36,7 +36,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     errors = {shift: float(gaps.max()) for shift, gaps in found.items()}
     for shift, gaps in found.items():
         lawful = _ROUNDINGS * epsilon_of("float32") * (shift + length) * stirred
-        yield Finding(
+        yield Comparison(
             what="outputs move when all positions are shifted",
             error=errors[shift],
             tolerance=trial.tolerance(y) + (lawful if np.isfinite(lawful) else 0.0),
@@ -46,7 +46,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         )
 
 
-def _shifts(trial: Trial) -> list[int]:
+def _shifts(trial: LawTrial) -> list[int]:
     """The shifts that the layer has positions for."""
     top, length = trial.spec.max_positions, trial.size.length
     shifts = [shift for shift in _SHIFTS if top is None or shift + length <= top]
@@ -55,7 +55,7 @@ def _shifts(trial: Trial) -> list[int]:
     return shifts
 
 
-def _at(trial: Trial, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+def _at(trial: LawTrial, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return trial.subject.call(x, positions=positions, **ones_mask(trial.subject, x))
 
 
@@ -66,7 +66,7 @@ def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
     return parted
 
 
-class _QueriesOnly(HonestLayer):
+class _QueriesOnly(ReferenceLayer):
     """Turns queries and forgets the keys."""
 
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ class _QueriesOnly(HonestLayer):
         return keys
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _QueriesOnly(Spec(causal=True, positions="rotary"), name="only queries rotated")
 
 
@@ -83,8 +83,8 @@ LAW = Law(
     statement="shifting all positions by the same number leaves the outputs unchanged",
     needs=("positions",),
     applies=only_if(positions=("rotary", "alibi", "relative")),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "only queries or only keys are rotated",
         "queries and keys are rotated in different layouts",

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Size, Trial
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried
 from regard.conformance.laws.support import declared_support
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import in_float64
 from regard.conformance.subject import Spec, Subject
 from regard.positions.alibi import alibi_slopes
@@ -18,7 +18,7 @@ _TOLERANCE = 2e-3
 _STEP = 1e-3
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """One quiet token among silent ones: its shares at two distances have the ratio that ALiBi's slopes give them.
 
         A_i = ∂y_i/∂x_0 = Σ_h w_h(i) V_h,   tr A_1⁻¹ A_i = d_head Σ_h w_h(i) / w_h(1)
@@ -32,7 +32,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     spec, length = trial.spec, trial.size.length
     size = float(np.max([np.abs(trial.subject.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
     if not size > 0:
-        yield Finding(what="falling with distance", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
+        yield Comparison(what="falling with distance", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
         return
     found, again = (_mean_ratios(trial, step) for step in (_STEP, 2 * _STEP))
     if not np.abs(found - again).max() < _TOLERANCE / 4:
@@ -40,7 +40,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     shares = np.stack([_share(spec, slope, length) for slope in alibi_slopes(spec.num_heads)])
     wanted = np.mean(shares[:, 1:] / shares[:, 1:2], axis=0)
     gaps = np.abs(found - wanted)
-    yield Finding(
+    yield Comparison(
         what="the share of a token does not fall with distance as at ALiBi's slopes",
         error=float(gaps.max()),
         tolerance=_TOLERANCE,
@@ -50,7 +50,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
 
 
-def _mean_ratios(trial: Trial, step: float) -> np.ndarray:
+def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
     """The mean over heads of what each token from the second on gives the first one, relative to the second."""
     among = _jacobians(trial, trial.size.length, step)[1:]
     if np.linalg.matrix_rank(among[0]) < trial.spec.width:
@@ -58,7 +58,7 @@ def _mean_ratios(trial: Trial, step: float) -> np.ndarray:
     return np.trace(np.linalg.solve(among[0], among), axis1=1, axis2=2) / trial.spec.width
 
 
-def _jacobians(trial: Trial, length: int, step: float) -> np.ndarray:
+def _jacobians(trial: LawTrial, length: int, step: float) -> np.ndarray:
     """How each output moves with the first input, where all are silent [output, input's width, output's width]."""
     width = trial.spec.width
     x = np.zeros((width, length, width), dtype=trial.inputs().dtype)
@@ -73,14 +73,14 @@ def _share(spec: Spec, slope: float, length: int) -> np.ndarray:
     return masked_softmax(-slope * gaps.astype(np.float64), declared_support(spec, length), empty="zero")[:, 0]
 
 
-class _OtherSlopes(HonestLayer):
+class _OtherSlopes(ReferenceLayer):
     """Has slopes that are twice as steep."""
 
     def slopes(self) -> np.ndarray:
         return alibi_slopes(self.spec.num_heads) * 2
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _OtherSlopes(Spec(causal=True, positions="alibi"), name="slopes twice as steep")
 
 
@@ -101,12 +101,12 @@ LAW = Law(
     id="SLOPES",
     statement="among silent tokens, the share of a token falls with distance as ALiBi's slopes say",
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "alibi: the slopes belong to another number of heads",
         "alibi: the bias is scaled with the logits",
         "alibi: all heads have one slope",
     ),
-    size=Size(batch=2, length=16),
+    size=InputSize(batch=2, length=16),
 )

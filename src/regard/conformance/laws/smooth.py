@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, Size, Trial, dtype_of
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial, dtype_of
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import in_float64
 from regard.conformance.subject import Spec, Subject
 
@@ -15,7 +15,7 @@ _NUM_DIRECTIONS = 7
 _AGREEMENT = 5e-2
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Slopes over two steps in float64, along several directions: half of them agree, though some may meet a kink.
 
     Numbers that were rounded to half precision inside stand still over the shorter step, or jump.
@@ -28,7 +28,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         along = trial.rng(f"along {number}").standard_normal(x.shape)
         short, long = (_slope(trial, x, along, step) for step in (_SHORT, _LONG))
         apart.append(float(np.linalg.norm(short - long)) / max(float(np.linalg.norm(long)), 1e-300))
-    yield Finding(
+    yield Comparison(
         what="outputs stand still or jump where inputs go small steps",
         error=float(np.median(apart)),
         tolerance=_AGREEMENT,
@@ -37,12 +37,12 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     )
 
 
-def _slope(trial: Trial, x: np.ndarray, along: np.ndarray, step: float) -> np.ndarray:
+def _slope(trial: LawTrial, x: np.ndarray, along: np.ndarray, step: float) -> np.ndarray:
     up, down = (trial.subject.call((x + sign * step * along).astype(x.dtype)) for sign in (1, -1))
     return (up.astype(np.float64) - down.astype(np.float64)) / (2 * step)
 
 
-class _CoarseValues(HonestLayer):
+class _CoarseValues(ReferenceLayer):
     """Rounds its values to bfloat16."""
 
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
@@ -50,7 +50,7 @@ class _CoarseValues(HonestLayer):
         return heads.astype(dtype_of("bfloat16")).astype(self.dtype) if part == "value" else heads
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _CoarseValues(Spec(dtype="float64"), name="values in bfloat16")
 
 
@@ -58,8 +58,8 @@ LAW = Law(
     id="SMOOTH",
     statement="in float64 the output follows small steps of the input: nothing inside is rounded to half precision",
     needs=("float64",),
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=("precision: something inside is rounded to half precision",),
-    size=Size(batch=2, length=6),
+    size=InputSize(batch=2, length=6),
 )

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import Finding, Law, NotTried, Trial, distance
+from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance
 from regard.conformance.oracle import TABLES, Asked, Oracle, undeclared
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.rounding import is_half, widest_subject, work_tolerance
 from regard.conformance.subject import Spec, Subject
 
@@ -15,7 +15,7 @@ _LOUD = 8.0
 _OF_LARGE = "the output for large inputs is not the oracle's"
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """The layer against the oracle: as it is, loud, padded, and with gaps between positions; or its core alone."""
     trial = widest_subject(trial)
     if trial.spec.causal is None:
@@ -30,7 +30,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
         raise NotTried(lack if trial.subject.has("weights") else f"{lack}, and has no core")
 
 
-def _of_layer(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
+def _of_layer(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
     x = trial.inputs()
     yield _compared(trial, oracle, x, "the output is not the oracle's")
     if not is_half(trial.spec.dtype):
@@ -48,7 +48,7 @@ def _of_layer(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
             )
 
 
-def _compared(trial: Trial, oracle: Oracle, x: np.ndarray, what: str, **options: np.ndarray) -> Finding:
+def _compared(trial: LawTrial, oracle: Oracle, x: np.ndarray, what: str, **options: np.ndarray) -> Comparison:
     """One comparison over real tokens that see something; the control is how far outputs are from their mean.
 
     Loud inputs need none: rounding grows with the logits, and the quiet ones have shown that the layer is alive.
@@ -61,7 +61,7 @@ def _compared(trial: Trial, oracle: Oracle, x: np.ndarray, what: str, **options:
     real = asked.mask & ~np.isnan(wanted).any(axis=-1)
     is_loud = what == _OF_LARGE
     spread = distance(wanted[real], np.broadcast_to(wanted[real].mean(axis=0), wanted[real].shape))
-    return Finding(
+    return Comparison(
         what=what,
         error=distance(found[real], wanted[real]),
         tolerance=work_tolerance(trial, wanted[real], largest),
@@ -70,7 +70,7 @@ def _compared(trial: Trial, oracle: Oracle, x: np.ndarray, what: str, **options:
     )
 
 
-def _of_core(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
+def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
     """Drawn queries, keys and values in place of projected ones."""
     spec, size = trial.spec, trial.size
     for loud in (1.0, _LOUD):
@@ -88,7 +88,7 @@ def _of_core(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
         wanted = oracle.core(q, k, v, np.tril(seen) if spec.causal else seen)
         largest = float(np.abs(oracle.score(oracle, q, oracle.spread(oracle, k, "key"), None)).max())
         middle = np.broadcast_to(wanted.mean(axis=2, keepdims=True), wanted.shape)
-        yield Finding(
+        yield Comparison(
             what="attention on drawn queries, keys and values is not the oracle's",
             error=distance(found, wanted),
             tolerance=work_tolerance(trial, wanted, largest),
@@ -97,22 +97,22 @@ def _of_core(trial: Trial, oracle: Oracle) -> Iterator[Finding]:
         )
 
 
-class _Unscaled(HonestLayer):
+class _Unscaled(ReferenceLayer):
     """Forgets to divide by √d."""
 
     def scale(self) -> float:
         return 1.0
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _Unscaled(Spec(causal=True, positions="rotary"), name="unscaled logits")
 
 
 LAW = Law(
     id="SPEC",
     statement="the output is that of a float64 oracle built from the declared spec and the weights",
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "scale: the logits have another scale",
         "rotary: another base, layout or width",

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.honest import HonestLayer
-from regard.conformance.law import WIDEST, Finding, Law, Size, Trial, distance, reach
+from regard.conformance.law import WIDEST, Comparison, InputSize, Law, LawTrial, distance, reach
 from regard.conformance.probes import bumped
+from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
 
 # Up to this length every input is bumped; beyond it those whose window ends within the input.
@@ -22,7 +22,7 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
     return seen if spec.window is None else seen & (np.abs(output - given) < reach(spec))
 
 
-def _findings(trial: Trial) -> Iterator[Finding]:
+def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each x_j is bumped by itself; the outputs that move must be those that declare to see it."""
     x = trial.inputs()
     y = trial.subject.call(x)
@@ -36,7 +36,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
     offsets = {"extra": _offsets(extra), "missing": _offsets(missing)}
     for place, gap in gaps.items():
         wrong = [*extra[place].tolist(), *missing[place].tolist()]
-        yield Finding(
+        yield Comparison(
             what=_words(extra[place], missing[place]),
             error=float(gap[extra[place]].max()) if len(extra[place]) else control if wrong else 0.0,
             tolerance=tolerance,
@@ -57,13 +57,13 @@ def _places(length: int) -> list[int]:
     return sorted({0, 1, 2, length // 2, length - 3, length - 2, length - 1})
 
 
-def _gaps(trial: Trial, x: np.ndarray, y: np.ndarray, place: int, *, bump: int = 0) -> np.ndarray:
+def _gaps(trial: LawTrial, x: np.ndarray, y: np.ndarray, place: int, *, bump: int = 0) -> np.ndarray:
     """How far each output moves with one input."""
     moved = trial.subject.call(bumped(trial, x, place, name=f"support {bump}", by=1.0 + bump))
     return np.array([distance(moved[:, i], y[:, i]) for i in range(x.shape[1])])
 
 
-def _dead(trial: Trial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.ndarray]) -> np.ndarray:
+def _dead(trial: LawTrial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.ndarray]) -> np.ndarray:
     """Those of the unmoved outputs that no stronger bump of the input moves either."""
     place, outputs = unmoved
     for bump in range(1, _BUMPS):
@@ -87,7 +87,7 @@ def _applies(spec: Spec) -> str | None:
     return None
 
 
-class _OneTooWide(HonestLayer):
+class _OneTooWide(ReferenceLayer):
     """Counts the window without the token itself."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ class _OneTooWide(HonestLayer):
         return seen[None] & mask[:, None, :]
 
 
-def _outlaw() -> Subject:
+def _broken_example() -> Subject:
     return _OneTooWide(Spec(causal=True, window=4), name="window one too wide")
 
 
@@ -105,8 +105,8 @@ LAW = Law(
     id="SUPPORT",
     statement="the inputs that move y_i are exactly those that the layer declares to see",
     applies=_applies,
-    findings=_findings,
-    outlaw=_outlaw,
+    compare=_compare,
+    broken_example=_broken_example,
     suspects=(
         "the window is one too wide or too narrow",
         "the diagonal is excluded",
@@ -114,5 +114,5 @@ LAW = Law(
         "some keys are dead",
     ),
     looks_past_window=True,
-    size=Size(batch=2, length=40),
+    size=InputSize(batch=2, length=40),
 )

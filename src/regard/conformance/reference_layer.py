@@ -1,4 +1,4 @@
-"""A lawful layer in plain numpy, each part a method, so that an outlaw is one part overridden."""
+"""A lawful layer in plain numpy, each part a method, so that a broken example overrides one of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from regard.positions.rotary import Rotary
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cache:
+class KeyValueCache:
     """Keys (turned already) and values of the tokens seen, whether each is real, and where the next one stands."""
 
     keys: np.ndarray
@@ -22,12 +22,12 @@ class Cache:
     positions: np.ndarray
 
 
-class HonestLayer(Subject):
-    """Multi-head attention as the spec says it, in the spec's dtype; an outlaw overrides any step of it."""
+class ReferenceLayer(Subject):
+    """Multi-head attention as the spec says it, in the spec's dtype; a broken example overrides one step of it."""
 
     capabilities = frozenset({"mask", "positions", "cache", "weights", "core", "returned", "float64", "documents"})
 
-    def __init__(self, spec: Spec, *, name: str = "honest layer", seed: int = 0, dtype: str | None = None) -> None:
+    def __init__(self, spec: Spec, *, name: str = "reference layer", seed: int = 0, dtype: str | None = None) -> None:
         self.spec, self.name, self.seed = spec, name, seed
         self.dtype = dtype_of(dtype or spec.dtype)
         rng = np.random.default_rng(seed)
@@ -63,10 +63,10 @@ class HonestLayer(Subject):
         """The forms in which a mask is taken, for the option `form` of a call."""
         return ("bool", "integer", "additive", "four axes")
 
-    def empty_cache(self, batch: int) -> Cache:
+    def empty_cache(self, batch: int) -> KeyValueCache:
         """A cache that has seen nothing."""
         nothing = np.zeros((batch, self.spec.num_kv_heads or 1, 0, self.spec.head_width), dtype=self.dtype)
-        return Cache(
+        return KeyValueCache(
             keys=nothing,
             values=nothing,
             mask=np.ones((batch, 0), dtype=bool),
@@ -74,21 +74,21 @@ class HonestLayer(Subject):
         )
 
     def step(
-        self, x: np.ndarray, cache: Cache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
-    ) -> tuple[np.ndarray, Cache]:
+        self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> tuple[np.ndarray, KeyValueCache]:
         """New tokens after those in the cache; the mask covers both."""
         y, _, longer = self._attend(x, cache, mask=mask, positions=positions)
         return y, longer
 
-    def reorder_cache(self, cache: Cache, order: np.ndarray) -> Cache:
+    def reorder_cache(self, cache: KeyValueCache, order: np.ndarray) -> KeyValueCache:
         """The cache of the batch's rows in another order."""
-        return Cache(
+        return KeyValueCache(
             keys=cache.keys[order], values=cache.values[order], mask=cache.mask[order], positions=cache.positions[order]
         )
 
-    def crop_cache(self, cache: Cache, length: int) -> Cache:
+    def crop_cache(self, cache: KeyValueCache, length: int) -> KeyValueCache:
         """The cache as it was after that many tokens."""
-        return Cache(
+        return KeyValueCache(
             keys=cache.keys[:, :, :length],
             values=cache.values[:, :, :length],
             mask=cache.mask[:, :length],
@@ -99,7 +99,7 @@ class HonestLayer(Subject):
         """The weights. Slopes are not among them: those of ALiBi are declared by its name."""
         return Projections(**self.matrices)
 
-    def in_dtype(self, dtype: str) -> "HonestLayer":
+    def in_dtype(self, dtype: str) -> "ReferenceLayer":
         """The same layer in another dtype, from the same draws."""
         return type(self)(self.spec, name=self.name, seed=self.seed, dtype=dtype)
 
@@ -118,7 +118,7 @@ class HonestLayer(Subject):
         """A matrix product rounded to the layer's dtype; numpy gives float32 for bfloat16."""
         return (left @ right).astype(self.dtype, copy=False)
 
-    # The parts that an outlaw overrides.
+    # The parts that a broken example overrides.
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
         """The key beside which the first query stands, where there are more keys than queries."""
@@ -204,12 +204,12 @@ class HonestLayer(Subject):
     def _attend(
         self,
         x: np.ndarray,
-        cache: Cache,
+        cache: KeyValueCache,
         *,
         mask: np.ndarray | None,
         positions: np.ndarray | None,
         documents: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, Cache]:
+    ) -> tuple[np.ndarray, np.ndarray, KeyValueCache]:
         x = x.astype(self.dtype, copy=False)
         batch, length, _ = x.shape
         past, shared = cache.keys.shape[2], self.spec.num_kv_heads or 1
@@ -229,7 +229,7 @@ class HonestLayer(Subject):
         weights = self.softmax(z, visible[:, None])
         mixed = self.mix(weights, v).transpose(0, 2, 1, 3).reshape(batch, length, -1)
         y = self.product(mixed, self.matrices["output"])
-        return y, weights, Cache(keys=k, values=v, mask=mask, positions=places)
+        return y, weights, KeyValueCache(keys=k, values=v, mask=mask, positions=places)
 
 
 def _restarted(positions: np.ndarray, documents: np.ndarray) -> np.ndarray:
