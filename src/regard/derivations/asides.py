@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from regard.derivations.context import Surroundings
 from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.scope import Scope
+from regard.derivations.reading.phrases import any_of
 
-_EXAMPLE = re.compile(
-    r"[\s*_>(（-]*(?:sanity\s+)?(?:check|test|try|with|e\.g\.?|for\s+(?:example|instance)|as\s+an?\s+(?:example|check)"
-    r"|例如|比如|验证|检验|par exemple|zum beispiel|por ejemplo)(?![a-z])",
-    re.IGNORECASE,
-)
+_EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,14 @@ import re
 from dataclasses import dataclass
 
 from regard.derivations.problems.model import Choice
+from regard.derivations.reading.phrases import any_of
 
 _OPENING = re.compile(
     r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?"
-    r"(?:(?:my )?answer|ans|solution|a(?=[:：])|答案?|解)?[\s*_.:：]*",
+    rf"(?:(?:{any_of('own')}\s*)?{any_of('answer')}|a(?=[:：]))?[\s*_.:：]*",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(r"(?:\bnot|n't|\bnever|\bno|不|没|無|无)[^.?!。？！]*$", re.IGNORECASE)
+_NEGATED = re.compile(rf"{any_of('negation')}[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
 
 

@@ -6,42 +6,23 @@ from dataclasses import dataclass
 from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.retractions import is_taken_back
 
-_CONDITION_WORDS = re.compile(
-    r"(?<![a-z])(?:if|when|whenever|suppose|supposing|assume|assuming"
-    r"|in some samples|for some samples|in other samples|in others|in some draws"
-    r"|to get|would|requires?|never|no \w has|not true that|not the case|not enough|must both"
-    r"|not every|not all|can happen|may happen|sometimes|happens? to|possible that"
-    r"|to have|to reach|to obtain|setting|solving|solve|unless|imagine|were|falls"
-    r"|wenn|sofern|angenommen|müssten?|bräuchten?|si|lorsque|quand|supposons|il faudrait"
-    r"|cuando|supongamos|supón|suponiendo|haría falta|har[íi]an falta|tendr[íi]an? que|necesitar[íi]a\w*)(?![a-zà-ÿ])"
-    r"|当|若|如果|要使|为使|为了使|假设|假如|假定|倘若|只要|设(?!计|置|定的)(?![^。]{0,40}[，,])"
-    r"|需要满足|并非|未必|某些样本|另一些样本|有些样本|有时|一旦",
-    re.IGNORECASE,
-)
+_CONDITION = re.compile(any_of("condition"), re.IGNORECASE)
 _REGIME_ONLY = re.compile(
-    r"(?:if|when|whenever|当|若|如果|只要|assum\w+|suppos\w+)\s*(?:we\s+|let\s+)?"
-    r"(?:the\s+)?(?:scale\s+|scalar\s+|factor\s+|标量|系数)?[\ufffc\w\\{}βλαγ$\s]{0,40}?"
-    r"(?:is|are|becomes|gets|grows|be|变得|很|较|足够|充分|非常|极|够|趋于|趋向|→)?\s*"
-    r"(?:very|sufficiently|large enough|large(?!r)|big(?!g)|huge|vanishingly|tiny|small(?!e)|grows"
-    r"|大(?!于)|小(?!于)|无穷|0|∞|\\infty)(?:\s*(?:enough|时|的时候|,|，|\s))?",
+    rf"{any_of('regime_condition')}\s*(?:(?:we|let)\s+)?(?:the\s+)?(?:{any_of('scale_noun')}\s*)?"
+    rf"[\ufffc\w\\{{}}βλαγ$\s]{{0,40}}?(?:{any_of('becomes')}|→)?\s*"
+    rf"(?:{any_of('extreme')}|0|∞|\\infty)(?:\s*(?:{any_of('regime_end')}|,|，|\s))?",
     re.IGNORECASE,
 )
-_FORCES = re.compile(
-    r"[\s,，]*(?:together\s+with|(?:and\s+\ufffc\s+)?(?:together\s+)?(?:forces?|can only)(?![a-z])"
-    r"|would\s+(?:force|imply|mean|require|need)(?![a-z])"
-    r"|(?:if and )?only (?:if|when)(?![a-z])|iff(?![a-z])|当且仅当)",
-    re.IGNORECASE,
-)
-_DEFINES = re.compile(r"[,;，；]\s*(?:where|其中|wobei|où|donde)\s*$", re.IGNORECASE)
+_FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
+_DEFINES = re.compile(rf"[,;，；]\s*{any_of('where')}\s*$", re.IGNORECASE)
 _PROSE_PREMISE = re.compile(
-    r"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:is|稍微|略微|略|稍|远|轻微|slightly|a little|a bit|just|\s)*"
-    r"(?P<sign>大于|小于|larger than|greater than|bigger than|less than|smaller than|exceeds|above|below|>|<)"
-    r"\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
+    rf"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:{any_of('slightly')}|\s)*"
+    rf"(?:(?P<above>{any_of('greater_than')}|>)|{any_of('less_than')}|<)\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
     re.IGNORECASE,
 )
-_ABOVE = {"大于", "larger than", "greater than", "bigger than", "exceeds", "above", ">"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +49,7 @@ def is_supposed(surroundings: Surroundings) -> bool:
     if _DEFINES.search(surroundings.before):
         return False
     rest = _REGIME_ONLY.sub(" ", surroundings.before)
-    return _CONDITION_WORDS.search(rest) is not None
+    return _CONDITION.search(rest) is not None
 
 
 def regime_words(surroundings: Surroundings) -> list[str]:
@@ -86,7 +67,7 @@ def premises_in_prose(surroundings: Surroundings) -> tuple[Relation, ...]:
     """Conditions on a number that the prose spells out: γ is slightly larger than 1."""
     found = []
     for match in _PROSE_PREMISE.finditer(surroundings.before):
-        sign = ">" if match["sign"].lower() in _ABOVE else "<"
+        sign = ">" if match["above"] else "<"
         try:
             left, right = parse(tokenize(match["name"])), parse(tokenize(match["number"]))
         except NotUnderstood:

@@ -14,14 +14,12 @@ from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Number, Product, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.model import SymbolMeaning
+from regard.derivations.reading.phrases import any_of
 
 _SMALLEST_SIZE = 2
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
 _ON_NUMBERS = ("=", "<", ">", "≤", "≥", "≠", "≈")
-_IN_GENERAL = re.compile(
-    r"in general|generally|not necessarily|needn't|need not|not always|一般|通常|不一定|en général|im allgemeinen",
-    re.IGNORECASE,
-)
+_IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
 _DRIVES = re.compile(
     r"(?<![A-Za-z\\_])(\\[a-z]+|[A-Za-z])\s?(?:\\(?:to|rightarrow|longrightarrow)(?![a-z])|→)\s?\{?"
     r"([+-]?\s?(?:\\infty|∞|\d+(?:\.\d+)?)\^?[+-]?)"

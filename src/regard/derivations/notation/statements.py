@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from regard.derivations.notation.tokens import Token, tokenize
-from regard.derivations.notation.vocabulary import FUNCTIONS, PROSE_WORDS, WORDS, WRAPPERS
+from regard.derivations.notation.vocabulary import FUNCTIONS, WORDS, WRAPPERS
+from regard.derivations.reading.phrases import words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +130,7 @@ def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
         return False
     is_script = before is not None and before.kind == "script"
     is_named = after is not None and (after.kind == "script" or after.kind == "open" and after.text in (")", "]"))
-    return not is_script and (not is_named or token.text.lower() in PROSE_WORDS)
+    return not is_script and (not is_named or token.text.lower() in words("prose_word"))
 
 
 def _last(pieces: list[list[Token] | str]) -> list[Token]:

@@ -134,12 +134,3 @@ WRAPPERS = frozenset(
     gather gather* gathered multline multline* eqnarray eqnarray*
     """.split()
 )
-PROSE_WORDS = frozenset(
-    """
-    for and if when where so otherwise as or with all any since because then thus hence let that by given therefore
-    large small is are the set else we have get similarly also to of each every on in at from which this be other
-    und für sonst wegen also
-    et pour donc si sinon car
-    y con para
-    """.split()
-)

@@ -2,15 +2,15 @@
 
 import re
 
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.reading.splitting import PLACEHOLDER
 
 NEARBY = 1_500
 _ASKS = re.compile(
-    r"[?？][*_)\s]{0,9}(?:[\r\n]|\Z)|请|试证|题目(?:大意)?[:：]|(?<![要所需])求(?![得出和解])"
-    r"|, and (?:justify|explain|show|prove)\b|(?:\A|[.;:!)*]\s|[\r\n])[\s*_]{0,4}"
-    r"(?:Find|Show|Describe|Explain|Justify|Design|Briefly|Prove|Derive|Give|Compute|Write|Task|Question)\b"
+    rf"[?？][*_)\s]{{0,9}}(?:[\r\n]|\Z)|{any_of('asks_inside')}"
+    rf"|(?:\A|[.;:!)*]\s|[\r\n])[\s*_]{{0,4}}{any_of('asks')}"
 )
-_ORDER = re.compile(r"\*\*(?:find|show|describe|explain|justify|design|prove|derive|give|construct)\b", re.IGNORECASE)
+_ORDER = re.compile(rf"\*\*{any_of('order')}", re.IGNORECASE)
 _GAP = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
 _NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
 _BOLD = re.compile(r"\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?")

@@ -7,15 +7,18 @@ into its usual one by its ordinal (`Q1-2` is 1, b). Which level a lone `(i)` or 
 import re
 from dataclasses import dataclass, replace
 
+from regard.derivations.reading.phrases import any_of
+
 ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _HAN = "一二三四五六七八九十"
 _ROMAN = "|".join(sorted(ROMANS, key=len, reverse=True))
 
 _WORD = re.compile(
-    r"(?P<word>part|question|problem|exercise|task|ques|prob|q)(?:(?=\d)|\s{0,4}[.#]\s{0,4}(?=\d)|\s{1,4}(?:no\.?\s{0,4})?|(?=\())|"
-    rf"第\s{{0,4}}(?P<nth>\d{{1,2}}|[{_HAN}]{{1,3}})\s{{0,4}}(?P<kind>大题|道题|题|部分|小题|小问|问)|"
-    r"(?P<topic>问题|题目|习题|题)\s{0,4}(?=[\d(])",
+    rf"(?P<word>{any_of('question_word')})(?:(?=\d)|\s{{0,4}}[.#]\s{{0,4}}(?=\d)|\s{{1,4}}(?:no\.?\s{{0,4}})?|(?=\())"
+    rf"|第\s{{0,4}}(?P<nth>\d{{1,2}}|[{_HAN}]{{1,3}})\s{{0,4}}"
+    rf"(?P<kind>{any_of('nth_question')}|(?P<part>{any_of('nth_part')}))"
+    rf"|(?P<topic>{any_of('question_noun')})\s{{0,4}}(?=[\d(])",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?P<number>\d{1,2})(?!\d)|(?P<capital>I{1,3}|IV|VI{0,3}|IX|X)(?![A-Za-z])")
@@ -104,7 +107,7 @@ def parse_enumerator(text: str) -> Enumerator | None:
 
 def _nth(text: str, word: re.Match[str]) -> Enumerator:
     value = int(word["nth"]) if word["nth"].isdigit() else _han(word["nth"])
-    is_sub = word["kind"] in ("小题", "小问", "问")
+    is_sub = word["part"] is not None
     base = Enumerator(end=word.end(), word=word["kind"], number=value, is_sub=is_sub)
     return _ended(text, base) if is_sub else _numbered(text, word.end(), base)
 

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.enumerators import Enumerator, parse_enumerator
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.reading.ranges import Range
 
 PLAIN = 100
 
 _WORDS = re.compile(
-    r"(?:(?P<own>my|our)\s{1,4}|the\s{1,4}|your\s{1,4}|sample\s{1,4})?(?:answers?|solutions?|ans|sol|response)(?![A-Za-z])"
-    r"|(?P<own_han>我的)?(?:参考)?(?:答案|解答|回答|作答|答|解)",
-    re.IGNORECASE,
+    rf"(?:(?P<own>{any_of('own')})\s{{0,4}})?(?:{any_of('not_own')}\s{{0,4}})?{any_of('answer')}", re.IGNORECASE
 )
 _END = re.compile(r"\s{0,4}[*_}\]]{0,4}\s{0,4}(?:[:.]\s{0,4}[*_}]{0,4}\s{0,4}|$)")
-_LINK = re.compile(r"\s{0,4}(?:to|for|of)?\s{0,4}", re.IGNORECASE)
+_LINK = re.compile(rf"\s{{0,4}}(?:{any_of('answer_to')})?\s{{0,4}}", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s?\{(?:solution|answer|sol|ans)\*?\}(?:\[[^\]\r\n]{0,80}\])?")
 
 
@@ -52,7 +51,7 @@ def marker_words(words: str) -> MarkerWords | None:
     found = _WORDS.match(words)
     if found is None:
         return None
-    is_own = bool(found["own"] or found["own_han"])
+    is_own = found["own"] is not None
     end = _END.match(words, found.end())
     if end:
         return MarkerWords(end=end.end(), is_own=is_own)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from regard.derivations.reading.document import Document, Heading
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, normalised, parse_enumerator
 from regard.derivations.reading.markers import PLAIN, Marker, MarkerWords, answer_environments, marker_words, quotes
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.reading.ranges import Line, Range
 from regard.derivations.reading.splitting import PLACEHOLDER
 from regard.derivations.reading.titles import EDGES, cleaned, leading_title, listed_title, title_of
@@ -24,7 +25,7 @@ _CLOSED = re.compile(r"[*_}]{0,3}\s*")
 _STOP = re.compile(r"[.。!！?？:：;；)）*_}\]" + PLACEHOLDER + "]")
 _BREAK = re.compile(r"<br\s?/?>|\\\\", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "。", "!", "！", "?", "？", ";", "；")
-_CHOICE = re.compile(r"(?:yes|no|true|false|能|不能|是|不是|否|可以|不可以|会|不会|对|错|有|没有)", re.IGNORECASE)
+_CHOICE = re.compile(any_of("yes_or_no"), re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)

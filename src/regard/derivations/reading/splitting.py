@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.reading.ranges import Range, line_starts
 
 PLACEHOLDER = "\ufffc"
@@ -17,14 +18,11 @@ PLACEHOLDER = "\ufffc"
 _END = re.compile(r"[。！？]|[!?](?![!?\w=])|\.(?=\s|$|[\u3000-\u9fff*_\"'”’)\]])")
 _CLOSERS = re.compile(r"[\"'”’」』)）\]*_]{0,20}[ \t\u3000]*")
 _ENUMERATOR = re.compile(r"[\s>*_(#+-]*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})")
-_SHORT = re.compile(
-    r".*\b(?:i\.e|e\.g|w\.r\.t|s\.t|i\.i\.d|a\.s|resp|eqs?|figs?|cf|vs|etc|sec|thm|lem|prop|dr|prof|approx|viz)",
-    re.IGNORECASE | re.DOTALL,
-)
+_SHORT = re.compile(f".*{any_of('abbreviation')}", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)]|\(?(?:[a-z]|[ivx]{2,5})[.)])\s|\\item\b|\|)")
 _MARKS = re.compile(r"[\s>]*")
 _OPEN_ENDED = (":", "：", ",", "，", "、")
-_GOES_ON = re.compile(r"[\s>]*(?:where|for|with|其中|这里|对于|对所有|对任意|对每)", re.IGNORECASE)
+_GOES_ON = re.compile(rf"[\s>]*{any_of('continuation')}", re.IGNORECASE)
 
 
 def sentence_starts(prose: str, headings: Sequence[Range] = (), full_stops: Collection[int] = ()) -> tuple[int, ...]:

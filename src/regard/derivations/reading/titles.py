@@ -2,21 +2,18 @@
 
 import re
 
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.reading.splitting import PLACEHOLDER
 from regard.derivations.reading.wording import CJK
 
 EDGES = " \t*_#:：{}-–—\\"
 _MAX_TITLE = 100
 _SENTENCE = re.compile(r"[。！？?]|[.!](?:\s|$)")
-_POINTS = re.compile(r"[(（\[]\s?\d{1,3}(?:\.\d)?\s?(?:points?|pts?|marks?|分)\.?\s?[)）\]]", re.IGNORECASE)
+_POINTS = re.compile(rf"[(（\[]\s?\d{{1,3}}(?:\.\d)?\s?{any_of('points')}\.?\s?[)）\]]", re.IGNORECASE)
 _LISTED = re.compile(r"(\d{1,2})[.)]\s{1,4}(?:\*\*([^*\r\n]{2,100})\*\*|__([^_\r\n]{2,100})__)[.:：]?[ \t]{0,4}")
 _BOLD_LEAD = re.compile(r"\s{0,4}\*\*([^*\r\n]{3,80})\*\*")
 _COLON_LEAD = re.compile(r"\s{0,4}([A-Z][^\s:：.。]*(?:\s[^\s:：.。]+){1,5}|[\u4e00-\u9fff][^\s:：.。，]{1,14})[:：]")
-_SAYS = re.compile(
-    r"(?:we|i|it|this|that|these|then|so|set|take|let|since|because|here|for|note|using|as|if|when|by|find|explain|describe"
-    r"|show|prove|design|derive|give|compute|write|justify)(?![A-Za-z])",
-    re.IGNORECASE,
-)
+_SENTENCE_OPENING = re.compile(any_of("sentence_opening"), re.IGNORECASE)
 
 
 def cleaned(title: str) -> str:
@@ -42,7 +39,7 @@ def leading_title(rest: str) -> str:
     ('Copying in attention', '')
     """
     found = _BOLD_LEAD.match(rest) or _COLON_LEAD.match(_POINTS.sub("", rest))
-    return title_of(found[1]) if found and not _SAYS.match(found[1]) else ""
+    return title_of(found[1]) if found and not _SENTENCE_OPENING.match(found[1]) else ""
 
 
 def listed_title(words: str) -> tuple[int, str, int] | None:

@@ -2,16 +2,15 @@
 
 import re
 
+from regard.derivations.reading.phrases import any_of
+
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _IN_WORDS = re.compile(
     r"\\(?:text|textrm|textbf|textit|textnormal|mbox|hbox|mathrm|mathbf|mathsf|mathit|operatorname\*?|label|tag|"
     r"intertext|begin|end)\s{0,9}\{[^{}]{0,2000}\}|[_^]\{[^{}]{0,2000}\}|\\[A-Za-z]+"
 )
 _WORDS = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{2,}(?:[ \t\r\n\0]+[A-Za-z]{2,})+(?![A-Za-z])")
-_LINK_WORDS = re.compile(
-    r"(?<![A-Za-z\\_^])(?:and|or|the|is|to|so|of|for|if|then|where|with|we|in|as|are|that|which|but|from|let)(?![A-Za-z])",
-    re.IGNORECASE,
-)
+_LINK_WORDS = re.compile(rf"(?<![\\_^]){any_of('link_word')}", re.IGNORECASE)
 _SIGN = re.compile(r"[^\s\0,.;:!?'\"()\[\]{}“”‘’…—\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
