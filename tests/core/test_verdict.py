@@ -76,7 +76,7 @@ def test_claims_and_steps_add_their_own_fields():
     assert list(claim.to_dict()) == [*FIELDS, "expected", "evidence"]
     assert claim.to_dict()["evidence"][0]["route"] == "route 0"
     step = StepVerdict(id="a", statement="s", status="holds", kind="step", source="$x$")
-    assert list(step.to_dict()) == [*FIELDS, "kind", "source", "question"]
+    assert list(step.to_dict()) == [*FIELDS, "kind", "source", "question", "notes"]
 
 
 @pytest.mark.parametrize("status", STATUSES)

@@ -34,7 +34,7 @@ def marks_in(
             verdict=StepVerdict(
                 id=f"1b/{number}", statement=source, status=status, source=source, question="1b",
                 where=place_of(text, start, path),
-                **{"kind": "step", "reason": "a scale is missing; it is read so"} | dict(extra),
+                **{"kind": "step", "reason": "a scale is missing", "notes": ("it is read so",)} | dict(extra),
                 counterexample="n = 10: 0.2023, not 0.5" if status == "refuted" else None,
                 reproduce=f"regard verify {path} --line {place_of(text, start, path).line}",
             ),

@@ -3,7 +3,7 @@
 import pytest
 
 from regard.derivations.designs import bind, judge_designs, open_symbol, solved, with_scales
-from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.findings import Finding, NoteKind
 from regard.derivations.judging.readings import read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Symbol
@@ -44,9 +44,9 @@ def test_scaled_sums_reach_the_goal(question, source):
 def test_an_unscaled_sum_is_told_the_scale(question, source):
     finding = designed(question, q=source)["q"]
     assert finding.is_false
-    assert finding.reason.startswith(
-        "a scale is missing: β times it, with β large, does; β ≥ 5.3 brings it within 0.01"
-    )
+    assert finding.reason == "a scale is missing: β times it, with β large, does"
+    assert str(finding.notes[0]) == "β ≥ 5.3 brings it within 0.01"
+    assert finding.notes[1].kind is NoteKind.GOAL_MISSED
     assert finding.counterexample == "at n = 10: each of the two weights is 0.2023, not 0.5"
 
 

@@ -85,7 +85,7 @@ def test_a_notebook_shows_the_line_of_the_stored_file(judged):
 @pytest.mark.parametrize("width", [80, 50, 200])
 def test_lines_fit_and_end_without_blanks(judged, width, encoding):
     long = "设 " * 60 + "$q = k_a + k_b$" + " 因此 " * 60
-    reason = {"reason": "a long reason " * 12 + "; " + "a long note " * 12}
+    reason = {"reason": "a long reason " * 12, "notes": ("a long note " * 12,)}
     document = judged(long, refuted=["q = k_a + k_b"], extra=reason)
     lines = shown(document, width=width, encoding=encoding).splitlines()
     commands = ("= help", "= reproduce")

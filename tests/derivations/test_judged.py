@@ -22,7 +22,7 @@ def test_what_was_judged_stands_as_it_was_judged(kind):
 
 
 def test_the_reason_is_a_headline_and_notes():
-    told = verdict(reason="the two sides differ; 'u' is read as 'mu'; ≈ is meant", probability=0.92144)
+    told = verdict(reason="the two sides differ", notes=("'u' is read as 'mu'", "≈ is meant"), probability=0.92144)
     assert headline(told) == "the two sides differ"
     assert notes(told) == ("'u' is read as 'mu'", "≈ is meant", "holds with probability 0.921")
     assert headline(verdict(reason=None, status="refuted")) == "the step does not hold"

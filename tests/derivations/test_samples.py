@@ -64,7 +64,7 @@ def test_the_second_reads_means_as_keys_and_says_so():
     designs = [verdict for verdict in sheet(2).verdicts if verdict.kind == "design" and verdict.question == "1b"]
     assert designs
     assert designs[0].status == "holds"
-    assert "is read as 'k_" in designs[0].reason
+    assert any("is read as 'k_" in note for note in designs[0].notes)
 
 
 def test_the_third_lacks_a_scale():
@@ -87,7 +87,7 @@ def test_the_third_takes_a_product_and_the_ones_for_the_identity():
 
 
 def test_the_third_uses_one_name_for_two_things_and_is_told():
-    notes = " ".join(verdict.reason for verdict in sheet(3).verdicts)
+    notes = {note for verdict in sheet(3).verdicts for note in verdict.notes}
     assert "'X_p' is read as 'X_perm'" in notes
     assert "'X_p' is read as P here, though it also stands for X_perm" in notes
 
@@ -95,7 +95,7 @@ def test_the_third_uses_one_name_for_two_things_and_is_told():
 def test_codes_that_repeat_are_refuted_by_the_claim():
     (choice,) = (verdict for verdict in refuted(3) if verdict.kind == "choice")
     assert choice.question == "2b.ii"
-    assert "sinusoid-unique" in choice.reason
+    assert choice.notes == ("see the claim sinusoid-unique",)
 
 
 def test_nothing_else_is_refuted_in_the_third():

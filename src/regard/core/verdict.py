@@ -94,11 +94,16 @@ class ClaimVerdict(Verdict):
 
 @dataclass(frozen=True, kw_only=True)
 class StepVerdict(Verdict):
-    """The verdict on one step of a written derivation."""
+    """The verdict on one step of a written derivation; `notes` say how it was read, beside the reason."""
 
     kind: Literal["step", "design", "definition", "given", "supposition", "choice"]
     source: str
     question: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict's fields, the notes as a list."""
+        return {**super().to_dict(), "notes": list(self.notes)}
 
 
 def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:

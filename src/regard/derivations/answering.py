@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from regard.derivations.formulas import JudgedStep, step_at
-from regard.derivations.judging.judge import ANY_NUMBER
-from regard.derivations.judging.outcome import not_understood, true
+from regard.derivations.judging.findings import NoteKind, not_understood, true
 from regard.derivations.placing import PlacedFormula
 from regard.derivations.problems.model import Problem
 from regard.derivations.signs import relation_signs
@@ -91,4 +90,4 @@ def _saves(first: JudgedStep, second: JudgedStep, *, is_lumped: bool) -> bool:
     is_chance = is_lumped and second.finding.probability is not None
     if is_chance or second.finding.is_after_slip:
         return True
-    return second.finding.is_true and not any(ANY_NUMBER in note for note in second.finding.notes)
+    return second.finding.is_true and not second.finding.has_note(NoteKind.ANY_NUMBER)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from regard.derivations.context import Surroundings
-from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.scope import Scope
 from regard.derivations.reading.phrases import any_of
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from regard.derivations.formulas import Formula
+from regard.derivations.judging.findings import Finding, NoteKind
 from regard.derivations.judging.judge import decide
-from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.readings import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Accent, Apply, Expression, Symbol, children, symbols
@@ -14,7 +14,7 @@ from regard.derivations.problems.model import Setting, SymbolMeaning
 from regard.derivations.recognising import at_particular_values, differ_in_general, is_number, readable, tends
 
 _UNIT = Symbol("i")
-_AT_VALUES = "at the values that the text gives"
+_AT_VALUES = NoteKind.AT_GIVEN_VALUES.note()
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Footing:
         particular = at_particular_values((*formula.siblings, *formula.chains), self.scope)
         at_values = decide(replace(sides, is_particular=True), particular) if particular is not None else None
         if at_values is not None and at_values.is_true:
-            return at_values.with_notes((_AT_VALUES,))
+            return at_values.with_notes([_AT_VALUES])
         finding = self._found(sides, self.scope)
         finding = at_values if at_values is not None and not finding.is_true else finding
         if not finding.is_false:
@@ -65,7 +65,9 @@ class Footing:
     def _found(self, sides: Sides, scope: Scope) -> Finding:
         """The finding; read strictly, an = that only holds in the limit is false."""
         finding = decide(sides, scope)
-        return replace(finding, kind="false") if self.is_strict and finding.is_loose else finding
+        if not (self.is_strict and finding.is_approximation_meant):
+            return finding
+        return replace(finding, kind="false", reason="the two sides are equal only in the limit")
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------
     def _elsewhere(self, sides: Sides, formula: Formula) -> Finding | None:
@@ -73,7 +75,7 @@ class Footing:
         earlier = tuple(chain for chain in formula.earlier if is_number(chain, self.scope))
         nearby = at_particular_values((*earlier, *formula.siblings, *formula.chains), self.scope)
         if earlier and nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
-            return found.with_notes((_AT_VALUES,))
+            return found.with_notes([_AT_VALUES])
         other = self.scope.setting.otherwise
         return None if other is None else self._otherwise(sides, other, nearby, formula.passage)
 
@@ -88,11 +90,11 @@ class Footing:
         if not found.is_true and particular is not None:
             found = decide(replace(sides, is_particular=True), replace(particular, setting=other))
         if other.reading and found.is_true:
-            return found.with_notes((other.reading,))
+            return found.with_notes([NoteKind.OTHER_READING.note(other.reading)])
         if found.kind != "true":
             return None
         if any(word in passage.lower() for word in other.said_by):
-            return found.with_notes((f"the text says that {other.assuming}",))
+            return found.with_notes([NoteKind.ASSUMED_IN_TEXT.note(other.assuming)])
         return Finding(kind="unknown", reason=f"it is so if {other.assuming}, which the question does not say")
 
     # -- after a slip ------------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ class Footing:
                 return _not_judged("the term before it is wrong; it follows from the last right one", mended)
         for scope in self._intended_scopes(sides) if self.has_slipped else ():
             intended = self._found(sides, scope)
-            if intended.is_true and not intended.is_loose:
+            if intended.is_true and not intended.is_approximation_meant:
                 reason = "it is so for the query that was asked for, not for the one that is written"
                 return _not_judged(reason, intended)
         return None

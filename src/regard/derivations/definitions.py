@@ -3,8 +3,8 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from regard.derivations.judging.judge import ANY_NUMBER, decide
-from regard.derivations.judging.outcome import Finding, true
+from regard.derivations.judging.findings import Finding, NoteKind, true
+from regard.derivations.judging.judge import decide
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import (
@@ -29,7 +29,7 @@ def as_definition(left: Symbol, sign: str, right: tuple[Token, ...], scope: Scop
         return Recognised(kind="definition", finding=true("a new symbol is introduced"))
     expression = read_side(right, scope)
     finding = decide(Sides(left=right, sign="=", right=right), scope)
-    if any(ANY_NUMBER in note for note in finding.notes):
+    if finding.has_note(NoteKind.ANY_NUMBER):
         reason = "it is defined by symbols that are not"
         return Recognised(kind="definition", finding=Finding(kind="unknown", reason=reason, notes=finding.notes))
     if not finding.is_true:

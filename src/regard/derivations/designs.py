@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from regard.derivations.judging.findings import Finding, Note, NoteKind
 from regard.derivations.judging.judge import decide, shown
-from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.readings import Sides
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.notation.parser import parse_source
@@ -116,12 +116,13 @@ def _explained(finding: Finding, attempt: _Attempt, name: str) -> Finding:
         return replace(finding, reason=f"it reaches the goal {goal}: {finding.reason}")
     if not finding.is_false:
         return finding
-    reason = f"it does not reach the goal {goal}: {finding.reason}"
-    remedy = _remedy(attempt.scaled(name))
-    seen = shortfall(attempt.solved(), attempt.design)
-    return replace(
-        finding, reason=f"{remedy}; {reason}" if remedy else reason, counterexample=seen or finding.counterexample
-    )
+    missed = NoteKind.GOAL_MISSED.note(goal, finding.reason)
+    finding = replace(finding, counterexample=shortfall(attempt.solved(), attempt.design) or finding.counterexample)
+    scaled = attempt.scaled(name)
+    if not scaled.decided().is_true:
+        return replace(finding, reason=str(missed))
+    reason = "a scale is missing: β times it, with β large, does"
+    return replace(finding, reason=reason, notes=(*_needed_scale(scaled), missed, *finding.notes))
 
 
 def _plain(source: str) -> str:
@@ -130,10 +131,6 @@ def _plain(source: str) -> str:
     return source
 
 
-def _remedy(scaled: _Attempt) -> str | None:
-    """What a growing scale would mend: the design times β."""
-    if not scaled.decided().is_true:
-        return None
+def _needed_scale(scaled: _Attempt) -> list[Note]:
     needed = needed_scale(scaled.solved(), scaled.design)
-    size = f"; β ≥ {needed:.1f} brings it within {SHOWN_GAP:g}" if needed is not None else ""
-    return f"a scale is missing: β times it, with β large, does{size}"
+    return [] if needed is None else [NoteKind.NEEDED_SCALE.note(f"{needed:.1f}", f"{SHOWN_GAP:g}")]

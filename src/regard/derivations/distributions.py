@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from regard.derivations.formulas import members
-from regard.derivations.judging.outcome import Finding, true
+from regard.derivations.judging.findings import Finding, true
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Expression, Negative, Number, Quotient, Sum, Symbol, describe
 from regard.derivations.notation.tokens import NotUnderstood, Token

@@ -6,7 +6,7 @@ from typing import Literal
 
 from regard.derivations.context import Surroundings
 from regard.derivations.judging.arithmetic import ORDERS
-from regard.derivations.judging.outcome import Finding
+from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain

@@ -112,5 +112,5 @@ def _weighed(points: float, decided: Sequence[StepVerdict]) -> tuple[float, list
 
 def _told(verdict: StepVerdict) -> str:
     where = f"{PurePath(verdict.where.file).name}:{verdict.where.line}: " if verdict.where else ""
-    parts = (verdict.reason, verdict.counterexample)
+    parts = (verdict.reason, *verdict.notes, verdict.counterexample)
     return f"{where}{verdict.statement} [{verdict.outcome}] " + "; ".join(part for part in parts if part)

@@ -122,16 +122,11 @@ def tally_in_words(marks: Iterable[Mark]) -> str:
 
 
 def headline(verdict: StepVerdict) -> str:
-    """The verdict's reason up to its first semicolon."""
-    return _reasons(verdict)[0]
+    """The verdict's reason, or words for its standing if it has none."""
+    return verdict.reason or _WITHOUT_REASON[standing(verdict)]
 
 
 def notes(verdict: StepVerdict) -> tuple[str, ...]:
-    """What the verdict's reason says after its headline, and with which probability the step holds."""
-    said = _reasons(verdict)[1:]
-    return said if verdict.probability is None else (*said, f"holds with probability {verdict.probability:.3g}")
-
-
-def _reasons(verdict: StepVerdict) -> tuple[str, ...]:
-    said = tuple(part.strip() for part in (verdict.reason or "").split("; ") if part.strip())
-    return said or (_WITHOUT_REASON[standing(verdict)],)
+    """The verdict's notes, and with which probability the step holds."""
+    chance = () if verdict.probability is None else (f"holds with probability {verdict.probability:.3g}",)
+    return (*verdict.notes, *chance)

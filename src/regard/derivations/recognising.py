@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 from regard.derivations.context import Surroundings, regime_words
 from regard.derivations.formulas import Kind
-from regard.derivations.judging.outcome import Finding, true
+from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.readings import read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.spellings import CASE_NOTE
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Expression, Infinity, Matrix, Number, Product, Symbol, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
@@ -81,7 +80,8 @@ def tends(symbol: Expression, scope: Scope) -> bool:
 
 def is_in_the_other_case(symbol: Symbol, scope: Scope) -> bool:
     """True for a symbol that is only known with its letter in the other case: K_a where there is k_a."""
-    return scope.knows(symbol) and CASE_NOTE in (scope.find(symbol).note or "")
+    found = scope.lookup(symbol)
+    return found is not None and found.note is not None and found.note.kind is NoteKind.OTHER_CASE
 
 
 def is_driven_elsewhere(written: str, scope: Scope) -> bool:

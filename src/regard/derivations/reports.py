@@ -86,4 +86,5 @@ def only_line(report: DocumentReport, line: int) -> DocumentReport:
 def _verdict(row: Mapping[str, Any]) -> StepVerdict:
     where, assumes = row["where"], row["assumes"]
     place = None if where is None else Place(**where)
-    return StepVerdict(**{**row, "where": place, "assumes": None if assumes is None else tuple(assumes)})
+    notes, assumptions = tuple(row["notes"]), None if assumes is None else tuple(assumes)
+    return StepVerdict(**{**row, "where": place, "assumes": assumptions, "notes": notes})

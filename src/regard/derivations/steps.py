@@ -11,8 +11,8 @@ from regard.derivations.definitions import as_coordinates, as_definition
 from regard.derivations.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.distributions import as_distribution
 from regard.derivations.formulas import Formula, JudgedStep, index_conditions, step_at
+from regard.derivations.judging.findings import Finding, not_understood, true
 from regard.derivations.judging.judge import decide, shown
-from regard.derivations.judging.outcome import Finding, not_understood, true
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.notation.statements import Chain, first_chain

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from regard.core.verdict import Place, Status, StepVerdict
 from regard.derivations.choices import Chosen, find_choice, find_choice_by_cue
 from regard.derivations.formulas import JudgedStep
+from regard.derivations.judging.findings import NoteKind
 from regard.derivations.placing import PlacedFormula
 from regard.derivations.problems.model import Choice, Problem, Question
 from regard.derivations.reading.document import Document
@@ -67,7 +68,8 @@ def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) ->
         status=status,
         outcome=_outcome(step, status),
         method=finding.method or "recognised",
-        reason="; ".join(part for part in (finding.reason, *finding.notes) if part),
+        reason=finding.reason or None,
+        notes=tuple(map(str, finding.notes)),
         value=finding.value,
         bound=finding.bound,
         probability=finding.probability,
@@ -103,7 +105,7 @@ def _good_outcome(step: JudgedStep) -> str:
     if finding.probability is not None:
         return "holds with probability"
     if finding.kind == "approximate":
-        return "≈ is meant" if finding.is_loose else "holds in the limit"
+        return "≈ is meant" if finding.is_approximation_meant else "holds in the limit"
     return "holds"
 
 
@@ -161,7 +163,8 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         status="holds" if is_right else "refuted",
         outcome="right choice" if is_right else "wrong choice",
         method="the problem's answer, backed by its claim",
-        reason=f"the answer is {choice.answer}; see the claim {claim}" if claim else None,
+        reason=f"the answer is {choice.answer}",
+        notes=(str(NoteKind.CLAIM.note(claim)),) if claim else (),
         counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
         where=place,
         kind="choice",

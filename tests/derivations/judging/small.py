@@ -7,9 +7,9 @@ from flint import ctx
 
 from regard.derivations.judging.arithmetic import BALLS, FLOATS, Arithmetic
 from regard.derivations.judging.evaluate import Evaluator
+from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.instances import Instance, choose_sizes
 from regard.derivations.judging.judge import PRECISION, decide
-from regard.derivations.judging.outcome import Finding
 from regard.derivations.judging.readings import Sides, read_side
 from regard.derivations.judging.relations import Instances, Relation
 from regard.derivations.judging.scope import Scope

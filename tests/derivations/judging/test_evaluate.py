@@ -186,7 +186,7 @@ def test_indices_count_from_one_or_from_zero():
 def test_readings_leave_notes():
     noted = evaluator()
     noted(expression("X_p"))
-    assert list(noted.notes) == ["'X_p' is read as 'X_perm'"]
+    assert [str(note) for note in noted.notes] == ["'X_p' is read as 'X_perm'"]
     plain = evaluator()
     plain(expression("X"))
     assert not plain.notes

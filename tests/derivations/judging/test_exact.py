@@ -94,8 +94,8 @@ def test_other_complex_numbers_have_none():
 def test_an_equality_that_only_holds_in_the_limit_is_said_to_be_one():
     finding = found(r"\frac{e^\beta}{e^\beta + 1} = 1")
     assert finding.kind == "approximate"
-    assert finding.is_loose
-    assert not found(r"\frac{e^\beta}{e^\beta + 1} \approx 1").is_loose
+    assert finding.is_approximation_meant
+    assert not found(r"\frac{e^\beta}{e^\beta + 1} \approx 1").is_approximation_meant
 
 
 def test_an_order_may_hold_once_the_scale_is_large():

@@ -4,7 +4,7 @@ import pytest
 
 from derivations.judging.small import expression, found, scope, sides
 from regard.derivations.judging.by_sign import decimals
-from regard.derivations.judging.judge import ANY_NUMBER
+from regard.derivations.judging.findings import NoteKind
 from regard.derivations.judging.readings import readings
 from regard.derivations.judging.relations import Relation
 from regard.derivations.notation.syntax import Condition, Number, Symbol
@@ -22,7 +22,7 @@ def test_a_one_may_be_a_vector_of_ones():
     for source in (r"1 \cdot b_1 = \mathbf 1 b_1", r"P^\top 1 \cdot b_1 = 1 \cdot b_1", "P 1 = 1"):
         finding = found(source, LAYER)
         assert finding.is_true, source
-        assert "the 1 is read as a vector of ones" in finding.notes
+        assert finding.has_note(NoteKind.VECTOR_OF_ONES)
     for source in (r"1 \cdot b_1 = \mathbf 1 b_2", r"P X 1 \cdot b_1 = 1 \cdot b_1", r"X^\top 1 = 1"):
         assert found(source, LAYER).is_false, source
 
@@ -37,21 +37,21 @@ def test_the_others_may_be_all_but_one():
     assert found(r"\sum_{others} k_i^\top k_i = n - 2").is_true
     finding = found(r"\sum_{others} k_i^\top k_i = n - 1")
     assert finding.is_true
-    assert "the others are all but a" in finding.notes
+    assert NoteKind.OTHERS.note("a") in finding.notes
     assert found(r"\sum_{others} k_i^\top k_i = n - 3").is_false
 
 
 def test_free_indices_may_be_any_but_the_fixed_ones():
     finding = found(r"k_i^\top (k_a + k_b) = 0")
     assert finding.is_true
-    assert "the index is read as any but a, b" in finding.notes
+    assert NoteKind.UNFIXED_INDEX.note("a, b") in finding.notes
     assert found(r"k_i^\top (k_a + k_b) = 1").is_false
 
 
 def test_different_indices_may_be_different():
     finding = found(r"k_i^\top k_j = 0")
     assert finding.is_true
-    assert "different indices are read as different" in finding.notes
+    assert finding.has_note(NoteKind.DISTINCT_INDICES)
 
 
 def test_written_conditions_are_kept():
@@ -80,7 +80,7 @@ def test_one_name_may_stand_for_two_things():
 
 def test_indices_may_count_from_zero():
     inside = scope("2b.ii")
-    assert "indices are counted from zero" in found(r"\omega_k = 10000^{-2k/d}", inside).notes
+    assert found(r"\omega_k = 10000^{-2k/d}", inside).has_note(NoteKind.INDEX_FROM_ZERO)
     assert found(r"\omega_k = 10000^{-2(k-1)/d}", inside).is_true
     assert found(r"\omega_k = 10000^{-3k/d}", inside).is_false
 
@@ -88,7 +88,7 @@ def test_indices_may_count_from_zero():
 def test_a_letter_that_nobody_explains_may_be_any_number():
     finding = found(r"\eta x + \eta y = \eta (x + y)")
     assert finding.is_true
-    assert any(ANY_NUMBER in note for note in finding.notes)
+    assert finding.has_note(NoteKind.ANY_NUMBER)
     assert found(r"\eta x = x").kind == "unknown"
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from regard.derivations.judging.arithmetic import BALLS, ORDERS
 from regard.derivations.judging.drives import stay_apart
 from regard.derivations.judging.exact import decide_exact, decide_rounded
+from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.limits import decide_growth, decide_limit
-from regard.derivations.judging.outcome import Finding, ill_shaped, not_understood
 from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.scope import UnknownSymbol
 from regard.derivations.judging.values import IllShaped
@@ -114,8 +114,8 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
         limit = None if stay_apart(instances) else decide_limit(instances)
         if limit is None or not limit.is_true:
             return exact
-        loose = replace(limit, reason=f"≈ is meant: {limit.reason}", counterexample=exact.counterexample)
-        return loose.with_notes(("≈ is meant: the equality is not exact", *exact.notes))
+        loose = replace(limit, counterexample=exact.counterexample)
+        return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
     if sign in ORDERS and _is_so_eventually(instances):
         reason = "it is so once the scale is large"
         return Finding(kind="approximate", reason=reason, method="limit", notes=exact.notes)

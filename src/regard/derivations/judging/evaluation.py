@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from regard.derivations.judging.arithmetic import Arithmetic
+from regard.derivations.judging.findings import Note
 from regard.derivations.judging.indices import index_value, letters_in
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
@@ -54,7 +55,7 @@ class Evaluation:
     convention: Convention = PLAIN
     indices: Mapping[str, int] = field(default_factory=dict)
     arguments: Mapping[int, Value] = field(default_factory=dict)
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: dict[Note, None] = field(default_factory=dict)
     memory: dict[Any, tuple[Expression, Value]] = field(default_factory=dict)
     known: dict[tuple[int, int | None], Value] | None = None
     depth: int = 0
@@ -122,7 +123,7 @@ class Evaluation:
         """The place (from zero) that a subscript points to."""
         return index_value(subscript, self.indices, self.instance)
 
-    def remember(self, note: str) -> None:
+    def remember(self, note: Note) -> None:
         """Say how something was read."""
         self.notes[note] = None
 

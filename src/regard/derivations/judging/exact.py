@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from regard.derivations.judging.arithmetic import BALLS, FLOATS, ORDERS, is_complex
+from regard.derivations.judging.findings import Finding, Note, ill_shaped
 from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.outcome import Finding, ill_shaped
 from regard.derivations.judging.relations import Instances, Pair
 from regard.derivations.judging.values import IllShaped, Value
 from regard.derivations.judging.wording import instance_in_words, show_entry, sizes_in_words
@@ -34,7 +34,7 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
 
     Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
     """
-    notes: dict[str, None] = {}
+    notes: dict[Note, None] = {}
     try:
         for larger, seed in ((0, 1), (1, 2)):
             for pair in instances.pairs(instances.base(larger=larger, seed=seed), FLOATS):

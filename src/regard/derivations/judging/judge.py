@@ -6,12 +6,11 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.by_sign import decide_reading
+from regard.derivations.judging.findings import Finding, NoteKind, not_understood
 from regard.derivations.judging.indices import index_letters
-from regard.derivations.judging.outcome import Finding, not_understood
 from regard.derivations.judging.readings import Sides, readings
 from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.spellings import SLIP_NOTE
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
@@ -26,7 +25,6 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.problems.model import SymbolMeaning
 
 PRECISION = 320
-ANY_NUMBER = "is taken as any number"
 _MOST_UNKNOWN = 3
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 
@@ -45,7 +43,7 @@ def decide(sides: Sides, scope: Scope) -> Finding:
     for name in unknown:
         scope = scope.with_meaning(SymbolMeaning(name=name))
     wider = _decide(sides, scope)
-    return wider.with_notes((f"{', '.join(unknown)} {ANY_NUMBER}",)) if wider.is_true else finding
+    return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))]) if wider.is_true else finding
 
 
 def shown(finding: Finding) -> Finding:
@@ -86,8 +84,8 @@ def _careful(finding: Finding, sides: Sides, scope: Scope) -> Finding:
         return finding
     names = ", ".join(sorted(used))
     if any(name[0].isupper() for name in used) or any(_looks_like_matrices(side) for side in expressions):
-        return Finding(kind="unknown", reason=f"{names} not declared; it is so for numbers, but they may be matrices")
-    return finding.with_notes((f"{names} not declared; taken as numbers",))
+        return Finding(kind="unknown", reason=f"it is so for numbers, but {names} may be matrices: not declared")
+    return finding.with_notes([NoteKind.TAKEN_AS_NUMBERS.note(names)])
 
 
 def _looks_like_matrices(node: Expression) -> bool:
@@ -103,7 +101,7 @@ def _failure(failures: list[Finding]) -> Finding:
         return failures[0]
     false = [finding for finding in failures if finding.is_false]
     best = min(false, key=lambda finding: finding.kind == "ill-shaped")
-    if any(SLIP_NOTE in note for finding in false for note in finding.notes):
+    if any(finding.has_note(NoteKind.RECOGNITION_SLIP) for finding in false):
         return not_understood("a token looks like a slip of text recognition").with_notes(best.notes)
     return best
 
@@ -118,5 +116,5 @@ def _charitable(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     doubtful = ", ".join(sorted(used & undeclared))
     if not doubtful:
         return finding
-    reason = f"{doubtful} not declared; taken as numbers, {finding.reason}: {shown(finding).counterexample}"
+    reason = f"{doubtful} not declared: taken as numbers, {finding.reason}: {shown(finding).counterexample}"
     return Finding(kind="unknown", reason=reason, notes=finding.notes)

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 
 from regard.derivations.judging.evaluation import Evaluation, OutOfRange, Rule
+from regard.derivations.judging.findings import NoteKind
 from regard.derivations.judging.functions import apply_defined
 from regard.derivations.judging.operations import entry
 from regard.derivations.judging.scope import Found, UnknownSymbol
-from regard.derivations.judging.spellings import SLIP_NOTE
 from regard.derivations.judging.values import Value
 from regard.derivations.notation.syntax import (
     Apply,
@@ -60,7 +60,7 @@ def _symbol(evaluate: Evaluation, node: Symbol) -> Value:
     found = evaluate.scope.lookup(node)
     if found is None:
         return _read_otherwise(evaluate, node)
-    if found.note:
+    if found.note is not None:
         evaluate.remember(found.note)
     return _meant(evaluate, found)
 
@@ -129,7 +129,7 @@ def _read_otherwise(evaluate: Evaluation, node: Symbol) -> Value:
     unprimed = Symbol(node.name.removesuffix("'"), node.subscripts)
     is_label = "'" in scope.setting.aliases.get("_perm", ())
     if unprimed != node and not is_label and scope.knows(unprimed):
-        evaluate.remember(f"the prime of '{describe(node)}' is read as a transpose")
+        evaluate.remember(NoteKind.PRIME_AS_TRANSPOSE.note(describe(node)))
         return _symbol(evaluate, unprimed).transposed()
     raise UnknownSymbol(node)
 
@@ -147,7 +147,7 @@ def _constant(evaluate: Evaluation, node: Symbol) -> Value | None:
     if name == "e":
         return Value(arithmetic.exp(arithmetic.number(1)))
     if name in _LOOKS_LIKE_ZERO:
-        evaluate.remember(f"{SLIP_NOTE}: '{name}' is read as 0")
+        evaluate.remember(NoteKind.RECOGNITION_SLIP.note(name, "0"))
         return Value(arithmetic.number(Fraction(0)), is_zero=True)
     return None
 

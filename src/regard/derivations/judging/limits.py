@@ -10,7 +10,7 @@ import numpy as np
 from regard.derivations.judging.arithmetic import BALLS
 from regard.derivations.judging.chances import chance
 from regard.derivations.judging.drives import SCALES, drive, driven_to, errors_on, upper, vanishes
-from regard.derivations.judging.outcome import Finding, ill_shaped
+from regard.derivations.judging.findings import Finding, ill_shaped
 from regard.derivations.judging.relations import Instances
 from regard.derivations.judging.values import IllShaped, Value
 from regard.derivations.judging.wording import show_entry, sizes_in_words, spell

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from regard.derivations.judging.evaluation import Convention
+from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import free_letters
 from regard.derivations.judging.relations import Relation
 from regard.derivations.judging.scope import Scope
@@ -49,7 +50,7 @@ class _Read:
 
     relation: Relation
     scope: Scope
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def read_side(tokens: Sequence[Token], scope: Scope) -> Expression:
@@ -94,7 +95,7 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[_Read]:
     with_ones = _with_ones(plain, scope)
     if with_ones is not None:
-        yield _Read(relation=with_ones, scope=scope, notes=("the 1 is read as a vector of ones",))
+        yield _Read(relation=with_ones, scope=scope, notes=(NoteKind.VECTOR_OF_ONES.note(),))
     for convention, note in _conventions(plain, scope):
         yield _Read(relation=replace(plain, convention=convention), scope=scope, notes=(note,))
     for swaps in _swaps(plain, scope):
@@ -121,21 +122,21 @@ def _holds_one(node: Expression) -> bool:
 
 
 # -- indices -----------------------------------------------------------------------------------------------------------
-def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, str]]:
+def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, Note]]:
     setting = scope.setting
     sides = (plain.left, plain.right)
     if any(free_letters(side, setting) for side in sides):
         names = ", ".join(sorted(setting.fixed))
-        different = "different indices are read as different"
-        others = f"the index is read as any but {names}" if names else different
+        different = NoteKind.DISTINCT_INDICES.note()
+        others = NoteKind.UNFIXED_INDEX.note(names) if names else different
         yield Convention(is_distinct=True), different
         yield Convention(avoids_fixed=True, is_distinct=True), others
         yield Convention(avoids_fixed=True), others
     if _counts_with_indices(sides, scope):
-        yield Convention(first_index=0), "indices are counted from zero"
+        yield Convention(first_index=0), NoteKind.INDEX_FROM_ZERO.note()
     if any(_has_label(side) for side in sides):
         for name in setting.fixed:
-            yield Convention(excluded=(name,)), f"the others are all but {name}"
+            yield Convention(excluded=(name,)), NoteKind.OTHERS.note(name)
 
 
 def _counts_with_indices(sides: Sequence[Expression], scope: Scope) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from regard.derivations.judging.arithmetic import BALLS, ORDERS, Arithmetic
 from regard.derivations.judging.evaluate import Evaluator
 from regard.derivations.judging.evaluation import PLAIN, Convention, OutOfRange
+from regard.derivations.judging.findings import Note
 from regard.derivations.judging.indices import assignments, index_letters, ranges
 from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
@@ -38,7 +39,7 @@ class Pair(NamedTuple):
     left: Value
     right: Value
     indices: Mapping[str, int]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def aligned(self) -> tuple[Value, Value]:
         """Both sides in one shape, or IllShaped."""

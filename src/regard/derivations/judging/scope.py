@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from regard.core.errors import RegardError
+from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.spellings import other_spellings
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
 from regard.derivations.problems.model import Setting, SymbolMeaning
@@ -27,7 +28,7 @@ class Found:
 
     meaning: SymbolMeaning
     member: Expression | None = None
-    note: str | None = None
+    note: Note | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,20 +132,20 @@ class Scope:
         other = self.swaps.get(found.meaning.name)
         if other is None:
             return found
-        note = f"'{describe(symbol)}' is read as {other} here, though it also stands for {found.meaning.name}"
+        note = NoteKind.SWAPPED_NAME.note(describe(symbol), other, found.meaning.name)
         return Found(self.meanings[other], None, note)
 
     def _stray(self, symbol: Symbol) -> Found | None:
         """A symbol of another question, or one that is numbered like known ones: z_3 where there are z_1 and z_2."""
         spelt = describe(symbol)
         if spelt in self.neighbours:
-            return Found(self.neighbours[spelt], None, f"'{spelt}' does not belong to this question")
+            return Found(self.neighbours[spelt], None, NoteKind.OTHER_QUESTION.note(spelt))
         if len(symbol.subscripts) == 1 and isinstance(symbol.subscripts[0], Number):
             for key, meaning in self.setting.symbols.items():
                 base, _, script = key.rpartition("_")
                 if base == symbol.name and script.isdigit():
                     sibling = replace(meaning, name=spelt, formula=None)
-                    return Found(sibling, None, f"'{spelt}' is not defined; it is taken as a number like '{key}'")
+                    return Found(sibling, None, NoteKind.LIKE_SIBLING.note(spelt, key))
         return None
 
     # -- what depends on what ----------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ class Scope:
 
 
 @lru_cache(maxsize=4096)
-def _other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, str], ...]:
+def _other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, Note], ...]:
     return tuple(other_spellings(symbol, setting.aliases))
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
+from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, describe
 
 _SLIPS = {"g": "q", "ω": "w"}
-SLIP_NOTE = "a slip of text recognition"
-CASE_NOTE = "in the other case is read as"
 
 
-def other_spellings(symbol: Symbol, aliases: Mapping[str, tuple[str, ...]]) -> list[tuple[Symbol, str]]:
+def other_spellings(symbol: Symbol, aliases: Mapping[str, tuple[str, ...]]) -> list[tuple[Symbol, Note]]:
     """The symbol under its other names, likeliest first, each with a note that says how it is read."""
     spelt = describe(symbol)
     renamed = [
@@ -19,14 +18,14 @@ def other_spellings(symbol: Symbol, aliases: Mapping[str, tuple[str, ...]]) -> l
         for other in (_renamed(symbol, name, canonical) for name in names)
         if other is not None
     ]
-    found = [(other, f"'{spelt}' is read as '{describe(other)}'") for other in renamed if other != symbol]
+    found = [(other, NoteKind.ALIAS.note(spelt, describe(other))) for other in renamed if other != symbol]
     for each in (symbol, *renamed):
         if len(each.name) == 1 and each.subscripts:
             other = Symbol(each.name.swapcase(), each.subscripts)
-            found.append((other, f"'{spelt}' {CASE_NOTE} '{describe(other)}'"))
+            found.append((other, NoteKind.OTHER_CASE.note(spelt, describe(other))))
     slip = _SLIPS.get(symbol.name)
     if slip is not None:
-        found.append((Symbol(slip, symbol.subscripts), f"{SLIP_NOTE}: '{spelt}' is read as '{slip}'"))
+        found.append((Symbol(slip, symbol.subscripts), NoteKind.RECOGNITION_SLIP.note(spelt, slip)))
     return found
 
 

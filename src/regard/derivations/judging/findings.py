@@ -1,0 +1,110 @@
+"""What the judge found out about one relation, and its remarks on how the relation was read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Literal
+
+Truth = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not understood"]
+
+
+class NoteKind(Enum):
+    """What a remark is about; the value is its wording, with places for names and numbers."""
+
+    APPROXIMATION_MEANT = "≈ is meant: the two sides are not exactly equal"
+    ANY_NUMBER = "{0} is not defined; any number was put in for it"
+    TAKEN_AS_NUMBERS = "{0} not declared; taken as numbers"
+    ALIAS = "'{0}' is read as '{1}'"
+    OTHER_CASE = "'{0}' is read as '{1}', its letter in the other case"
+    RECOGNITION_SLIP = "'{0}' looks like a text-recognition error and is read as '{1}'"
+    SWAPPED_NAME = "'{0}' is read as {1} here, though it also stands for {2}"
+    OTHER_QUESTION = "'{0}' belongs to another question"
+    LIKE_SIBLING = "'{0}' is not defined; it is taken as a number like '{1}'"
+    PRIME_AS_TRANSPOSE = "the prime of '{0}' is read as a transpose"
+    VECTOR_OF_ONES = "the 1 is read as a vector of ones"
+    DISTINCT_INDICES = "different index letters are read as different indices"
+    UNFIXED_INDEX = "the index is read as any except {0}"
+    INDEX_FROM_ZERO = "indices are counted from zero"
+    OTHERS = "the others are read as all except {0}"
+    AT_GIVEN_VALUES = "checked at the values given in the text"
+    OTHER_READING = "{0}"
+    ASSUMED_IN_TEXT = "the text says that {0}"
+    GOAL_MISSED = "it does not reach the goal {0}: {1}"
+    NEEDED_SCALE = "β ≥ {0} brings it within {1}"
+    CLAIM = "see the claim {0}"
+
+    def note(self, *names: str) -> "Note":
+        """A remark of this kind about these names or numbers."""
+        return Note(kind=self, names=names)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """A remark on a step: its kind, and the names or numbers that its wording needs."""
+
+    kind: NoteKind
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.kind.value.format(*self.names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The truth of a relation under one reading, with what shows it.
+
+    `swaps` are the names that the reading takes for others. `is_after_slip` marks a step that is not judged because an
+    earlier slip makes it wrong, though it is right without that slip. `shown_by` works out the counterexample and value
+    of a failure, since most failures (of one reading among several) are never shown.
+    """
+
+    kind: Truth
+    reason: str
+    method: str = ""
+    counterexample: str | None = None
+    value: float | None = None
+    bound: float | None = None
+    probability: float | None = None
+    notes: tuple[Note, ...] = ()
+    swaps: tuple[tuple[str, str], ...] = ()
+    is_after_slip: bool = False
+    shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_true(self) -> bool:
+        """True if the relation holds, exactly or in the regime."""
+        return self.kind in ("true", "approximate")
+
+    @property
+    def is_false(self) -> bool:
+        """True if the relation was evaluated and fails."""
+        return self.kind in ("false", "ill-shaped")
+
+    @property
+    def is_approximation_meant(self) -> bool:
+        """True if an = was written where only ≈ is true."""
+        return self.has_note(NoteKind.APPROXIMATION_MEANT)
+
+    def has_note(self, kind: NoteKind) -> bool:
+        """True if one of the notes is of that kind."""
+        return any(note.kind is kind for note in self.notes)
+
+    def with_notes(self, notes: Sequence[Note]) -> "Finding":
+        """The finding with further notes, none of them twice."""
+        return replace(self, notes=tuple(dict.fromkeys((*self.notes, *notes)))) if notes else self
+
+
+def true(reason: str) -> Finding:
+    """What is recognised, and needs no evaluation."""
+    return Finding(kind="true", reason=reason)
+
+
+def not_understood(reason: object) -> Finding:
+    """What cannot be read or evaluated, and why."""
+    return Finding(kind="not understood", reason=str(reason))
+
+
+def ill_shaped(error: Exception, at: str = "") -> Finding:
+    """Two shapes that do not go together, `at` certain sizes."""
+    shown = f"{at}: {error}" if at else str(error)
+    return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=shown)
