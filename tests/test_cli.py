@@ -69,7 +69,7 @@ def test_a_glob_matches_whole_ids(run):
 def test_myths_can_be_selected_together(run):
     entries = [entry for group in verb.list_claims("myth").values() for entry in group]
     assert entries
-    assert all(entry.is_myth for entry in entries)
+    assert all(entry.tag == "myth" for entry in entries)
     assert "unscaled-sum-averages  myth" in run("claims", "myth", "--list")[1]
 
 

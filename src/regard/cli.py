@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from regard import __version__
-from regard.core.errors import RegardError, refused_by_system
-from regard.render.command_line import ALL_IS_WELL, BAD_INPUT, INTERRUPTED, PIPE_CLOSED, complain
+from regard.core.errors import RegardError, as_input_error
+from regard.render.command_line import ExitCode, complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,8 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RegardError, click.ClickException) as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
-    return code if isinstance(code, int) else ALL_IS_WELL
+        return ExitCode.INTERRUPTED
+    return code if isinstance(code, int) else ExitCode.SUCCESS
 
 
 # The module of each command and its line in `regard --help`, which imports none of them.
@@ -67,10 +67,10 @@ class _Commands(click.Group):
             sys.stdout.flush()
         except BrokenPipeError:
             _give_up_standard_output()
-            raise click.exceptions.Exit(PIPE_CLOSED) from None
+            raise click.exceptions.Exit(ExitCode.PIPE_CLOSED) from None
         except OSError as error:
             _give_up_standard_output()
-            raise refused_by_system(error) from error
+            raise as_input_error(error) from error
         return code
 
 
@@ -97,7 +97,7 @@ def cli(context: click.Context) -> None:
 
 def _refuse(message: str) -> int:
     complain(message)
-    return BAD_INPUT
+    return ExitCode.BAD_INPUT
 
 
 def _give_up_standard_output() -> None:

@@ -77,7 +77,7 @@ class LawBroken(Exception):
 
 
 def stop_at_a_failure(verdict):
-    if not verdict.is_as_it_should_be:
+    if not verdict.is_as_expected:
         raise LawBroken(verdict.law)
 
 

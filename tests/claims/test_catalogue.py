@@ -88,7 +88,7 @@ def test_claims_stand_under_their_own_ids_section_by_section():
 def test_the_verdict_is_the_known_truth(claim: Claim):
     verdict = heard(claim.id)
     assert verdict.status == claim.expected == TRUTH[claim.id], verdict.reason
-    assert verdict.is_as_it_should_be
+    assert verdict.is_as_expected
 
 
 @each_claim
@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_evidence(claim: Claim):
 @pytest.mark.parametrize(("claim", "name", "value"), variations(edges))
 def test_the_verdict_is_the_same_at_the_edges_of_the_domain(claim: Claim, name: str, value: float):
     verdict = claim.decide({name: value})
-    assert verdict.is_as_it_should_be, verdict.reason
+    assert verdict.is_as_expected, verdict.reason
     assert verdict.value is None or math.isfinite(verdict.value)
 
 

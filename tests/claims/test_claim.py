@@ -32,7 +32,7 @@ def test_the_verdict_tells_all_that_was_found():
 def test_a_refuted_myth_is_an_outcome_of_its_own():
     verdict = make_claim(says("refuted", counterexample="n = 3"), expected="refuted").decide()
     assert (verdict.status, verdict.outcome, verdict.counterexample) == ("refuted", "myth refuted", "n = 3")
-    assert verdict.is_as_it_should_be
+    assert verdict.is_as_expected
 
 
 def test_a_rival_is_tried_in_the_claims_place():

@@ -11,8 +11,8 @@ from regard.claims.catalog.more_heads_always_better import CROSSOVERS
 from regard.claims.figures._ranges import smoothed
 from regard.claims.parameters import settings
 from regard.core.errors import RegardError
+from regard.render.charts import draw_figure
 from regard.render.figures import HeatMap
-from regard.render.html.charts import draw
 
 DRAWN = {name: claim for name, claim in all_claims().items() if claim.figure is not None}
 each_figure = pytest.mark.parametrize("claim", DRAWN.values(), ids=DRAWN.keys())
@@ -36,7 +36,7 @@ def test_most_of_the_claims_can_be_looked_at():
 def test_a_figure_is_drawn_at_any_numbers_in_the_domain(claim):
     for value in EXTREMES:
         at = settings(claim.parameters, dict(_taken(claim.parameters, value)))
-        assert draw(claim.figure(at)).endswith("</figure>")
+        assert draw_figure(claim.figure(at)).endswith("</figure>")
 
 
 def _taken(parameters, value):

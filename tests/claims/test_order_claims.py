@@ -16,7 +16,7 @@ ORDER = [name for name in CLAIMS if name.endswith(("equivariance", "invariance")
 @pytest.mark.parametrize("name", ORDER)
 def test_any_number_of_tokens_and_any_width(name, sizes):
     verdict = CLAIMS[name].decide(dict(zip(("T", "d"), sizes, strict=True)))
-    assert verdict.is_as_it_should_be, verdict.reason
+    assert verdict.is_as_expected, verdict.reason
 
 
 def test_one_token_and_two():

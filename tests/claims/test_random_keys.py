@@ -240,14 +240,14 @@ def test_normalised_keys():
 @pytest.mark.parametrize("name", OURS)
 def test_the_verdict_is_the_same_far_from_the_defaults(name, overrides):
     verdict = CLAIMS[name].decide(overrides)
-    assert verdict.is_as_it_should_be, verdict.reason
+    assert verdict.is_as_expected, verdict.reason
     assert math.isfinite(verdict.value)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_where_floats_run_out_nothing_is_called_false(name):
     verdict = CLAIMS[name].decide({"n": 10**300})
-    assert verdict.is_as_it_should_be or verdict.status == "undecided"
+    assert verdict.is_as_expected or verdict.status == "undecided"
 
 
 @pytest.mark.parametrize("overrides", [{"n": 2}, {"n": 3.5}, {"beta": 0}, {"beta": -1}, {"sigma2": 0}], ids=str)

@@ -38,7 +38,7 @@ def test_the_printed_numbers(name, overrides, value):
     "name", ["query-equals-key-copies", "unscaled-sum-averages", "half-sum-averages", "uniform-limit"]
 )
 def test_any_number_of_keys(name, n):
-    assert CLAIMS[name].decide({"n": n}).is_as_it_should_be
+    assert CLAIMS[name].decide({"n": n}).is_as_expected
 
 
 @pytest.mark.parametrize("n", [2, *EVERY_SIZE])

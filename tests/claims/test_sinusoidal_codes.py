@@ -63,8 +63,8 @@ def test_wider_codes_stay_apart_in_bfloat16(width):
 def test_narrow_codes_stay_apart_until_they_first_meet(width, meets_at):
     before, after = (UNIQUE.decide({"d": width, "T": count}) for count in (meets_at, meets_at + 1))
     assert (before.status, after.status) == ("holds", "refuted")
-    assert before.is_as_it_should_be
-    assert after.is_as_it_should_be
+    assert before.is_as_expected
+    assert after.is_as_expected
     assert f"and {meets_at}" in after.counterexample
 
 

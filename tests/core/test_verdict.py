@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.core.verdict import STATUSES, ClaimVerdict, Evidence, Place, StepVerdict, Verdict, combine, count
+from regard.core.verdict import STATUSES, ClaimVerdict, Evidence, Place, StepVerdict, Verdict, combine, count_statuses
 
 FIELDS = (
     "id statement status outcome method reason domain assumes value bound probability seed reproduce counterexample "
@@ -54,7 +54,7 @@ def test_contradicting_routes_are_named():
 
 def test_counts_name_all_four_statuses():
     verdicts = [Verdict(id="a", statement="s", status="holds"), Verdict(id="b", statement="s", status="holds")]
-    assert count(verdicts) == {"proved": 0, "holds": 2, "refuted": 0, "undecided": 0}
+    assert count_statuses(verdicts) == {"proved": 0, "holds": 2, "refuted": 0, "undecided": 0}
 
 
 def test_a_verdict_has_the_fields_of_the_schema_and_null_for_what_does_not_apply():
@@ -82,11 +82,11 @@ def test_claims_and_steps_add_their_own_fields():
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_claim_is_as_it_should_be_only_with_the_expected_status(status):
     claim = ClaimVerdict(id="a", statement="s", status=status, expected="refuted")
-    assert claim.is_as_it_should_be == (status == "refuted")
+    assert claim.is_as_expected == (status == "refuted")
 
 
 def test_any_other_verdict_is_as_it_should_be_unless_refuted():
-    assert [Verdict(id="a", statement="s", status=s).is_as_it_should_be for s in STATUSES] == [True, True, False, True]
+    assert [Verdict(id="a", statement="s", status=s).is_as_expected for s in STATUSES] == [True, True, False, True]
 
 
 def test_an_unknown_status_is_not_a_verdict():
@@ -96,4 +96,4 @@ def test_an_unknown_status_is_not_a_verdict():
 
 def test_a_value_may_be_nan_without_becoming_a_verdict_that_passes():
     verdict = ClaimVerdict(id="a", statement="s", status="undecided", expected="holds", value=math.nan)
-    assert not verdict.is_as_it_should_be
+    assert not verdict.is_as_expected

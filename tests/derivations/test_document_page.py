@@ -13,8 +13,8 @@ import hostile_text as hostile
 from page_checks import check_self_contained
 from regard.derivations.document_page import render_document
 from regard.derivations.judged import STANDINGS
-from regard.render.html.shell import Page as ReportPage
-from regard.render.html.shell import render_page
+from regard.render.page import Page as ReportPage
+from regard.render.page import render_page
 
 TEXT = r"""---
 # 1.(b) An average of two
@@ -163,7 +163,7 @@ def test_the_policy_allows_just_this_style_and_this_script():
 
 
 def test_no_asset_names_another_place():
-    for asset in resources.files("regard.render.html").joinpath("assets").iterdir():
+    for asset in resources.files("regard.render").joinpath("assets").iterdir():
         assert not re.search(
             r"https?://|url\(|@import|fetch\(|XMLHttp|innerHTML|eval\(", asset.read_text(encoding="utf-8")
         )
@@ -201,7 +201,7 @@ def test_any_text_with_marks_anywhere_makes_a_page(judged, text, kind, data):
 
 
 def test_assets_are_short():
-    for asset in Path(str(resources.files("regard.render.html").joinpath("assets"))).iterdir():
+    for asset in Path(str(resources.files("regard.render").joinpath("assets"))).iterdir():
         assert len(asset.read_text(encoding="utf-8").splitlines()) < 300
 
 

@@ -38,11 +38,11 @@ def test_a_text_a_path_and_a_string_that_is_a_path_are_all_judged(tmp_path):
     for given in (WRONG, path, str(path)):
         report = regard.verify(given, "cs224n-a4")
         assert [verdict.status for verdict in report.verdicts] == ["refuted"]
-        assert not report.is_as_it_should_be
+        assert not report.is_as_expected
         assert not report.is_guessed
     assert verify(RIGHT).problem == "cs224n-a4"
     assert verify(RIGHT).is_guessed
-    assert verify(RIGHT).is_as_it_should_be
+    assert verify(RIGHT).is_as_expected
 
 
 def test_a_report_is_frozen_and_json_ready():

@@ -2,7 +2,7 @@
 
 from regard.claims.explanation import Explanation
 from regard.core.verdict import ClaimVerdict
-from regard.render.html.scripts import scripted
+from regard.render.formulas import scripted
 from regard.render.terminal import quantity
 
 

@@ -6,11 +6,10 @@ from itertools import groupby
 
 from regard.claims.claim_parts import claim_counterexample, claim_facts
 from regard.claims.explanation import Explanation, RivalOutcome
-from regard.core.verdict import STATUSES, ClaimVerdict, Evidence, Status, count
-from regard.render.html.charts import draw
-from regard.render.html.equations import equation
-from regard.render.html.scripts import scripted
-from regard.render.html.shell import Page, icon, render_page
+from regard.core.verdict import STATUSES, ClaimVerdict, Evidence, Status, count_statuses
+from regard.render.charts import draw_figure
+from regard.render.formulas import equation, scripted
+from regard.render.page import Page, icon, render_page
 from regard.render.terminal import quantity
 
 _LEGEND: Mapping[Status, str] = {
@@ -39,14 +38,14 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
 
 
 def _outcome(verdicts: Sequence[ClaimVerdict]) -> str:
-    astray = [verdict.id for verdict in verdicts if not verdict.is_as_it_should_be]
+    astray = [verdict.id for verdict in verdicts if not verdict.is_as_expected]
     if astray:
         return f"{len(astray)} not as the catalogue expects: {', '.join(astray)}"
     return f"{verdicts[0].status}, as expected" if len(verdicts) == 1 else "every verdict as expected"
 
 
 def _head(title: str, verdicts: Sequence[ClaimVerdict]) -> str:
-    stands = "holds" if all(verdict.is_as_it_should_be for verdict in verdicts) else "refuted"
+    stands = "holds" if all(verdict.is_as_expected for verdict in verdicts) else "refuted"
     outcome = _outcome(verdicts)
     return (
         f'<header class="head"><p class="problem">Decided afresh by independent routes, seed {verdicts[0].seed}</p>'
@@ -75,7 +74,7 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
         f'<p class="statement">{scripted(verdict.statement)}</p>',
         equation(explanation.latex),
         claim_counterexample(verdict),
-        "" if explanation.figure is None else draw(explanation.figure),
+        "" if explanation.figure is None else draw_figure(explanation.figure),
         f'<h4>Why</h4><p class="why">{scripted(explanation.derivation)}</p>',
         claim_facts(explanation),
         _folded(f"Evidence by {_counted(verdict.evidence, 'route')}", map(_finding, verdict.evidence), is_open=is_open),
@@ -94,7 +93,7 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
 def _title(verdict: ClaimVerdict) -> str:
     name, status = html.escape(verdict.id), verdict.status
     tags = '<span class="tag">myth</span>' if verdict.expected == "refuted" else ""
-    if not verdict.is_as_it_should_be:
+    if not verdict.is_as_expected:
         tags += f'<span class="tag alarm">the catalogue expects: {verdict.expected}</span>'
     return (
         f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{tags}'
@@ -146,7 +145,7 @@ def _margin(verdicts: Sequence[ClaimVerdict], sections: Sequence[tuple[str, Sequ
 
 
 def _counts(verdicts: Sequence[ClaimVerdict]) -> str:
-    counts = count(verdicts)
+    counts = count_statuses(verdicts)
     rows = "".join(
         f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {name}</li>' for name in STATUSES if counts[name]
     )
@@ -169,7 +168,7 @@ def _bar(counts: Mapping[str, int], number: int) -> str:
 
 
 def _filter(verdicts: Sequence[ClaimVerdict]) -> str:
-    counts = count(verdicts)
+    counts = count_statuses(verdicts)
     myths = any(verdict.expected == "refuted" for verdict in verdicts)
     choices = [
         ("all", "everything", True),

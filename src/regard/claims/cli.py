@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, is_unicode
+from regard.render.command_line import ExitCode, is_unicode
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,17 +80,17 @@ def claims(
 
     Exit code: 0 every verdict is the catalogue's, 1 one is not, 2 bad input, 3 undecided (with --strict).
     """
+    from regard.claims import claims_text, explanation
     from regard.claims import deciding as verb
-    from regard.claims import explanation
-    from regard.render import listing, progress, terminal
+    from regard.render import progress, terminal
 
     if is_listing + (explain is not None) + (pattern is not None and explain is not None) > 1:
         raise click.UsageError("--list, --explain ID and a pattern do not go together.", click.get_current_context())
     if is_listing and html_file is not None:
         raise click.UsageError("--list decides nothing, so there is no page to write.", click.get_current_context())
     if is_listing:
-        listing.show_listing(terminal.open_console(), verb.list_claims(pattern))
-        return ALL_IS_WELL
+        terminal.show_listing(terminal.open_console(), verb.list_claims(pattern))
+        return ExitCode.SUCCESS
     _ensure_writable(json_file, html_file)
     with progress.progress(terminal.open_console(is_for_errors=True), "deciding claims") as report:
         opened: list[Explanation] = []
@@ -106,7 +106,7 @@ def claims(
     if explain is not None:
         show = partial(explanation.show_explanation, explanation=opened[0])
     else:
-        show = partial(terminal.show_verdicts, groups=verb.by_section(verdicts), what="claim")
+        show = partial(claims_text.show_verdicts, groups=verb.by_section(verdicts), noun="claim")
     _publish("claims", verdicts, json_file, show)
     return _exit_code(verdicts, is_strict=is_strict)
 
@@ -124,16 +124,16 @@ def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
 
 def _write_page(file: str, opened: Sequence["Explanation"]) -> None:
     from regard.claims.claims_page import render_claims
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
 
-    write_whole(Path(file), render_claims(opened))
+    write_atomically(Path(file), render_claims(opened))
 
 
 def _publish(
     command: str, verdicts: Sequence["Verdict"], json_file: str | None, show: Callable[["Console"], None]
 ) -> None:
     """Writes the JSON that was asked for, and shows the rest unless standard output is taken by it."""
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
     from regard.render.json import as_json
     from regard.render.terminal import open_console
 
@@ -141,14 +141,14 @@ def _publish(
         sys.stdout.write(as_json(command, verdicts, is_ascii=not is_unicode()))
         return
     if json_file is not None:
-        write_whole(Path(json_file), as_json(command, verdicts))
+        write_atomically(Path(json_file), as_json(command, verdicts))
     show(open_console())
 
 
 def _exit_code(verdicts: Sequence["Verdict"], *, is_strict: bool) -> int:
-    astray = [verdict for verdict in verdicts if not verdict.is_as_it_should_be]
+    astray = [verdict for verdict in verdicts if not verdict.is_as_expected]
     if any(verdict.status != "undecided" for verdict in astray):
-        return SOMETHING_IS_WRONG
+        return ExitCode.FAILURE
     if is_strict and any(verdict.status == "undecided" for verdict in verdicts):
-        return UNDECIDED
-    return SOMETHING_IS_WRONG if astray else ALL_IS_WELL
+        return ExitCode.UNDECIDED
+    return ExitCode.FAILURE if astray else ExitCode.SUCCESS

@@ -11,7 +11,7 @@ from regard.claims.parameters import settings
 from regard.core.errors import DomainError, InputError
 from regard.core.interrupts import interrupts_held_back, spawning_pool
 from regard.core.verdict import ClaimVerdict
-from regard.render.listing import Entry
+from regard.render.terminal import CatalogEntry
 
 Overrides = Mapping[str, float]
 Hearing = tuple[Claim, Overrides]
@@ -55,13 +55,13 @@ def explain_claim(name: str, overrides: Overrides | None = None, *, seed: int = 
     return _explain(claim, chosen, seed)
 
 
-def list_claims(pattern: str | None = None) -> dict[str, list[Entry]]:
+def list_claims(pattern: str | None = None) -> dict[str, list[CatalogEntry]]:
     """The selected claims under their sections, undecided."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[CatalogEntry]] = {}
     for claim in _select(pattern):
         numbers = ", ".join(f"{p.name} = {p.default:g}" for p in claim.parameters)
         text = f"{numbers}   ({claim.domain})" if numbers else claim.domain
-        entry = Entry(id=claim.id, statement=claim.statement, settings=text, is_myth=claim.is_myth)
+        entry = CatalogEntry(id=claim.id, statement=claim.statement, settings=text, tag="myth" if claim.is_myth else "")
         groups.setdefault(claim.section, []).append(entry)
     return groups
 

@@ -8,8 +8,7 @@ from rich.text import Text
 
 from regard.core.verdict import ClaimVerdict, Evidence, Status
 from regard.render.figures import Figure
-from regard.render.spelling import spelled
-from regard.render.terminal import ALARM, SIGNS, STYLES, quantity, say
+from regard.render.terminal import ALARM, SIGNS, STYLES, quantity, say, spelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
 def _heading(console: Console, verdict: ClaimVerdict) -> Text:
     status = verdict.status
     line = Text.assemble((verdict.id, "bold"), "  ", _sign(console, status), (status, STYLES[status]))
-    if not verdict.is_as_it_should_be:
+    if not verdict.is_as_expected:
         line.append(f", but the catalogue expects {verdict.expected}", style=ALARM)
     elif verdict.expected == "refuted":
         line.append(", as a myth should be", style="dim")

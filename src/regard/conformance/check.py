@@ -16,7 +16,7 @@ from regard.conformance.subject import Spec, Subject
 from regard.conformance.trying import Hearing, tried
 from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
-from regard.render.listing import Entry
+from regard.render.terminal import CatalogEntry
 
 Progress = Callable[[int, int], None]
 
@@ -204,12 +204,12 @@ def _among(laws: set[str], expect: Mapping[str, str]) -> dict[str, str]:
     return {law: why for law, why in expect.items() if law in laws}
 
 
-def list_laws(names: str | None = None) -> dict[str, list[Entry]]:
+def list_laws(names: str | None = None) -> dict[str, list[CatalogEntry]]:
     """The laws by what they need, none of them tried."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[CatalogEntry]] = {}
     for law in chosen_laws(names).values():
         needs = " and ".join(law.needs)
         title = f"for layers with {needs}" if needs else "for every layer"
-        entry = Entry(id=law.id, statement=law.statement, settings=f"usually: {law.suspects[0]}", is_myth=False)
+        entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.suspects[0]}")
         groups.setdefault(title, []).append(entry)
     return dict(sorted(groups.items(), key=lambda item: item[0].count(" and ") + (item[0] != "for every layer")))

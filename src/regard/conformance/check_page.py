@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from regard.conformance.check_matrix import OUTCOME_WORDS, TINTS, matrix, outcome_icon, slug
 from regard.conformance.check_text import measured, spec_line, tally_in_words
 from regard.conformance.verdict import CheckReport, LawVerdict
-from regard.render.html.shell import Page, render_page
+from regard.render.page import Page, render_page
 
 _LEGEND: Mapping[str, str] = {
     "holds": "every comparison agrees, and a control moved",
@@ -61,7 +61,7 @@ def _details(reports: Sequence[CheckReport]) -> str:
 def _layer(report: CheckReport, *, is_alone: bool) -> str:
     name = slug(report.layer)
     shown = [verdict for verdict in report.verdicts if verdict.outcome != "skipped"]
-    shown.sort(key=lambda verdict: verdict.is_as_it_should_be)
+    shown.sort(key=lambda verdict: verdict.is_as_expected)
     cards = "".join(_card(report, verdict, is_open=is_alone) for verdict in shown)
     body = f"{_inferred(report)}{cards}{_skipped(report)}{_grade(report)}"
     if is_alone:
@@ -88,7 +88,7 @@ def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:
         f'<span class="law">{html.escape(verdict.law)}</span><span class="statement">{html.escape(verdict.statement)}'
         f'</span><span class="badge {tint}">{outcome_icon(outcome)}{OUTCOME_WORDS[outcome]}</span>'
     )
-    opened = " open" if is_open and not verdict.is_as_it_should_be else ""
+    opened = " open" if is_open and not verdict.is_as_expected else ""
     return (
         f'<details class="verdict {tint}" id="{html.escape(name)}"{opened}><summary>{head}</summary>'
         f'<div class="body">{_against(verdict)}{_diagnosis(verdict)}{_facts(verdict)}{_reproduce(verdict)}</div>'

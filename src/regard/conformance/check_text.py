@@ -7,8 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.conformance.verdict import CheckReport, LawVerdict
-from regard.render.spelling import spelled
-from regard.render.terminal import ALARM, say
+from regard.render.terminal import ALARM, say, spelled
 
 OUTCOME_SIGNS: Mapping[str, str] = {
     "holds": "✓",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, complain, is_unicode
+from regard.render.command_line import ExitCode, complain, is_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,11 +84,11 @@ def check(**options: Any) -> int:
     3 undecided (with --strict).
     """
     from regard.conformance import check as verb
-    from regard.render import listing, progress, terminal
+    from regard.render import progress, terminal
 
     if options["is_listing"]:
-        listing.show_listing(terminal.open_console(), verb.list_laws(options["laws"]))
-        return ALL_IS_WELL
+        terminal.show_listing(terminal.open_console(), verb.list_laws(options["laws"]))
+        return ExitCode.SUCCESS
     _ensure_sense(options)
     _ensure_writable(options)
     if options["layout"] is not None:
@@ -166,35 +166,35 @@ def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str
 
 def _publish(reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:
     from regard.conformance.check_json import check_as_json
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
 
     if options["html_file"] is not None:
         from regard.conformance.check_page import render_check
 
-        write_whole(Path(options["html_file"]), render_check(reports))
+        write_atomically(Path(options["html_file"]), render_check(reports))
     if options["junit_file"] is not None:
         from regard.conformance.junit import as_junit
 
-        write_whole(Path(options["junit_file"]), as_junit(reports))
+        write_atomically(Path(options["junit_file"]), as_junit(reports))
     if options["test_file"] is not None:
         _write_tests(Path(options["test_file"]), reports)
     if options["json_file"] == "-":
         sys.stdout.write(check_as_json(reports, is_ascii=not is_unicode()))
         return
     if options["json_file"] is not None:
-        write_whole(Path(options["json_file"]), check_as_json(reports))
+        write_atomically(Path(options["json_file"]), check_as_json(reports))
     _show(reports)
 
 
 def _write_tests(path: Path, reports: "Sequence[CheckReport]") -> None:
     from regard.conformance.standalone import merged
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
 
     texts = [v.reproduction for report in reports for v in report.verdicts if v.reproduction]
     if not texts:
         complain(f"No law was refuted, so there is no test to write to {path}.")
         return
-    write_whole(path, merged(texts))
+    write_atomically(path, merged(texts))
 
 
 def _show(reports: "Sequence[CheckReport]") -> None:
@@ -210,6 +210,6 @@ def _show(reports: "Sequence[CheckReport]") -> None:
 
 def _exit_code(reports: "Sequence[CheckReport]", *, is_strict: bool) -> int:
     if not all(report.ok for report in reports):
-        return SOMETHING_IS_WRONG
+        return ExitCode.FAILURE
     outcomes = {verdict.outcome for report in reports for verdict in report.verdicts}
-    return UNDECIDED if is_strict and outcomes & {"skipped", "inconclusive"} else ALL_IS_WELL
+    return ExitCode.UNDECIDED if is_strict and outcomes & {"skipped", "inconclusive"} else ExitCode.SUCCESS

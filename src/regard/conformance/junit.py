@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from xml.etree import ElementTree
 
 from regard.conformance.verdict import CheckReport, LawVerdict
-from regard.render.spelling import printable
+from regard.render.page import printable
 
 
 def as_junit(reports: Iterable[CheckReport]) -> str:
@@ -41,12 +41,12 @@ def _add_suite(root: ElementTree.Element, report: CheckReport) -> None:
 def _kind(verdict: LawVerdict) -> str | None:
     if verdict.outcome in ("crashed", "timed out"):
         return "error"
-    if not verdict.is_as_it_should_be:
+    if not verdict.is_as_expected:
         return "failure"
     return None if verdict.outcome == "holds" else "skipped"
 
 
 def _details(verdict: LawVerdict) -> str:
     parts = [verdict.statement, verdict.reason, verdict.counterexample]
-    parts += [f"probably {name}" for name in verdict.diagnosis] if not verdict.is_as_it_should_be else []
+    parts += [f"probably {name}" for name in verdict.diagnosis] if not verdict.is_as_expected else []
     return "\n".join(filter(None, [*parts, verdict.reproduce]))

@@ -62,7 +62,7 @@ class LawTest:
             pytest.skip(f"{verdict.outcome}: {verdict.reason}")
         if verdict.outcome == "crashed":
             raise LayerCrashed(f"{verdict.law}: the layer raised {verdict.reason}")
-        if not verdict.is_as_it_should_be:
+        if not verdict.is_as_expected:
             raise LawsBroken(_told(verdict))
         return verdict
 

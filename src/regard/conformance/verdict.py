@@ -34,7 +34,7 @@ class LawVerdict(Verdict):
         return self.id
 
     @property
-    def is_as_it_should_be(self) -> bool:
+    def is_as_expected(self) -> bool:
         """True if the law held, was expected to fail and did, or could not be tried."""
         return self.outcome in ("holds", "expected failure", "skipped", "inconclusive")
 
@@ -76,12 +76,12 @@ class CheckReport:
     @property
     def ok(self) -> bool:
         """True if no law was refuted, crashed, timed out or passed against expectation."""
-        return all(verdict.is_as_it_should_be for verdict in self.verdicts)
+        return all(verdict.is_as_expected for verdict in self.verdicts)
 
     @property
     def failures(self) -> tuple[LawVerdict, ...]:
         """The verdicts that are not as they should be, the most telling first: one bug breaks many laws."""
-        broken = [verdict for verdict in self.verdicts if not verdict.is_as_it_should_be]
+        broken = [verdict for verdict in self.verdicts if not verdict.is_as_expected]
         ranks = {law: rank for rank, law in enumerate((*_TELLING, None, *_AFTERWARDS))}
         return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, _AMONG_THE_REST)))
 

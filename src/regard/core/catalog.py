@@ -1,4 +1,4 @@
-"""Catalogues made of files: one module an entry, nothing to register."""
+"""Catalogs made of files: one module per entry, nothing to register."""
 
 import importlib
 import pkgutil
@@ -8,12 +8,12 @@ from types import ModuleType
 
 
 def discover(package: ModuleType) -> dict[str, ModuleType]:
-    """Every public module of a package by its name, imported, in alphabetical order."""
+    """The public modules of a package by name, imported, in alphabetical order."""
     return {name: importlib.import_module(f"{package.__name__}.{name}") for name in _entries(package.__path__)}
 
 
 def entry_names(package: str) -> list[str]:
-    """The names that `discover` would give, without importing an entry."""
+    """The names that `discover` would return, without importing the entries."""
     spec = find_spec(package)
     return _entries(spec.submodule_search_locations if spec and spec.submodule_search_locations else ())
 

@@ -1,4 +1,4 @@
-"""What can go wrong, drawn once.
+"""The exceptions that Regard raises.
 
 RegardError            anything Regard raises on purpose
 ├── InputError         the caller gave something that cannot work (exit code 2)
@@ -12,7 +12,7 @@ class RegardError(Exception):
 
 
 class InputError(RegardError, ValueError):
-    """The caller's input cannot work; the message says what was given, why not, and what to do."""
+    """The input cannot work; the message says what was given, why it cannot work, and what to do."""
 
 
 class DomainError(InputError):
@@ -23,7 +23,7 @@ class NotCertifiable(RegardError):
     """The certified engine does not apply here; the message says why and which engine does."""
 
 
-def refused_by_system(error: OSError) -> InputError:
-    """What the system refused (a full disk, a missing right), in words."""
+def as_input_error(error: OSError) -> InputError:
+    """What the operating system refused (a full disk, a missing permission), as an error with a message."""
     place = f" ({error.filename})" if error.filename else ""
-    return InputError(f"Cannot go on: {(error.strerror or str(error)).lower()}{place}.")
+    return InputError(f"Cannot continue: {(error.strerror or str(error)).lower()}{place}.")

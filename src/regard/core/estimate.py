@@ -1,4 +1,4 @@
-"""An answer that knows how far to trust it."""
+"""A number with an interval that says how far to trust it."""
 
 import math
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ Operand = Union["Estimate", float, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A value and an interval around it: certain where `confidence` is None, else right with that probability.
+    """A value and an interval around it: certain if `confidence` is None, otherwise correct with that probability.
 
-    Arithmetic keeps the promise: intervals are rounded outwards and the chances of being wrong add up.
+    Arithmetic preserves this: intervals are rounded outwards, and the probabilities of error add up.
 
     >>> third = Estimate(value=1.0, lower=1.0, upper=1.0, method="certified") / 3
     >>> third.lower < 1 / 3 < third.upper, third.is_certain
@@ -31,7 +31,7 @@ class Estimate:
 
     @property
     def is_certain(self) -> bool:
-        """True if the interval holds with certainty, not just with high probability."""
+        """True if the interval certainly contains the value, not just with high probability."""
         return self.confidence is None
 
     @property
@@ -43,13 +43,9 @@ class Estimate:
         """True if the number lies in the interval."""
         return bool(self.lower <= number <= self.upper)
 
-    def agrees_with(self, other: "Estimate") -> bool:
-        """True if the two intervals have a number in common."""
-        return self.lower <= other.upper and other.lower <= self.upper
-
     @property
     def enclosure(self) -> str:
-        """The interval, every digit of its bounds shown."""
+        """The interval with all digits of its bounds."""
         return f"[{self.lower!r}, {self.upper!r}]"
 
     def __str__(self) -> str:
@@ -110,12 +106,11 @@ class Estimate:
 
 
 def _as_estimate(number: Operand) -> Estimate:
-    """A plain number is an estimate without any doubt."""
     if isinstance(number, Estimate):
         return number
     return Estimate(value=float(number), lower=float(number), upper=float(number), method="exact")
 
 
 def _outward(lower: float, upper: float) -> tuple[float, float]:
-    """The next doubles outside, since a double operation may have rounded inwards."""
+    """The next doubles outwards, since a floating-point operation may have rounded inwards."""
     return math.nextafter(lower, -math.inf), math.nextafter(upper, math.inf)

@@ -1,4 +1,4 @@
-"""Files that are either written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 import os
 import secrets
@@ -10,25 +10,25 @@ from regard.core.errors import InputError
 
 
 def ensure_writable(path: Path) -> None:
-    """Raises an InputError now if `write_whole` could not put a file there later."""
-    with _failures_in_words(path):
+    """Raises an InputError if `write_atomically` could not write there."""
+    with _readable_errors(path):
         target = path.resolve()
         if target.is_dir():
-            raise InputError(f"Cannot write {path}: it is a folder. Name a file in it.")
+            raise InputError(f"Cannot write {path}: it is a directory. Name a file in it.")
         if not target.parent.is_dir():
-            raise InputError(f"Cannot write {path}: there is no folder {path.parent}. Make it first, or name another.")
+            raise InputError(f"Cannot write {path}: the directory {path.parent} does not exist. Create it first.")
         if not os.access(target if target.exists() else target.parent, os.W_OK):
-            raise InputError(f"Cannot write {path}: permission denied. Name a file that you may write.")
+            raise InputError(f"Cannot write {path}: permission denied. Choose a file that you may write.")
 
 
-def write_whole(path: Path, content: str | bytes | Iterable[str], *, is_durable: bool = False) -> None:
-    """Writes the content beside its place and then moves it there; on failure nothing is left behind.
+def write_atomically(path: Path, content: str | bytes | Iterable[str], *, is_durable: bool = False) -> None:
+    """Writes a temporary file next to the target and renames it; a failure leaves nothing behind.
 
-    Text becomes UTF-8. A device or a pipe (/dev/null) is written to as it stands. What is durable is on the disk
-    before it gets its name, and its name before this returns, so that a loss of power leaves the old file or the new.
+    Text is encoded as UTF-8. A device or a pipe (/dev/null) is written to directly. `is_durable` flushes the content to
+    the disk before the rename, and the rename before returning, so that a power loss leaves the old file or the new.
     """
     ensure_writable(path)
-    with _failures_in_words(path):
+    with _readable_errors(path):
         target = path.resolve()
         if target.exists() and not target.is_file():
             with target.open("wb") as file:
@@ -40,8 +40,8 @@ def write_whole(path: Path, content: str | bytes | Iterable[str], *, is_durable:
 def write_new(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Writes a file that must not exist yet."""
     if os.path.lexists(path):
-        raise InputError(f"{path} exists already. Name a new file, or move that one away.")
-    write_whole(path, content)
+        raise InputError(f"{path} already exists. Name a new file, or move that one away.")
+    write_atomically(path, content)
 
 
 def _pieces(content: str | bytes | Iterable[str]) -> Iterator[bytes]:
@@ -61,13 +61,13 @@ def _write_and_move(target: Path, content: str | bytes | Iterable[str], is_durab
             draft.chmod(target.stat().st_mode & 0o777)
         draft.replace(target)
         if is_durable and hasattr(os, "O_DIRECTORY"):
-            _sync_folder(target.parent)
+            _sync_directory(target.parent)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
     finally:
@@ -75,11 +75,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _failures_in_words(path: Path) -> Iterator[None]:
+def _readable_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise InputError(f"Cannot write {path}: {why}. Name another file.") from error
     except RuntimeError as error:
-        raise InputError(f"Cannot write {path}: its links lead in a circle. Name another file.") from error
+        raise InputError(f"Cannot write {path}: its symbolic links form a loop. Name another file.") from error

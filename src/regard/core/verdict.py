@@ -61,7 +61,7 @@ class Verdict:
         assert self.status in STATUSES, self.status
 
     @property
-    def is_as_it_should_be(self) -> bool:
+    def is_as_expected(self) -> bool:
         """True unless the statement was refuted."""
         return self.status != "refuted"
 
@@ -81,7 +81,7 @@ class ClaimVerdict(Verdict):
     evidence: tuple[Evidence, ...] = ()
 
     @property
-    def is_as_it_should_be(self) -> bool:
+    def is_as_expected(self) -> bool:
         """True if the catalogue expects this very verdict."""
         return self.status == self.expected
 
@@ -123,7 +123,7 @@ def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
     return "undecided", "no route gave any evidence"
 
 
-def count(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
-    """How many verdicts there are of each status, all four always named."""
+def count_statuses(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
+    """The number of verdicts with each status, zeros included."""
     tally = Counter(verdict.status for verdict in verdicts)
     return {status: tally[status] for status in STATUSES}

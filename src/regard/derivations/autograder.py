@@ -10,7 +10,7 @@ from pathlib import Path
 
 import regard
 from regard.core.errors import InputError
-from regard.core.files import ensure_writable, write_whole
+from regard.core.files import ensure_writable, write_atomically
 from regard.derivations.gradescope import as_results_json
 from regard.derivations.grading import grade, merged
 from regard.derivations.jobs import Order, products
@@ -32,7 +32,7 @@ def write_autograder(path: Path, problem: str | None) -> None:
     if problem is None:
         raise InputError("--autograder needs to know what is answered. Name it: --problem cs224n-a4.")
     ensure_writable(path)
-    write_whole(path, autograder_zip(problem))
+    write_atomically(path, autograder_zip(problem))
 
 
 def autograder_zip(problem: str) -> bytes:
@@ -57,7 +57,7 @@ def grade_submission(folder: str, problem: str, results: str) -> None:
         report = _judged(folder, problem)
     except InputError as error:
         report = DocumentReport.failed(folder, "unreadable", str(error))
-    write_whole(Path(results), as_results_json(grade(report)))
+    write_atomically(Path(results), as_results_json(grade(report)))
 
 
 def _judged(folder: str, problem: str) -> DocumentReport:

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.core.verdict import STATUSES
-from regard.render.spelling import spelled
-from regard.render.terminal import ALARM, STYLES, say
+from regard.render.terminal import ALARM, STYLES, say, spelled
 
 INFERRED = "inferred"
 _WIDEST_NAME = 48

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from regard.derivations.class_list import DocumentRow
-from regard.render.html.shell import Page, render_page
+from regard.render.page import Page, render_page
 
 _COLUMNS = ("document", "refuted", "undecided", "hold", "read", "points")
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError, RegardError
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, complain, is_unicode
-from regard.render.templates import write_template
+from regard.render.command_line import ExitCode, complain, is_unicode, write_template
 
 if TYPE_CHECKING:
     from regard.derivations.class_list import DocumentRow
@@ -69,7 +68,7 @@ def verify(is_all: bool, is_watching: bool, autograder: str | None, **asked: Any
     if not asked["paths"]:
         if autograder is None:
             raise click.UsageError("Name a document or a folder.", click.get_current_context())
-        return ALL_IS_WELL
+        return ExitCode.SUCCESS
     wanted = request.Request(**asked)
     return _watch(wanted, is_all=is_all) if is_watching else _judge(wanted, is_all=is_all)
 
@@ -113,10 +112,10 @@ def _watch(wanted: "Request", *, is_all: bool) -> int:
                 complain(str(error))
     except KeyboardInterrupt:
         pass
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS
 
 
 def _exit_code_of_rows(rows: Sequence["DocumentRow"], *, is_strict: bool) -> int:
     if any(row.counts["refuted"] or row.outcome != "judged" for row in rows):
-        return SOMETHING_IS_WRONG
-    return UNDECIDED if is_strict and any(row.counts["undecided"] for row in rows) else ALL_IS_WELL
+        return ExitCode.FAILURE
+    return ExitCode.UNDECIDED if is_strict and any(row.counts["undecided"] for row in rows) else ExitCode.SUCCESS

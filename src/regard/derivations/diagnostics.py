@@ -21,8 +21,7 @@ from regard.derivations.judged import (
     tally_in_words,
     worst,
 )
-from regard.render.spelling import spelled
-from regard.render.terminal import say
+from regard.render.terminal import say, spelled
 
 Shown = Literal["refuted", "undecided", "all"]
 _SHOWN: Mapping[Shown, tuple[Standing, ...]] = {

@@ -9,7 +9,7 @@ from regard.derivations.page_prose import prose_html
 from regard.derivations.page_slots import with_slots
 from regard.derivations.page_summary import summary_html
 from regard.derivations.step_cards import SAID, step_id
-from regard.render.html.shell import Page, icon, render_page
+from regard.render.page import Page, icon, render_page
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")

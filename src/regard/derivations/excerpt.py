@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rich.cells import cell_len
 
-from regard.render.spelling import spelled
+from regard.render.terminal import spelled
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _OTHER_BREAKS = re.compile("[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}]")

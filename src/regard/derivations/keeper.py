@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from regard.core.errors import InputError
-from regard.core.files import ensure_writable, write_whole
+from regard.core.files import ensure_writable, write_atomically
 from regard.derivations import csv_table as csv
 from regard.derivations.class_list import DocumentRow
 from regard.derivations.gradescope import as_results_json
@@ -123,10 +123,10 @@ class Keeper:
         if results is not None:
             target = results / self.submissions[number].slug / "results.json"
             _make(target.parent)
-            write_whole(target, as_results_json(marks))
+            write_atomically(target, as_results_json(marks))
         if page is not None and place is not None:
             _make(place.parent)
-            write_whole(place, page)
+            write_atomically(place, page)
         if number not in self._old:
             self._ledger.add(key, report)
         self._questions.update(dict.fromkeys(question.id for question in report.questions))
@@ -136,14 +136,14 @@ class Keeper:
         """Writes the tables of all submissions."""
         if self.destinations.csv is not None:
             grades = (grade(report) for report in self.reports())
-            write_whole(self.destinations.csv, csv.rows(grades, list(self._questions)))
+            write_atomically(self.destinations.csv, csv.rows(grades, list(self._questions)))
         if self.destinations.json is not None:
-            write_whole(self.destinations.json, self.json())
+            write_atomically(self.destinations.json, self.json())
         if self.destinations.pages is not None:
             from regard.derivations.class_page import render_class
 
             pages = [(self._rows[number], f"{self.submissions[number].slug}.html") for number in sorted(self._rows)]
-            write_whole(self.destinations.pages / "index.html", render_class(pages))
+            write_atomically(self.destinations.pages / "index.html", render_class(pages))
 
     def reports(self) -> Iterator[DocumentReport]:
         """Every report, in the order of the submissions, read back one by one."""

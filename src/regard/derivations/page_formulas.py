@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from regard.derivations.judged import FormulaSpan, JudgedDocument, Mark
 from regard.derivations.step_cards import step
-from regard.render.html.pieces import Piece, Stretch, cut
-from regard.render.html.typesetting import typeset
+from regard.render.formulas import Piece, Stretch, cut_formula
+from regard.render.mathml import typeset
 
 DISPLAY = '<span class="display'
 _PUNCTUATION = re.compile(r"(?:[,;.:，；。：、]|\\(?:qquad|quad|enspace|[,;:! ])(?![A-Za-z])|\s|~)+")
@@ -31,7 +31,7 @@ def formula_html(document: JudgedDocument, formula: FormulaSpan, numbers: Sequen
     """The formula with the marks of these numbers; a display keeps its rows and columns."""
     offsets = formula.offsets or _plain_offsets(document.text, formula)
     stretches = [_stretch(document.marks[number], number, offsets) for number in numbers]
-    rows = cut(formula.source, stretches) or [[[Piece(source=formula.source or " ", steps=tuple(numbers))]]]
+    rows = cut_formula(formula.source, stretches) or [[[Piece(source=formula.source or " ", steps=tuple(numbers))]]]
     pieces = [piece for row in rows for cell in row for piece in cell]
     main = {step: place for place, piece in enumerate(pieces) for step in piece.steps}
     setting = _Setting(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from regard.derivations.judged import STANDINGS, JudgedDocument, QuestionState, Standing, tally, worst
 from regard.derivations.step_cards import SAID, step_id
-from regard.render.html.shell import icon
+from regard.render.page import icon
 
 _LEGEND: Mapping[Standing, str] = {
     "refuted": "refuted: the note has a counterexample",

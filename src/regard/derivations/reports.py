@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from regard.core.verdict import Place, StepVerdict, count
+from regard.core.verdict import Place, StepVerdict, count_statuses
 from regard.derivations.sheet import QuestionRow
 
 Outcome = Literal["judged", "unreadable", "timed out", "crashed"]
@@ -30,7 +30,7 @@ class DocumentReport:
     @property
     def counts(self) -> Mapping[str, int]:
         """How many steps there are of each status; a file that could not be judged has none."""
-        return count(self.verdicts if self.outcome == "judged" else ())
+        return count_statuses(self.verdicts if self.outcome == "judged" else ())
 
     @property
     def understood(self) -> float:
@@ -41,7 +41,7 @@ class DocumentReport:
         return 1.0 - missed / max(len(self.verdicts), 1)
 
     @property
-    def is_as_it_should_be(self) -> bool:
+    def is_as_expected(self) -> bool:
         """True if the file was judged and nothing in it is refuted."""
         return self.outcome == "judged" and not self.counts["refuted"]
 

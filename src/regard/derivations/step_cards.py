@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from regard.core.verdict import StepVerdict
 from regard.derivations.judged import STANDINGS, Mark, Standing, headline, notes, standing, worst
-from regard.render.html.shell import icon
+from regard.render.page import icon
 
 SAID: Mapping[Standing, str] = {
     "refuted": "refuted",

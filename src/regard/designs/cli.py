@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, UNDECIDED, is_unicode
+from regard.render.command_line import ExitCode, is_unicode
 
 if TYPE_CHECKING:
     from regard.designs.designed import DesignReport
@@ -85,21 +85,21 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
         show_design(open_console(), report)
     statuses = {verdict.status for verdict in report.verdicts}
     if "refuted" in statuses:
-        return SOMETHING_IS_WRONG
-    return UNDECIDED if is_strict and "undecided" in statuses else ALL_IS_WELL
+        return ExitCode.FAILURE
+    return ExitCode.UNDECIDED if is_strict and "undecided" in statuses else ExitCode.SUCCESS
 
 
 def _write(report: "DesignReport", json_file: str | None, html_file: str | None) -> None:
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
 
     if html_file is not None:
         from regard.designs.design_page import render_design
 
-        write_whole(Path(html_file), render_design(report))
+        write_atomically(Path(html_file), render_design(report))
     if json_file not in (None, "-"):
         from regard.render.json import as_json
 
-        write_whole(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
+        write_atomically(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
 
 
 def _only(conditions: tuple[str, ...]) -> str | None:

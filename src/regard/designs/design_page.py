@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from regard.designs.design_text import number, output_rows, scale_rows, setting_line, weight_name, written_sum
 from regard.designs.designed import DesignReport, Head
-from regard.render.html.charts import draw
-from regard.render.html.shell import Page, render_page
-from regard.render.html.typesetting import typeset
+from regard.render.charts import draw_figure
+from regard.render.mathml import typeset
+from regard.render.page import Page, render_page
 
 _TITLE = "A query, evaluated"
 
@@ -16,7 +16,7 @@ def render_design(report: DesignReport) -> str:
     """The page: each head's weights, the output, the scale, and the curves that show them."""
     heads = "".join(_head(place, head) for place, head in enumerate(report.heads, start=1))
     target = typeset(written_sum(report.output.target, "v", is_latex=True), is_display=False)
-    curves = "".join(draw(figure) for figure in report.figures)
+    curves = "".join(draw_figure(figure) for figure in report.figures)
     main = (
         f'<h1>{_TITLE}</h1><p class="setting">{html.escape(setting_line(report))}</p>{heads}'
         f'<section id="output"><h2>The output</h2><p>c against the target {target}</p>'

@@ -8,8 +8,7 @@ from rich.text import Text
 
 from regard.core.estimate import Estimate
 from regard.designs.designed import DesignReport, Head, KeyWeight, ScaleFinding, Scales
-from regard.render.spelling import spelled
-from regard.render.terminal import SIGNS, STYLES, quantity, say
+from regard.render.terminal import SIGNS, STYLES, quantity, say, spelled
 
 _BARS = " ▏▎▍▌▋▊▉█"
 _WIDEST_BAR = 40

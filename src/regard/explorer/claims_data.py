@@ -9,10 +9,9 @@ from regard.claims.explanation import Explanation
 from regard.core.verdict import ClaimVerdict, Evidence
 from regard.explorer.figures import figure_for
 from regard.explorer.live import live_state
-from regard.render.html.charts import draw
-from regard.render.html.equations import equation
-from regard.render.html.scripts import scripted
-from regard.render.html.shell import icon
+from regard.render.charts import draw_figure
+from regard.render.formulas import equation, scripted
+from regard.render.page import icon
 
 _NAME = re.compile("`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 
@@ -58,7 +57,7 @@ def _card(explanation: Explanation) -> str:
 
 def _title(verdict: ClaimVerdict) -> str:
     myth = '<span class="tag">myth</span>' if verdict.expected == "refuted" else ""
-    alarm = "" if verdict.is_as_it_should_be else f'<span class="tag alarm">expected: {verdict.expected}</span>'
+    alarm = "" if verdict.is_as_expected else f'<span class="tag alarm">expected: {verdict.expected}</span>'
     return (
         f'<header><h2 id="claim-title" tabindex="-1">{html.escape(verdict.id)}</h2>{myth}{alarm}'
         f'<span class="badge {verdict.status}">{icon(verdict.status)}{verdict.status}</span></header>'
@@ -67,7 +66,7 @@ def _title(verdict: ClaimVerdict) -> str:
 
 def _figure(explanation: Explanation) -> str:
     figure = explanation.figure or figure_for(explanation.verdict.id, explanation.settings)
-    return "" if figure is None else draw(figure)
+    return "" if figure is None else draw_figure(figure)
 
 
 def _live(name: str) -> str:

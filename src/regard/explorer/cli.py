@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from regard.render.command_line import ALL_IS_WELL
+from regard.render.command_line import ExitCode
 
 
 @click.command()
@@ -37,4 +37,4 @@ def explore(export_file: str | None, is_unopened: bool, seed: int, jobs: int) ->
     click.echo(f"{place}  ({len(page.html.encode('utf-8')) / 1000:.0f} kB)")
     if export_file is None and not is_unopened and not verb.opened(place):
         click.echo("No browser could be started. Open the file yourself.")
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS

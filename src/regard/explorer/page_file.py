@@ -10,13 +10,13 @@ from pathlib import Path
 
 from regard import __version__
 from regard.claims.explanation import Explanation
-from regard.core.files import write_whole
+from regard.core.files import write_atomically
 from regard.derivations.judged import JudgedDocument
 from regard.explorer.claims_data import claim_entries
 from regard.explorer.joining import join_modules
 from regard.explorer.sheet import sheet_parts
 from regard.explorer.templates import fill, page_file, with_formulas
-from regard.render.html.shell import asset, content_policy
+from regard.render.page import asset, content_policy
 
 _PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
 _STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims/claims.css")
@@ -32,7 +32,7 @@ class ExplorerPage:
 
     def write(self, path: Path) -> None:
         """Puts the page into a file."""
-        write_whole(path, self.html)
+        write_atomically(path, self.html)
 
     def _repr_html_(self) -> str:
         return (

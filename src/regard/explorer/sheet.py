@@ -7,7 +7,7 @@ from regard.derivations.judged import STANDINGS, JudgedDocument, tally
 from regard.derivations.page_prose import prose_html
 from regard.derivations.page_slots import with_slots
 from regard.derivations.step_cards import SAID
-from regard.render.html.shell import icon
+from regard.render.page import icon
 
 
 def sheet_parts(document: JudgedDocument) -> Mapping[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from regard.render.html.equations import equation
-from regard.render.html.typesetting import typeset
+from regard.render.formulas import equation
+from regard.render.mathml import typeset
 
 _INLINE = re.compile(r"\\\((.+?)\\\)", re.DOTALL)
 _DISPLAY = re.compile(r"\\\[(.+?)\\\]", re.DOTALL)

@@ -1,4 +1,4 @@
-"""Figures as plain values: what a claim, a design or a run shows, whichever page draws it."""
+"""Figures as plain values: charts and heat maps, independent of the page that draws them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """What an axis measures, and how far it reaches (as far as the data unless told)."""
+    """What an axis measures, and its ends (those of the data by default)."""
 
     label: str
     is_log: bool = False
@@ -19,10 +19,10 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Points in order with a name for the legend; `bars` are steps from one x to the next, `area` a filled curve.
+    """Points in order, with a label for the legend; `bars` are steps from one x to the next, `area` is a filled curve.
 
-    Bars may have one x more than y, the end of the last bar; else that one is as wide as the one before.
-    A number that is not finite is a gap.
+    Bars may have one x more than y, the end of the last bar; otherwise it is as wide as the one before.
+    A number that is not finite leaves a gap.
 
     >>> Series(label="one head", x=(0.0, 1.0), y=(0.5, 0.25)).style
     'line'
@@ -36,7 +36,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A straight line across a chart at one value, with a few words: a bound, a target, a crossover."""
+    """A straight line across a chart at one value, with a short label: a bound, a target, a crossover."""
 
     at: float
     label: str
@@ -45,7 +45,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Series over two axes. `caption` says what is to be seen."""
+    """Series over two axes; `caption` says what the chart shows."""
 
     title: str
     caption: str
@@ -57,10 +57,10 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """Numbers in rows and columns as colours, the first row on top; `diverging` scales are centred at zero.
+    """Numbers in rows and columns as colors, the first row on top; `diverging` scales are centered at zero.
 
-    The axes count rows and columns from 0 unless they say what the first and the last one stand for.
-    The colours reach from `lower` to `upper`, or as far as the numbers.
+    The axes count rows and columns from 0 unless they give the values of the first and the last.
+    The colors cover `lower` to `upper`, by default the range of the numbers.
     """
 
     title: str

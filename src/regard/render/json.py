@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any
 
-from regard.core.verdict import STATUSES, Verdict, count
+from regard.core.verdict import STATUSES, Verdict, count_statuses
 
 SCHEMA = "regard/1"
 
@@ -20,7 +20,7 @@ def document(command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] 
     """
     verdicts = tuple(verdicts)
     rows = [_finite(verdict.to_dict()) for verdict in verdicts]
-    counts = dict(count(verdicts))
+    counts = dict(count_statuses(verdicts))
     return {"schema": SCHEMA, "command": command, "verdicts": rows, "counts": counts, **_finite(dict(more or {}))}
 
 

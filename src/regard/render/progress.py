@@ -1,4 +1,4 @@
-"""Progress for those who wait longer than a second."""
+"""Progress of work that takes longer than a second."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,30 +6,49 @@ from threading import Timer
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 Report = Callable[[int, int], None]
 
 
+class _Count(MofNCompleteColumn):
+    def render(self, task: Task) -> Text:
+        return Text() if task.total is None else super().render(task)
+
+
+class _Remaining(TimeRemainingColumn):
+    def render(self, task: Task) -> Text:
+        return Text() if task.total is None else super().render(task) + Text(" left")
+
+
 @contextmanager
-def progress(console: Console, doing: str, *, patience: float = 1.0, pause: float = 60.0) -> Iterator[Report]:
+def progress(console: Console, activity: str, *, patience: float = 1.0, pause: float = 60.0) -> Iterator[Report]:
     """Yields `report(done, total)`.
 
-    A bar appears after `patience` seconds, and where no terminal is, a line after each `pause`.
+    On a terminal a bar appears after `patience` seconds. Elsewhere a line is printed at most every `pause` seconds.
     """
     if not console.is_terminal:
-        yield _lines(console, doing, pause)
+        yield _lines(console, activity, pause)
         return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
-        MofNCompleteColumn(),
+        _Count(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(compact=True),
+        TextColumn("elapsed"),
+        _Remaining(compact=True),
     )
     bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task(doing, total=None)
+    task = bar.add_task(activity, total=None)
     timer = Timer(patience, bar.start)
     timer.daemon = True
     timer.start()
@@ -41,19 +60,19 @@ def progress(console: Console, doing: str, *, patience: float = 1.0, pause: floa
         bar.stop()
 
 
-def _lines(console: Console, doing: str, pause: float) -> Report:
-    begun = told = monotonic()
-    found: int | None = None
+def _lines(console: Console, activity: str, pause: float) -> Report:
+    started = printed = monotonic()
+    resumed_at: int | None = None
 
     def report(done: int, total: int) -> None:
-        nonlocal told, found
-        # What an earlier call has done took no time in this one.
-        found = done if found is None else found
+        nonlocal printed, resumed_at
+        # Work that an earlier run finished took no time in this one.
+        resumed_at = done if resumed_at is None else resumed_at
         now = monotonic()
-        if now - told >= pause and found < done < total:
-            told = now
-            left = (now - begun) * (total - done) / (done - found)
-            minutes = f"{(now - begun) / 60:.0f} min, about {left / 60:.0f} min left"
-            console.print(f"{doing}: {done} of {total} after {minutes}", highlight=False)
+        if now - printed >= pause and resumed_at < done < total:
+            printed = now
+            left = (now - started) * (total - done) / (done - resumed_at)
+            minutes = f"{(now - started) / 60:.0f} min, about {left / 60:.0f} min left"
+            console.print(f"{activity}: {done} of {total} after {minutes}", highlight=False)
 
     return report

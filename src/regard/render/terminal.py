@@ -1,35 +1,51 @@
-"""Verdicts in a terminal: one line each, grouped, with the counterexample under what is refuted."""
+"""Text in a terminal: wrapped paragraphs, rounded numbers, catalog listings, in whatever encoding it has."""
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from regard.core.verdict import ClaimVerdict, Status, Verdict, count
-from regard.render.spelling import spelled
+from regard.core.verdict import Status
 
 SIGNS: Mapping[Status, str] = {"proved": "✓", "holds": "≈", "refuted": "✗", "undecided": "?"}
 STYLES: Mapping[Status, str] = {"proved": "green", "holds": "cyan", "refuted": "magenta", "undecided": "yellow"}
 ALARM = "bold red"
-_WIDEST_STATUS = max(map(len, SIGNS))
+_ASCII = {
+    "✓": "+", "✗": "x", "≈": "~", "≠": "!=", "≤": "<=", "≥": ">=", "±": "+-", "−": "-", "–": "-", "—": "-", "·": "*",
+    "→": "->", "⇒": "=>", "⟺": "<=>", "↦": "->", "∞": "inf", "√": "sqrt", "‖": "||", "∈": " in ", "∑": "sum", "×": "x",
+    "′": "'", "″": "''",
+    "⟨": "<", "⟩": ">", "…": "...", "’": "'", "‘": "'", "“": '"', "”": '"', "∂": "d", "∇": "grad ", "∫": "int",
+    "⌈": "ceil(", "⌉": ")", "⌊": "floor(", "⌋": ")", "≡": "==", "∝": "~", "∀": "for all ", "⊙": "(*)", "⊗": "(x)",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogEntry:
+    """One claim or law as `--list` shows it; `tag` stands beside the id, `settings` below the statement."""
+
+    id: str
+    statement: str
+    settings: str = ""
+    tag: str = ""
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leaves it to the command line to end quietly; rich would exit with a code that means something else here."""
+        """Lets the command line end quietly; rich would exit with a code that means something else here."""
         raise BrokenPipeError
 
 
 def open_console(*, is_for_errors: bool = False) -> Console:
-    """A console on standard output, or standard error, that colours only where colour is welcome."""
+    """A console on standard output or standard error, in color only where the terminal supports it."""
     return _Console(stderr=is_for_errors, highlight=False, markup=False, emoji=False)
 
 
 def say(console: Console, text: str, *, style: str = "", indent: int = 0, lead: Text | None = None) -> None:
-    """Prints a paragraph, wrapped at the console's width and spelled in its encoding; `lead` fills the first indent."""
+    """Prints a paragraph, wrapped to the console's width and spelled in its encoding; `lead` fills the first indent."""
     paragraph = Text(spelled(text, console.encoding), style=style)
     lead = Text() if lead is None else lead
     indent = max(indent, lead.cell_len)
@@ -40,21 +56,15 @@ def say(console: Console, text: str, *, style: str = "", indent: int = 0, lead: 
         lead = Text(" " * indent)
 
 
-def show_verdicts(console: Console, groups: Mapping[str, Sequence[Verdict]], *, what: str) -> None:
-    """Prints each group's title and a line for each of its verdicts, then how many there are of each status."""
-    verdicts = [verdict for group in groups.values() for verdict in group]
-    columns = zip(*(_cells(console, verdict) for verdict in verdicts), strict=True)
-    widths = [max(map(cell_len, column)) for column in columns]
-    for title, group in groups.items():
+def show_listing(console: Console, groups: Mapping[str, Sequence[CatalogEntry]]) -> None:
+    """Prints the entries of each section: id, statement and settings."""
+    for title, entries in groups.items():
         say(console, title, style="bold")
-        for verdict in group:
-            _show_line(console, verdict, widths)
-    console.print()
-    tally = " · ".join(f"{number} {status}" for status, number in count(verdicts).items())
-    say(console, f"{_plural(len(verdicts), what)}: {tally}")
-    astray = [verdict.id for verdict in verdicts if not verdict.is_as_it_should_be]
-    if astray:
-        say(console, f"{_plural(len(astray), 'verdict')} not as it should be: {', '.join(astray)}", style=ALARM)
+        for entry in entries:
+            console.print(Text.assemble("  ", (entry.id, "green"), (f"  {entry.tag}" if entry.tag else "", "magenta")))
+            say(console, entry.statement, indent=6)
+            if entry.settings:
+                say(console, entry.settings, style="dim", indent=6)
 
 
 def quantity(value: float | None, bound: float | None, *, digits: int = 6) -> str:
@@ -67,61 +77,58 @@ def quantity(value: float | None, bound: float | None, *, digits: int = 6) -> st
         return ""
     if bound is None or not math.isfinite(value) or not math.isfinite(bound):
         return _rounded(value, digits)
-    known = digits if bound == 0 or value == 0 else _power_of_ten(value) - _power_of_ten(bound) + 2
+    known = digits if bound == 0 or value == 0 else _exponent(value) - _exponent(bound) + 2
     return f"{_rounded(value, min(max(known, 1), digits))} ± {_rounded(bound, 1)}"
 
 
-def _power_of_ten(number: float) -> int:
+def plural(number: int, noun: str) -> str:
+    """The number with its noun: `1 claim`, `2 claims`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _exponent(number: float) -> int:
     return math.floor(math.log10(abs(number)))
 
 
-def _plural(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def _rounded(number: float, digits: int) -> str:
-    text = f"{number:.0f}" if 1 <= abs(number) < 1e6 and digits <= _power_of_ten(number) else f"{number:.{digits}g}"
+    text = f"{number:.0f}" if 1 <= abs(number) < 1e6 and digits <= _exponent(number) else f"{number:.{digits}g}"
     return re.sub(r"e\+?(-?)0*(\d)", r"e\1\2", text)
 
 
-def _cells(console: Console, verdict: Verdict) -> list[str]:
-    cells = (verdict.id, verdict.status, quantity(verdict.value, verdict.bound))
-    return [spelled(cell, console.encoding) for cell in cells]
+def spelled(text: str, encoding: str) -> str:
+    """The text in characters that the encoding has, without control characters that could steer the terminal.
+
+    >>> spelled("β ≥ ½, so a_a → ½", "ascii")
+    'beta >= 1/2, so a_a -> 1/2'
+    >>> spelled("β ≥ ½", "utf-8")
+    'β ≥ ½'
+    """
+    return "".join(_spelled_character(character, encoding) for character in text)
 
 
-def _show_line(console: Console, verdict: Verdict, widths: Sequence[int]) -> None:
-    style = STYLES[verdict.status] if verdict.is_as_it_should_be else ALARM
-    line = Text.assemble("  ", (spelled(SIGNS[verdict.status], console.encoding), style), " ")
-    for cell, width, cell_style in zip(_cells(console, verdict), widths, ("", style, ""), strict=True):
-        line.append(cell, style=cell_style).append(" " * (width + 2 - cell_len(cell)))
-    line.append(_fitted(_routes(verdict), console.width - line.cell_len, console.encoding), style="dim")
-    line.rstrip()
-    console.print(line, no_wrap=True, overflow="crop", crop=True)
-    for text, note_style in _notes(verdict):
-        say(console, text, style=note_style, indent=6)
+def _spelled_character(character: str, encoding: str) -> str:
+    if character.isascii():
+        return character if character.isprintable() or character in "\n\t" else "?"
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs"):
+        return "?"
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return _in_ascii(character)
+    return character
 
 
-def _notes(verdict: Verdict) -> Iterable[tuple[str, str]]:
-    """What must be said under the line: a surprise with its reason, and the counterexample."""
-    if isinstance(verdict, ClaimVerdict) and not verdict.is_as_it_should_be:
-        yield f"the catalogue expects {verdict.expected}. {verdict.reason or ''}", ALARM
-    elif verdict.status == "undecided" and verdict.reason:
-        yield verdict.reason, STYLES["undecided"]
-    if verdict.counterexample:
-        yield verdict.counterexample, "dim"
-
-
-def _routes(verdict: Verdict) -> list[str]:
-    """The routes of evidence, those that decided first."""
-    if not isinstance(verdict, ClaimVerdict):
-        return [verdict.method or ""]
-    deciding_first = sorted(verdict.evidence, key=lambda item: item.status != verdict.status)
-    return list(dict.fromkeys(item.route for item in deciding_first)) or [""]
-
-
-def _fitted(routes: Sequence[str], width: int, encoding: str) -> str:
-    """The routes by name; where that is too long the first of them, and how many more there are."""
-    full, ellipsis = spelled(" + ".join(routes), encoding), spelled("…", encoding)
-    short = spelled(f"{routes[0]} +{len(routes) - 1}", encoding) if len(routes) > 1 else full
-    cut = short[: max(width - len(ellipsis), 0)] + ellipsis
-    return next((text for text in (full, short, cut) if cell_len(text) <= width), "")
+def _in_ascii(character: str) -> str:
+    name = unicodedata.name(character, "")
+    if character in _ASCII:
+        return _ASCII[character]
+    if name.startswith("GREEK"):
+        letter = name.split(" LETTER ")[-1].split(" WITH ")[0].removeprefix("FINAL ").split()[-1]
+        return letter.capitalize() if "CAPITAL" in name else letter.lower()
+    if name.startswith("COMBINING"):
+        return ""
+    simple = unicodedata.normalize("NFKD", character).replace("\N{FRACTION SLASH}", "/")
+    simple = "".join(part for part in simple if not unicodedata.combining(part)).replace("\N{MINUS SIGN}", "-")
+    is_raised = "SUPERSCRIPT" in name or name.startswith("MODIFIER LETTER")
+    mark = "^" if is_raised else "_" if "SUBSCRIPT" in name else ""
+    return mark + simple if simple.isascii() else "?"

@@ -11,7 +11,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from regard.core.errors import InputError
-from regard.core.files import write_whole
+from regard.core.files import write_atomically
 
 _NAME = re.compile(r"step-(\d+)-([0-9a-f]{16})\.safetensors")
 _KEPT = 2
@@ -22,7 +22,7 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], place: Mapping
     folder.mkdir(exist_ok=True)
     content = save(dict(tensors), {"place": json.dumps(dict(place))})
     path = folder / f"step-{place['step']:07}-{_digest(content)}.safetensors"
-    write_whole(path, content, is_durable=True)
+    write_atomically(path, content, is_durable=True)
     for old in _checkpoints(folder)[_KEPT:]:
         old.unlink(missing_ok=True)
     for draft in folder.glob(".*.part"):
@@ -50,7 +50,7 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Weights alone, with the digest of what they are without it."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
+    write_atomically(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
 
 
 def read_tensors(path: Path, *, remedy: str = "Train again.") -> dict[str, Tensor]:

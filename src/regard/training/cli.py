@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG, is_unicode
+from regard.render.command_line import ExitCode, is_unicode
 from regard.training.cli_options import MADE_UP, about_what, made_up
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
             name = f"{Path(request.recipe).stem}-{request.seed}"
             reports = [verb.train(request, out or _fresh(name), display.hear)]
     if os.environ.get("RANK", "0") != "0":
-        return ALL_IS_WELL
+        return ExitCode.SUCCESS
     for report in reports:
         show_run(console, report)
     if len(reports) > 1:
         console.print(verb.worth_of_reading(reports), highlight=False)
     _write_pages(reports, html_file)
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS
 
 
 @train.command(short_help="Ask a run, or several together, the questions of a file.")
@@ -140,7 +140,7 @@ def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> 
 
     Exit code: 0 the model knows more than the commonest answer does, 1 it does not (or that is undecided), 2 bad input.
     """
-    from regard.core.files import ensure_writable, write_whole
+    from regard.core.files import ensure_writable, write_atomically
     from regard.render.json import as_json
     from regard.render.terminal import open_console
     from regard.training.examining import verdict_on_knowledge
@@ -159,8 +159,8 @@ def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> 
         show_evaluation(open_console(), found)
         open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
         if json_file is not None:
-            write_whole(Path(json_file), text)
-    return ALL_IS_WELL if verdict.status == "holds" else SOMETHING_IS_WRONG
+            write_atomically(Path(json_file), text)
+    return ExitCode.SUCCESS if verdict.status == "holds" else ExitCode.FAILURE
 
 
 @train.command(short_help="Ask a run some questions.")
@@ -177,7 +177,7 @@ def predict(run: Path, questions: tuple[str, ...]) -> int:
 
     for question, answer in zip(questions, verb(run, questions), strict=True):
         click.echo(f"{question}  {answer.text}  ({answer.probability:.0%} sure)")
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS
 
 
 @train.command(short_help="Go on with a run that was stopped.")
@@ -192,7 +192,7 @@ def resume(run: Path) -> int:
         report = verb(run, display.hear)
     show_run(open_console(), report)
     _write_pages([report], None)
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS
 
 
 @train.command(short_help="Say how long a training would take here.")
@@ -208,7 +208,7 @@ def estimate(**options: Any) -> int:
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch, display:
         outlook = verb(request, Path(scratch) / "run", display.hear)
     show_outlook(open_console(), outlook)
-    return ALL_IS_WELL
+    return ExitCode.SUCCESS
 
 
 def _request(options: dict[str, Any]) -> "Request":
@@ -244,10 +244,10 @@ def _fresh(name: str) -> Path:
 
 
 def _write_pages(reports: Any, more: Path | None) -> None:
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
     from regard.training.run_page import render_run
 
     for report in reports:
-        write_whole(Path(report.folder) / "page.html", render_run(report))
+        write_atomically(Path(report.folder) / "page.html", render_run(report))
     if more is not None:
-        write_whole(more, render_run(reports[0]))
+        write_atomically(more, render_run(reports[0]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ALL_IS_WELL, INTERRUPTED, SOMETHING_IS_WRONG, UNDECIDED, complain, is_unicode
+from regard.render.command_line import ExitCode, complain, is_unicode
 from regard.training.cli_options import about_what, made_up
 
 if TYPE_CHECKING:
@@ -60,10 +60,12 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
             found = verb(request, report, reproduce=command)
     except KeyboardInterrupt:
         complain(f"Stopped. {kept(request)}")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     _publish("train compare", found, json_file, show_comparison)
     _write_page(html_file, found, render_comparison)
-    return UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ALL_IS_WELL
+    return (
+        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
+    )
 
 
 @click.command(short_help="See what the heads of a run look at and read.")
@@ -102,7 +104,9 @@ def inspect(
     found = verb(run, question=question, questions=questions, member=member)
     _publish("train inspect", found, json_file, show_inspection)
     _write_page(html_file, found, render_inspection)
-    return UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ALL_IS_WELL
+    return (
+        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
+    )
 
 
 @click.command(short_help="Train heads to average two values, beside the theory.")
@@ -134,7 +138,7 @@ def average(json_file: str | None, **options: Any) -> int:
     with progress.progress(terminal.open_console(is_for_errors=True), "training heads") as report:
         found = verb(task, report)
     _publish("train average", found, json_file, show_averaging)
-    return SOMETHING_IS_WRONG if any(v.status == "refuted" for v in found.verdicts) else ALL_IS_WELL
+    return ExitCode.FAILURE if any(v.status == "refuted" for v in found.verdicts) else ExitCode.SUCCESS
 
 
 def _compare_request(options: dict[str, Any]) -> "CompareRequest":
@@ -195,7 +199,7 @@ def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
 
 def _publish(command: str, found: Any, json_file: str | None, show: Callable[[Any, Any], None]) -> None:
     """The verdicts as JSON where they are wanted, and in the terminal unless JSON goes there."""
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
     from regard.render.json import as_json
     from regard.render.terminal import open_console
 
@@ -204,12 +208,12 @@ def _publish(command: str, found: Any, json_file: str | None, show: Callable[[An
         sys.stdout.write(as_json(command, found.verdicts, more, is_ascii=not is_unicode()))
         return
     if json_file is not None:
-        write_whole(Path(json_file), as_json(command, found.verdicts, more))
+        write_atomically(Path(json_file), as_json(command, found.verdicts, more))
     show(open_console(), found)
 
 
 def _write_page(html_file: str | None, found: Any, render: Callable[[Any], str]) -> None:
-    from regard.core.files import write_whole
+    from regard.core.files import write_atomically
 
     if html_file is not None:
-        write_whole(Path(html_file), render(found))
+        write_atomically(Path(html_file), render(found))

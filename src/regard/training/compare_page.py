@@ -4,9 +4,9 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 
+from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
-from regard.render.html.interval_rows import IntervalRow, draw_rows
-from regard.render.html.shell import Page, render_page
+from regard.render.page import Page, render_page
 from regard.training.compared import ComparisonReport
 from regard.training.train_compare_text import variant_cells
 
@@ -59,7 +59,7 @@ def _ways(report: ComparisonReport) -> str:
         for variant in report.variants
     ]
     meaning = "Student's over seeds" if report.num_seeds > 1 else "Wilson's over questions, since there is one seed"
-    return draw_rows(
+    return draw_intervals(
         rows,
         Axis(label="% right", lower=0.0, upper=100.0),
         title="Questions answered right",
@@ -81,7 +81,7 @@ def _pairs(report: ComparisonReport) -> str:
     ]
     if not rows:
         return ""
-    return draw_rows(
+    return draw_intervals(
         rows,
         Axis(label="points"),
         title="Differences",

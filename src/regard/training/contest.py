@@ -14,7 +14,7 @@ import numpy as np
 
 from regard.core.axes import Bool
 from regard.core.errors import InputError
-from regard.core.files import write_whole
+from regard.core.files import write_atomically
 from regard.training.calibrating import calibrate, pick_precision
 from regard.training.data.reading import Question
 from regard.training.examining import evaluate
@@ -200,7 +200,7 @@ def _freeze(work: _Work, entries: Sequence[Entry]) -> dict[str, Any]:
         if name not in frozen["steps"]:
             steps = contest.length.steps or _measured_steps(work, entry, frozen["precision"])
             frozen["steps"][name], frozen["checkpoint_every"][name] = steps, max(_LEAST_KEPT, steps // _MOST_KEPT)
-    write_whole(path, json.dumps(frozen, indent=1), is_durable=True)
+    write_atomically(path, json.dumps(frozen, indent=1), is_durable=True)
     return frozen
 
 

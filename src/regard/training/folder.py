@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save
 
 from regard.core.axes import Int
 from regard.core.errors import InputError
-from regard.core.files import write_whole
+from regard.core.files import write_atomically
 from regard.training.checkpoint import read_tensors
 from regard.training.data.encoding import AnswerForms, Asking, Lesson, Wording
 from regard.training.data.reading import Question, read_questions
@@ -202,10 +202,10 @@ class RunFolder:
         """Leaves out what was measured after a step that will be made again."""
         kept = [line for line in self.read_metrics() if line.get("step", 0) <= step]
         self.own.mkdir(exist_ok=True)
-        write_whole(self.metrics, "".join(json.dumps(line) + "\n" for line in kept), is_durable=True)
+        write_atomically(self.metrics, "".join(json.dumps(line) + "\n" for line in kept), is_durable=True)
 
     def _write(self, name: str, content: str | bytes) -> None:
-        write_whole(self.path / name, content, is_durable=True)
+        write_atomically(self.path / name, content, is_durable=True)
 
 
 def _text(path: Path) -> str:

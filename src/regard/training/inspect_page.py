@@ -2,10 +2,10 @@
 
 import html
 
+from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
-from regard.render.html.attention_maps import draw_map
-from regard.render.html.interval_rows import IntervalRow, draw_rows
-from regard.render.html.shell import Page, render_page
+from regard.render.heat_maps import draw_attention_map
+from regard.render.page import Page, render_page
 from regard.training.compare_page import table
 from regard.training.inspected import InspectionReport
 from regard.training.train_inspect_text import head_cells
@@ -44,7 +44,7 @@ def _heads(report: InspectionReport) -> str:
         IntervalRow(name=each.name, value=each.share.mean, lower=each.share.lower, upper=each.share.upper)
         for each in report.heads
     ]
-    reads = draw_rows(
+    reads = draw_intervals(
         drops,
         Axis(label="nats that the right answer loses"),
         title="What each head's look at the name is worth",
@@ -52,7 +52,7 @@ def _heads(report: InspectionReport) -> str:
         f"line is the least that counts, {report.least:g}. All heads at once: {report.all_heads}.",
         at=report.least,
     )
-    looks = draw_rows(
+    looks = draw_intervals(
         shares,
         Axis(label="share of attention", lower=0.0, upper=1.0),
         title="How much each head looks at the name",
@@ -69,7 +69,7 @@ def _maps(report: InspectionReport) -> str:
     layers = "".join(
         f'<h3>Layer {layer}</h3><div class="maps">'
         + "".join(
-            draw_map(weights, shown.tokens, (shown.first, shown.end), title=f"layer {layer} head {head}")
+            draw_attention_map(weights, shown.tokens, (shown.first, shown.end), title=f"layer {layer} head {head}")
             for head, weights in enumerate(heads, start=1)
         )
         + "</div>"

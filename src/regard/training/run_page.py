@@ -3,9 +3,9 @@
 import html
 from collections.abc import Sequence
 
+from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Rule, Series
-from regard.render.html.charts import draw
-from regard.render.html.shell import Page, render_page
+from regard.render.page import Page, render_page
 from regard.training.trained import Course, RunReport
 
 
@@ -18,7 +18,7 @@ def render_run(report: RunReport) -> str:
     main = (
         f'<header class="head"><p class="problem">{html.escape(report.folder)}</p>'
         f"<h1>{html.escape(report.recipe)}</h1><p>{html.escape(report.about)}</p></header>"
-        + "".join(draw(chart) for chart in _charts(report))
+        + "".join(draw_figure(chart) for chart in _charts(report))
         + f'<table class="settings">{rows}</table>'
     )
     return render_page(

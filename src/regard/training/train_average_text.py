@@ -5,8 +5,7 @@ import math
 from rich.console import Console
 from rich.text import Text
 
-from regard.render.spelling import spelled
-from regard.render.terminal import SIGNS, STYLES, say
+from regard.render.terminal import SIGNS, STYLES, say, spelled
 from regard.training.averaged import AveragingReport
 
 _REACHES = {"scale": "β alone", "plane": "μ_a, μ_b", "free": "any query"}

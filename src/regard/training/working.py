@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import torch
 
-from regard.core.errors import InputError, RegardError, refused_by_system
+from regard.core.errors import InputError, RegardError, as_input_error
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
 from regard.training.crew import Crew, join_crew
@@ -120,7 +120,7 @@ def main(arguments: list[str]) -> None:
     except RegardError as error:
         _leave(str(error), REFUSED)
     except OSError as error:
-        _leave(str(refused_by_system(error)), REFUSED)
+        _leave(str(as_input_error(error)), REFUSED)
     except Exception as error:  # noqa: BLE001 - whatever it is, others must not fail first
         is_out = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
         _leave(_NO_MEMORY if is_out else traceback.format_exc(), REFUSED if is_out else 1)

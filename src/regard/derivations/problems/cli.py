@@ -2,8 +2,7 @@
 
 import click
 
-from regard.render.command_line import ALL_IS_WELL, SOMETHING_IS_WRONG
-from regard.render.templates import write_template
+from regard.render.command_line import ExitCode, write_template
 
 
 @click.group(invoke_without_command=True)
@@ -63,4 +62,4 @@ def check_problem(file: str) -> int:
 
     complaints = verb.check_problem(file)
     problem_pages.show_complaints(terminal.open_console(), file, complaints)
-    return SOMETHING_IS_WRONG if complaints else ALL_IS_WELL
+    return ExitCode.FAILURE if complaints else ExitCode.SUCCESS

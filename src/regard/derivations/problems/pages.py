@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from regard.render.spelling import spelled
-from regard.render.terminal import ALARM, say
+from regard.render.terminal import ALARM, say, spelled
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hostile_text as hostile
-from regard.render.html.pieces import Stretch, cut
+from regard.render.formulas import Stretch, cut_formula, equation, equation_parts, scripted, scripted_svg
 
 
 def rows(source: str, *steps: str) -> list[list[list[tuple[str, tuple[int, ...]]]]]:
@@ -10,7 +11,7 @@ def rows(source: str, *steps: str) -> list[list[list[tuple[str, tuple[int, ...]]
         Stretch(start=source.index(step), end=source.index(step) + len(step), step=number)
         for number, step in enumerate(steps)
     ]
-    return [[[(piece.source, piece.steps) for piece in cell] for cell in row] for row in cut(source, stretches)]
+    return [[[(piece.source, piece.steps) for piece in cell] for cell in row] for row in cut_formula(source, stretches)]
 
 
 def test_a_chain_is_cut_at_its_steps():
@@ -56,6 +57,34 @@ def test_no_step_is_lost_and_nothing_is_invented(parts, data):
     for number in range(3):
         start = data.draw(st.integers(0, len(source) - 1))
         stretches.append(Stretch(start=start, end=data.draw(st.integers(start + 1, len(source))), step=number))
-    pieces = [piece for row in cut(source, stretches) for cell in row for piece in cell]
+    pieces = [piece for row in cut_formula(source, stretches) for cell in row for piece in cell]
     assert all(piece.source in source for piece in pieces)
     assert {step for piece in pieces for step in piece.steps} == {0, 1, 2}
+
+
+def test_a_formula_is_cut_outside_braces_only():
+    assert equation_parts(r"a\quad b,\qquad c") == ["a", "b,", "c"]
+    assert equation_parts(r"\text{if }x\;\Rightarrow\;y") == [r"\text{if }x", r"\Rightarrow\;y"]
+    matrix = r"\begin{pmatrix}a\quad b\end{pmatrix}"
+    assert equation_parts(matrix) == [matrix]
+    assert equation_parts(r"\left(a\quad b\right)") == [r"\left(a\quad b\right)"]
+
+
+def test_a_short_formula_keeps_its_relations_and_a_long_one_is_broken_before_them():
+    assert equation_parts("a=b") == ["a=b"]
+    long = "a_{first}+a_{second}+a_{third}+a_{fourth}+a_{fifth}=b"
+    assert equation_parts(long) == [long[:-2], "=b"]
+
+
+@pytest.mark.parametrize("flawed", [r"\frac{a\quad b", "}", "", r"\left(a"])
+def test_a_flawed_formula_is_left_whole(flawed):
+    assert equation_parts(flawed) == [flawed]
+    assert equation(flawed).startswith('<div class="equation">')
+
+
+def test_scripts_are_lowered_and_raised_and_the_rest_is_text():
+    assert scripted("‖v_i−v_j‖ < e^{−Δ}") == "‖v<sub>i</sub>−v<sub>j</sub>‖ &lt; e<sup>−Δ</sup>"
+    assert scripted("max_i x_{2i}") == "max<sub>i</sub> x<sub>2i</sub>"
+    assert scripted("float8_e4m3fn, ml_dtypes, __all__") == "float8_e4m3fn, ml_dtypes, __all__"
+    assert "<script>" not in scripted("a_{<script>} ^{<script>}")
+    assert "<b>" not in scripted_svg("a_{<b>}")

@@ -1,4 +1,4 @@
-"""Words in charts: how wide they are, and where they can stand without touching a line or each other."""
+"""Labels in charts: how wide they are, and where they fit without touching a line or each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from regard.core.axes import Float
-from regard.render.html.scripts import scripted_svg, unscripted
+from regard.render.formulas import scripted_svg, unscripted
 
-# Text is set at 11 units and grows to 12 on narrow screens; room is kept for the larger.
+# Text is set at 11 units and grows to 12 on narrow screens; labels reserve space for the larger size.
 SIZE, HEIGHT = 12.0, 13.0
-# In ems, after a wide font; a sign that is not here has its usual width below.
+# In ems, measured on a wide font.
 _WIDTHS = {
     **dict.fromkeys("iljtfrI.,:;|'()[]/·! ", 0.36),
     **dict.fromkeys("0123456789", 0.64),
     **dict.fromkeys("mwMWQ—×→∞−=+≥≤", 0.88),
     "\N{THIN SPACE}": 0.2,
 }
-# A label this near to a foreign line could be taken for that line's.
+# A label nearer than this to another line could be mistaken for that line's.
 _NEAR, _FAR, _AWAY = 6.0, 40.0, 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """A rectangle on paper, y growing downward."""
+    """A rectangle, y growing downward."""
 
     left: float
     top: float
@@ -40,7 +40,7 @@ class Box:
         )
 
     def distance(self, points: Float[np.ndarray, "point 2"]) -> float:
-        """How far the nearest of the points is, 0 inside, infinity if there is none."""
+        """Distance to the nearest of the points: 0 inside, infinity if there are none."""
         if not len(points):
             return np.inf
         aside = np.maximum(np.maximum(self.left - points[:, 0], points[:, 0] - self.left - self.width), 0)
@@ -50,7 +50,7 @@ class Box:
 
 @dataclass(kw_only=True)
 class Canvas:
-    """The plot's rectangle with what stands in it already: lines as points close together, and boxes of words."""
+    """The plot's rectangle and what it already contains: lines, as closely spaced points, and labels."""
 
     frame: Box
     lines: list[Float[np.ndarray, "_ 2"]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Canvas:
         return is_inside and not any(box.overlaps(other) for other in self.boxes)
 
     def beside(self, own: int, width: float) -> Box | None:
-        """The best place for a label next to a line, clearly nearer to it than to every other, if there is one."""
+        """The best place for a label next to a line and away from all others, or None."""
         path = self.lines[own]
         others = [line for index, line in enumerate(self.lines) if index != own and len(line)]
         foreign = np.concatenate(others) if others else np.zeros((0, 2))
@@ -84,7 +84,7 @@ class Canvas:
         return best
 
     def clearest(self, candidates: Sequence[Box]) -> Box | None:
-        """The candidate that is farthest from every line; None if none fits the frame."""
+        """The candidate farthest from every line, or None if none fits."""
         points = np.concatenate(self.lines) if self.lines else np.zeros((0, 2))
         fitting = [box for box in candidates if self.holds(box)]
         return max(fitting, key=lambda box: min(box.distance(points), _FAR), default=None)
@@ -102,21 +102,21 @@ def _around(x: float, y: float, width: float) -> list[Box]:
 
 
 def width_of(words: str) -> float:
-    """About how wide the words are, rather too wide than too narrow.
+    """An estimate of the words' width that errs on the wide side.
 
     >>> width_of("ill") < width_of("MMM")
     True
     """
-    return SIZE * sum(_WIDTHS.get(sign) or _usual_width(sign) for sign in unscripted(words))
+    return SIZE * sum(_WIDTHS.get(character) or _usual_width(character) for character in unscripted(words))
 
 
-def _usual_width(sign: str) -> float:
-    is_full_width = ord(sign) > 0x2E7F  # From here on come Chinese, Japanese and Korean signs.
-    return 1.0 if is_full_width else 0.72 if sign.isupper() else 0.6
+def _usual_width(character: str) -> float:
+    is_full_width = ord(character) > 0x2E7F  # Chinese, Japanese and Korean
+    return 1.0 if is_full_width else 0.72 if character.isupper() else 0.6
 
 
 def wrapped(words: str, width: float) -> list[str]:
-    """The words in lines that fit the width; a word that is too long is cut.
+    """The words in lines that fit the width; a longer word is cut.
 
     >>> wrapped("one two", 30.0)
     ['one', 'two']
@@ -133,10 +133,10 @@ def wrapped(words: str, width: float) -> list[str]:
 
 def _pieces(word: str, width: float) -> list[str]:
     pieces = [""]
-    for sign in word:
-        if pieces[-1] and width_of(pieces[-1] + sign) > width:
+    for character in word:
+        if pieces[-1] and width_of(pieces[-1] + character) > width:
             pieces.append("")
-        pieces[-1] += sign
+        pieces[-1] += character
     return pieces
 
 

@@ -1,6 +1,6 @@
 """The page that every HTML report shares: one self-contained file, light and dark, on screen and on paper.
 
-Nothing is loaded from anywhere: styles and scripts stand in the file, and the content security policy allows only them.
+The page loads nothing: styles and scripts are inline, and the content security policy allows nothing else.
 """
 
 import base64
@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufd
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A report: title, main part and margin (as HTML); `styles` and `scripts` name assets beside the shared ones."""
+    """A report: title, main part and margin as HTML; `styles` and `scripts` name additional assets."""
 
     title: str
     main: str
@@ -29,19 +29,19 @@ class Page:
 
 @cache
 def asset(name: str) -> str:
-    """The text of a shared asset, or of a capability's own: `claims/claims.css` lies in `claims/assets`."""
+    """The text of a shared asset or, as in `claims/claims.css`, of one in a capability's `assets`."""
     capability, _, file = name.rpartition("/")
-    package = resources.files(f"regard.{capability}" if capability else "regard.render.html")
+    package = resources.files(f"regard.{capability}" if capability else "regard.render")
     return package.joinpath("assets", file).read_text(encoding="utf-8").strip()
 
 
 def icon(name: str) -> str:
-    """An icon of `icons.svg`; what it means must be said beside it."""
+    """An icon from `icons.svg`, invisible to screen readers: put its meaning into words beside it."""
     return f'<svg class="icon" aria-hidden="true"><use href="#icon-{name}"></use></svg>'
 
 
 def render_page(page: Page) -> str:
-    """The whole file as text."""
+    """The complete HTML file."""
     style = "\n".join(asset(name) for name in ("shell.css", *page.styles, "print.css"))
     script = "\n".join(asset(name) for name in ("shell.js", *page.scripts))
     text = asset("shell.html")
@@ -56,11 +56,20 @@ def render_page(page: Page) -> str:
         "script": script,
     }
     filled = re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], text)
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", filled) + "\n"
+    return printable(filled) + "\n"
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each character that XML and HTML cannot contain.
+
+    >>> printable("a\\x00b")
+    'a\N{REPLACEMENT CHARACTER}b'
+    """
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def content_policy(style: str, script: str) -> str:
-    """The content security policy of a page that holds this one style and this one script, and loads nothing."""
+    """The content security policy of a page that contains this style and this script and loads nothing."""
     return (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

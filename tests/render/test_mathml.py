@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hostile_text as hostile
-from regard.render.html.alphabets import in_alphabet
-from regard.render.html.typesetting import typeset
+from regard.render.mathml import in_alphabet, typeset
 
 
 def inner(latex: str, *, is_display: bool = False) -> str:

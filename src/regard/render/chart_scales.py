@@ -1,4 +1,4 @@
-"""Scales of charts: from numbers to places on paper, with ticks at round numbers."""
+"""Chart scales: from numbers to coordinates, with ticks at round numbers."""
 
 import math
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ import numpy as np
 from regard.core.axes import Float
 from regard.render.figures import Axis
 
-# Beyond the first, a number is drawn as a gap; beyond the second, an axis would overflow.
-_LARGEST, _FARTHEST = 1e290, 1e300
-# The ratio of two numbers must be finite where they are drawn by their logarithms.
-_LEAST_BY_LOG, _LARGEST_BY_LOG = 1e-140, 1e140
+# A number beyond the first is drawn as a gap; an axis beyond the second would overflow.
+_MAX_VALUE, _MAX_END = 1e290, 1e300
+# On a logarithmic axis, the ratio of any two numbers must be finite.
+_MIN_LOG, _MAX_LOG = 1e-140, 1e140
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS, _THIN_SPACE = "\N{MINUS SIGN}", "\N{THIN SPACE}"
-_ROOM = 0.05
+_MARGIN = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Numbers from `lower` to `upper` laid out from `start` to `end`, evenly or by their logarithms.
+    """Maps numbers from `lower` to `upper` onto coordinates from `start` to `end`, linearly or logarithmically.
 
     >>> float(Scale(lower=1.0, upper=100.0, start=0.0, end=50.0, is_log=True)(10.0))
     25.0
@@ -33,7 +33,7 @@ class Scale:
     is_log: bool = False
 
     def __call__(self, values: float | Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Where each value lies; NaN where it has no place on the scale."""
+        """The coordinate of each value; NaN if it cannot be drawn."""
         numbers, lower, upper = finite(values, is_log=self.is_log), self.lower, self.upper
         if self.is_log:
             numbers, lower, upper = np.log10(numbers), math.log10(lower), math.log10(upper)
@@ -42,28 +42,28 @@ class Scale:
 
 @dataclass(frozen=True, kw_only=True)
 class Tick:
-    """A round number on an axis and how it is written; a minor one has only its line."""
+    """A round number on an axis, and its label."""
 
     at: float
     label: str
 
 
 def finite(values: float | Sequence[float] | np.ndarray, *, is_log: bool) -> Float[np.ndarray, "..."]:
-    """The numbers as floats, NaN for each that cannot be drawn."""
+    """The numbers as floats, NaN for each one that cannot be drawn."""
     numbers = np.asarray(values, dtype=float)
-    least, most = (_LEAST_BY_LOG, _LARGEST_BY_LOG) if is_log else (-_LARGEST, _LARGEST)
+    least, most = (_MIN_LOG, _MAX_LOG) if is_log else (-_MAX_VALUE, _MAX_VALUE)
     return np.where((numbers >= least) & (numbers <= most), numbers, np.nan)
 
 
 def scale_of(
     axis: Axis, values: Float[np.ndarray, " value"], *, start: float, end: float, is_padded: bool = False
 ) -> Scale:
-    """A scale that holds all values unless the axis says how far it reaches; `is_padded` leaves room at its ends."""
+    """A scale that covers all values, unless the axis sets its ends; `is_padded` leaves a margin at both ends."""
     known = finite(values, is_log=axis.is_log)
     known = known[~np.isnan(known)]
     lower, upper = (float(known.min()), float(known.max())) if known.size else (1.0, 10.0)
     if not axis.is_log and is_padded:
-        lower, upper = _roomy(lower, upper)
+        lower, upper = _padded(lower, upper)
     if axis.is_log:
         lower, upper = _apart_by_factor(lower, upper, is_padded=is_padded)
     lower = lower if axis.lower is None else float(axis.lower)
@@ -77,30 +77,32 @@ def scale_of(
 
 
 def _ensure_sensible(axis: Axis, lower: float, upper: float) -> None:
-    if not (lower < upper and abs(lower) <= _FARTHEST and abs(upper) <= _FARTHEST):
-        raise ValueError(f"The axis '{axis.label}' reaches from {lower:g} to {upper:g}. Give finite ends in order.")
+    if not (lower < upper and abs(lower) <= _MAX_END and abs(upper) <= _MAX_END):
+        raise ValueError(
+            f"The axis '{axis.label}' runs from {lower:g} to {upper:g}. Give finite ends in increasing order."
+        )
     if axis.is_log and lower <= 0:
-        raise ValueError(f"The axis '{axis.label}' is logarithmic and cannot begin at {lower:g}. Begin above 0.")
+        raise ValueError(f"The axis '{axis.label}' is logarithmic and cannot start at {lower:g}. Start above 0.")
 
 
-def _roomy(lower: float, upper: float) -> tuple[float, float]:
-    """A little room at both ends; zero is an end if it is near, and numbers that are all but equal are kept apart."""
+def _padded(lower: float, upper: float) -> tuple[float, float]:
+    """Adds a margin at both ends, snaps an end to a nearby zero, and widens an interval of almost no length."""
     if upper - lower <= 1e-9 * max(abs(lower), abs(upper)) or upper == lower:
         reach = max(abs(upper) / 2, abs(lower) / 2, 1e-3 if upper == 0 else 0.0) or 1.0
         lower, upper = lower - reach, upper + reach
-    room = _ROOM * (upper - lower)
+    margin = _MARGIN * (upper - lower)
     begins_at_zero, ends_at_zero = 0 <= lower <= upper / 2, 0 >= upper >= lower / 2
-    return (0.0 if begins_at_zero else lower - room), (0.0 if ends_at_zero else upper + room)
+    return (0.0 if begins_at_zero else lower - margin), (0.0 if ends_at_zero else upper + margin)
 
 
 def _apart_by_factor(lower: float, upper: float, *, is_padded: bool) -> tuple[float, float]:
     are_equal = upper / lower < 1 + 1e-9
-    room = 3.0 if are_equal else (upper / lower) ** (_ROOM if is_padded else 0.0)
-    return max(lower / room, _LEAST_BY_LOG), min(upper * room, _LARGEST_BY_LOG)
+    margin = 3.0 if are_equal else (upper / lower) ** (_MARGIN if is_padded else 0.0)
+    return max(lower / margin, _MIN_LOG), min(upper * margin, _MAX_LOG)
 
 
 def ticks(scale: Scale, most: int = 6) -> list[Tick]:
-    """Round numbers on the scale in growing order, at most about so many: 1-2-5 steps, or powers of ten.
+    """About `most` round numbers on the scale, in increasing order: 1-2-5 steps, or powers of ten.
 
     >>> [tick.label for tick in ticks(Scale(lower=-1.0, upper=1.0, start=0.0, end=1.0), most=5)]
     ['−1.0', '−0.5', '0', '0.5', '1.0']
@@ -116,16 +118,16 @@ def _even_steps(lower: float, upper: float, most: int) -> list[Tick]:
     rough = (upper - lower) / max(most - 0.5, 1)
     power = 10.0 ** math.floor(math.log10(rough)) if rough >= 1e-300 else 0.0
     if power == 0.0:
-        return [Tick(at=lower, label=spoken(lower, abs(lower) or 1.0))]
+        return [Tick(at=lower, label=number_label(lower, abs(lower) or 1.0))]
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(lower / step - 1e-9), math.floor(upper / step + 1e-9)
     if last - first > 4 * most:
-        # The numbers are so large that steps between them are lost to rounding.
-        return [Tick(at=end, label=spoken(end, abs(end))) for end in (lower, upper)]
+        # The numbers are so large that rounding swallows the steps between them.
+        return [Tick(at=end, label=number_label(end, abs(end))) for end in (lower, upper)]
     places = [min(max(index * step, lower), upper) for index in range(first, last + 1)]
     largest = max((abs(place) for place in places), default=0.0)
     return [
-        Tick(at=place, label=spoken(index * step, step, largest=largest))
+        Tick(at=place, label=number_label(index * step, step, largest=largest))
         for index, place in zip(range(first, last + 1), places, strict=True)
     ]
 
@@ -137,13 +139,15 @@ def _decades(scale: Scale, most: int) -> list[Tick]:
         stride = next(s for s in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if len(powers) <= s * most)
         kept = [power for power in powers if power % stride == 0]
         is_plain = all(-3 <= power <= 4 for power in kept)
-        return [Tick(at=_held(10.0**p, scale), label=_grouped(10.0**p) if is_plain else _power_of_ten(p)) for p in kept]
+        return [
+            Tick(at=_clamped(10.0**p, scale), label=_grouped(10.0**p) if is_plain else _power_of_ten(p)) for p in kept
+        ]
     places = [factor * 10.0**power for power in range(math.floor(first), math.floor(last) + 1) for factor in (1, 2, 5)]
     inside = [place for place in places if scale.lower * (1 - 1e-9) <= place <= scale.upper * (1 + 1e-9)]
-    return [Tick(at=_held(place, scale), label=spoken(place, place)) for place in inside]
+    return [Tick(at=_clamped(place, scale), label=number_label(place, place)) for place in inside]
 
 
-def _held(place: float, scale: Scale) -> float:
+def _clamped(place: float, scale: Scale) -> float:
     return min(max(place, scale.lower), scale.upper)
 
 
@@ -155,10 +159,10 @@ def _power_of_ten(power: int) -> str:
     return f"10{str(power).translate(_SUPERSCRIPTS)}"
 
 
-def spoken(value: float, step: float, *, largest: float | None = None) -> str:
+def number_label(value: float, step: float, *, largest: float | None = None) -> str:
     """The number with as many digits as steps of this size need.
 
-    >>> spoken(-0.25, 0.05), spoken(12000.0, 1000.0), spoken(3e8, 1e8)
+    >>> number_label(-0.25, 0.05), number_label(12000.0, 1000.0), number_label(3e8, 1e8)
     ('−0.25', '12\N{THIN SPACE}000', '3×10⁸')
     """
     largest = max(abs(value), abs(step)) if largest is None else largest

@@ -1,17 +1,35 @@
-"""MathML as browsers lay it out today (MathML Core), made from what latex2mathml gives; nothing else gets through.
+r"""LaTeX mathematics as the MathML that browsers lay out today (MathML Core), or as its source if it cannot be typeset.
 
-latex2mathml writes the older MathML 3 and copies hostile text and attributes as they come. Here the tree is rebuilt
-from elements and attributes that are known to be harmless, and every text is escaped.
+A document is untrusted input: no macro is defined here, and size and depth are bounded. latex2mathml writes the older
+MathML 3 and copies text and attributes as they come, so the tree is rebuilt from elements and attributes that are known
+to be harmless, and every text is escaped.
 """
 
 import html
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from xml.etree.ElementTree import Element
 
-from regard.render.html.alphabets import in_alphabet
-
+_MAX_LENGTH = 4_000
+_MAX_DEPTH = 60
+_DEFINITIONS = re.compile(
+    r"\\(?:re|provide)?newcommand|\\[gex]?def(?![a-z])|\\let(?![a-z])|\\csname|\\Declare|\\href|\\style"
+)
+_OMITTED = re.compile(
+    r"\\(?:label|tag\*?)\s*\{[^{}]*\}|\\(?:nonumber|notag|hfill|noindent|displaystyle|textstyle|limits)(?![a-zA-Z])"
+)
+_REWRITES = (
+    (re.compile(r"(\\begin\{([pbvBV]?matrix|array|cases)\}.*?\\end\{\2\})(?=\s*[\^_])", re.DOTALL), r"{\1}"),
+    (re.compile(r"\\not\s*="), r"\\neq "),
+    (re.compile(r"\\not\s*\\in(?![a-zA-Z])"), r"\\notin "),
+    (re.compile(r"\\intercal(?![a-zA-Z])"), r"\\top "),
+    (re.compile(r"\\(?:dfrac|tfrac|cfrac)(?![a-zA-Z])"), r"\\frac"),
+    (re.compile(r"\\(?:textrm|textnormal|mbox|hbox)(?![a-zA-Z])"), r"\\text"),
+    (re.compile(r"(?<=[\u2e80-\u9fff\uff00-\uffef])\s+(?=[\u2e80-\u9fff\uff00-\uffef])"), ""),
+    (re.compile(r"[\u2e80-\u9fff\uff00-\uffef]+(?![^{}]*\})"), r"\\text{\g<0>}"),
+)
 _ROWS = ("math", "mrow", "mstyle", "mtd", "msqrt", "mphantom", "mpadded", "menclose", "mtable", "mtr")
 _ARITY: Mapping[str, int] = {
     "mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2,
@@ -19,8 +37,8 @@ _ARITY: Mapping[str, int] = {
 _TOKENS = ("mi", "mn", "mo", "mtext", "ms")
 _LENGTH = re.compile(r"-?(?:[0-3](?:\.\d{1,4})?|\.\d{1,4})(?:em|ex)?")
 _NAMED_LENGTHS = {"negativethinmathspace": "-0.167em"}
-_LENGTHS = ("width", "height", "depth", "lspace", "rspace", "minsize", "maxsize", "linethickness", "voffset")
-_WORDS: Mapping[str, tuple[str, ...]] = {
+_LENGTH_ATTRIBUTES = ("width", "height", "depth", "lspace", "rspace", "minsize", "maxsize", "linethickness", "voffset")
+_KEYWORD_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
     "stretchy": ("true", "false"), "fence": ("true", "false"), "form": ("prefix", "infix", "postfix"),
     "accent": ("true", "false"), "accentunder": ("true", "false"), "displaystyle": ("true", "false"),
     "movablelimits": ("true", "false"), "scriptlevel": ("0", "1", "2"),
@@ -35,14 +53,62 @@ _NAMES = (*_FUNCTIONS, "Re", "Im", "Var", "Cov", "RoPE", "PE", "Attention", "FFN
 _LIMITS = ("lim", "max", "min", "sup", "inf", "argmax", "argmin")
 _OVERLINE = "―"
 _THIN = '<mspace width="0.167em"></mspace>'
+_ALPHABETS: Mapping[str, str] = {
+    "bold": "BOLD",
+    "bold-italic": "BOLD ITALIC",
+    "script": "SCRIPT",
+    "fraktur": "FRAKTUR",
+    "double-struck": "DOUBLE-STRUCK",
+    "sans-serif": "SANS-SERIF",
+    "monospace": "MONOSPACE",
+}
+_OLDER_ALPHABETS: Mapping[str, str] = {"SCRIPT": "SCRIPT", "FRAKTUR": "BLACK-LETTER", "DOUBLE-STRUCK": "DOUBLE-STRUCK"}
 
 
-class MalformedMathError(ValueError):
-    """The tree is not mathematics that a browser can show."""
+class UnsupportedMathError(ValueError):
+    """The formula is not mathematics that a browser can show."""
 
 
-def mathml(tree: Element, *, is_display: bool) -> str:
-    """The tree as one `math` element, safe to put into a page."""
+@lru_cache(maxsize=4096)
+def typeset(latex: str, *, is_display: bool) -> str:
+    r"""The formula as a `math` element, or its source as `code` if it cannot be typeset.
+
+    >>> typeset("x_a", is_display=False)
+    '<math><msub><mi>x</mi><mi>a</mi></msub></math>'
+    >>> typeset(r"\frac{", is_display=False)
+    '<code class="latex">\\frac{</code>'
+    """
+    source = latex.strip()
+    try:
+        return _typeset(source, is_display)
+    except Exception:  # noqa: BLE001  latex2mathml raises exceptions of many kinds, with no common parent
+        return f'<code class="latex">{html.escape(" ".join(source.split()))}</code>'
+
+
+def _typeset(source: str, is_display: bool) -> str:
+    from latex2mathml.converter import Converter
+
+    if len(source) > _MAX_LENGTH or _DEFINITIONS.search(source) or _depth(source) > _MAX_DEPTH:
+        raise UnsupportedMathError("a formula that is not safe to typeset")
+    rewritten = _OMITTED.sub(" ", source)
+    for pattern, replacement in _REWRITES:
+        rewritten = pattern.sub(replacement, rewritten)
+    if not rewritten.strip():
+        return ""
+    tree = Converter(display="block" if is_display else "inline").convert_to_element(rewritten)
+    return _math_element(tree, is_display=is_display)
+
+
+def _depth(source: str) -> int:
+    deepest = depth = 0
+    for bracket in re.findall(r"\\.|\\left|\\begin|[{}]", source):
+        depth += {"{": 1, "}": -1}.get(bracket, 0)
+        deepest = max(deepest, depth)
+    return max(deepest, source.count(r"\left"), source.count(r"\begin"), source.count(r"\sqrt"))
+
+
+def _math_element(tree: Element, *, is_display: bool) -> str:
+    """The tree as one `math` element that is safe to put into a page."""
     style = ' displaystyle="true"' if is_display else ""
     return f"<math{style}>{_children(tree)}</math>"
 
@@ -119,14 +185,14 @@ def _element(element: Element) -> str:
         return f"<mspace{_attributes(element)}></mspace>"
     if tag in _ARITY:
         if len(element) != _ARITY[tag]:
-            raise MalformedMathError(f"{tag} with {len(element)} parts")
+            raise UnsupportedMathError(f"{tag} with {len(element)} parts")
         if tag == "mover" and _text(element[1]) == _OVERLINE:
             return f'<mrow class="overline">{_element(element[0])}</mrow>'
         if tag == "msub" and _text(element[0]) in _LIMITS:
             return f'<munder><mo movablelimits="true">{_text(element[0])}</mo>{_element(element[1])}</munder>'
         return f"<{tag}{_attributes(element)}>{''.join(map(_element, element))}</{tag}>"
     if tag not in _ROWS:
-        raise MalformedMathError(f"the element {tag}")
+        raise UnsupportedMathError(f"the element {tag}")
     if tag == "mrow" and len(element) == 1:
         return _element(element[0])
     shown = "mrow" if tag in ("math", "menclose") else tag
@@ -178,12 +244,34 @@ def _shown(text: str, tag: str) -> str:
 def _attributes(element: Element) -> str:
     kept = []
     for name, value in element.items():
-        if name in _LENGTHS:
+        if name in _LENGTH_ATTRIBUTES:
             length = _NAMED_LENGTHS.get(value, value)
             if _LENGTH.fullmatch(length):
                 kept.append(f' {name}="{length}"')
-        elif name in _WORDS and value in _WORDS[name]:
+        elif name in _KEYWORD_ATTRIBUTES and value in _KEYWORD_ATTRIBUTES[name]:
             kept.append(f' {name}="{value}"')
         elif name == "columnalign" and value in _ALIGNMENTS:
             kept.append(f' class="{_ALIGNMENTS[value]}"')
     return "".join(kept)
+
+
+def in_alphabet(text: str, variant: str | None) -> str:
+    """The text in one of Unicode's mathematical alphabets; letters that it lacks stay as they are.
+
+    >>> in_alphabet("1X", "bold"), in_alphabet("L", "script"), in_alphabet("μ", "bold-italic"), in_alphabet("x", None)
+    ('𝟏𝐗', 'ℒ', '𝝁', 'x')
+    """
+    alphabet = _ALPHABETS.get(variant or "")
+    return text if alphabet is None else "".join(_letter(sign, alphabet) for sign in text)
+
+
+@lru_cache(maxsize=4096)
+def _letter(sign: str, alphabet: str) -> str:
+    words = unicodedata.name(sign, "").replace(" LETTER", "").removeprefix("LATIN ").removeprefix("GREEK ").split()
+    kind = " ".join(words)
+    for name in (f"MATHEMATICAL {alphabet} {kind}", f"{_OLDER_ALPHABETS.get(alphabet, '?')} {kind}"):
+        try:
+            return unicodedata.lookup(name)
+        except KeyError:
+            continue
+    return sign

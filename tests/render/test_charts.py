@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from regard.render.chart_labels import Box, Canvas, width_of, wrapped
+from regard.render.chart_scales import Scale, number_label, scale_of, ticks
+from regard.render.charts import WIDTH, draw_figure
 from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
-from regard.render.html.chart_labels import Box, Canvas, width_of, wrapped
-from regard.render.html.chart_scales import Scale, scale_of, spoken, ticks
-from regard.render.html.charts import WIDTH, draw
-from regard.render.html.heat_maps import MOST_CELLS, NUM_SHADES
+from regard.render.heat_maps import MAX_CELLS, NUM_SHADES
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
 STYLES = st.sampled_from(["line", "dashed", "points", "bars", "area"])
@@ -48,7 +48,7 @@ def chart(*series: Series, x: Axis | None = None, y: Axis | None = None, rules=(
 
 def parsed(figure) -> ElementTree.Element:
     """The drawing as XML, which is stricter than HTML."""
-    return ElementTree.fromstring(draw(figure))
+    return ElementTree.fromstring(draw_figure(figure))
 
 
 def elements(figure, name: str) -> list[ElementTree.Element]:
@@ -65,7 +65,7 @@ def points(path: ElementTree.Element) -> list[tuple[float, float]]:
 @example(([("", [(0.0, 1e140)], "line")], [], ("", "", False, True)))
 @example(([("", [(0.0, 6.2e136), (0.0, 4.4e-128)], "line")], [], ("", "", False, True)))
 def test_any_chart_is_valid_has_no_nan_and_stays_inside_the_plot(plan):
-    source = draw(planned(plan))
+    source = draw_figure(planned(plan))
     root = ElementTree.fromstring(source)
     svg = root.find("svg")
     assert svg is not None
@@ -129,9 +129,9 @@ def test_ticks_of_known_ranges():
 
 
 def test_numbers_are_written_with_true_minus_signs():
-    assert spoken(-2.5, 0.5) == "−2.5"
-    assert spoken(-3e-7, 1e-7) == "−3×10⁻⁷"
-    assert spoken(-1e9, 1e9) == "−10⁹"
+    assert number_label(-2.5, 0.5) == "−2.5"
+    assert number_label(-3e-7, 1e-7) == "−3×10⁻⁷"
+    assert number_label(-1e9, 1e9) == "−10⁹"
 
 
 def test_a_gap_splits_the_line():
@@ -153,7 +153,7 @@ def test_a_line_that_leaves_the_plot_is_cut_at_its_edge():
 def test_bars_take_edges_or_starts():
     by_edges = chart(Series(label="", x=[0.0, 1.0, 2.0], y=[1.0, 2.0], style="bars"))
     by_starts = chart(Series(label="", x=[0.0, 1.0], y=[1.0, 2.0], style="bars"))
-    assert draw(by_edges) == draw(by_starts)
+    assert draw_figure(by_edges) == draw_figure(by_starts)
 
 
 @pytest.mark.parametrize(("figure", "complaint"), [
@@ -161,13 +161,13 @@ def test_bars_take_edges_or_starts():
     (chart(Series(label="lonely", x=[], y=[])), "'lonely' of 'T' has no points"),
     (chart(Series(label="uneven", x=[1.0], y=[1.0, 2.0])), "1 x and 2 y"),
     (chart(Series(label="s", x=[1.0], y=[1.0]), x=Axis(label="x", lower=2.0, upper=1.0)), "from 2 to 1"),
-    (chart(Series(label="s", x=[1.0], y=[1.0]), y=Axis(label="y", is_log=True, lower=0.0)), "cannot begin at 0"),
+    (chart(Series(label="s", x=[1.0], y=[1.0]), y=Axis(label="y", is_log=True, lower=0.0)), "cannot start at 0"),
     (HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[]), "no rows"),
     (HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[[1.0], [1.0, 2.0]]), "rows of 1, 2"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_is_refused_with_the_reason(figure, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
-        draw(figure)
+        draw_figure(figure)
 
 
 def test_nothing_finite_leaves_an_empty_frame():
@@ -218,7 +218,7 @@ TABLES = st.integers(1, 9).flatmap(
 @given(TABLES, st.sampled_from(["diverging", "sequential"]))
 def test_any_heat_map_is_valid_and_covers_its_cells(values, scale):
     figure = HeatMap(title="H", caption="C", x=Axis(label="x"), y=Axis(label="y"), values=values, scale=scale)
-    source = draw(figure)
+    source = draw_figure(figure)
     assert not re.search(r'="[^"]*\b(?:nan|inf)\b', source)
     [cells, _] = [each for each in ElementTree.fromstring(source).iter("g") if each.get("class") == "chart-cells"]
     widths = [int(width) for path in cells for width in re.findall(r"h(\d+)v1", path.get("d"))]
@@ -227,8 +227,8 @@ def test_any_heat_map_is_valid_and_covers_its_cells(values, scale):
 
 def test_a_large_heat_map_is_thinned():
     values = np.random.default_rng(0).random((300, 400))
-    source = draw(HeatMap(title="H", caption="C", x=Axis(label="x"), y=Axis(label="y"), values=values))
-    assert source.count("v1h") <= MOST_CELLS
+    source = draw_figure(HeatMap(title="H", caption="C", x=Axis(label="x"), y=Axis(label="y"), values=values))
+    assert source.count("v1h") <= MAX_CELLS
     assert len(source) < 150_000
 
 

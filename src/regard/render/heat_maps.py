@@ -1,30 +1,33 @@
-"""Numbers in rows and columns as colours: neighbours of one shade are one rectangle, a bar says what shades mean."""
+"""Numbers in rows and columns as colors: figures with a color bar, and attention maps labelled by tokens."""
 
+import html
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
 
 from regard.core.axes import Float, Int
+from regard.render.chart_labels import HEIGHT, text, width_of, wrapped
+from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
 from regard.render.figures import Axis, HeatMap
-from regard.render.html.chart_labels import HEIGHT, text, width_of, wrapped
-from regard.render.html.chart_scales import Scale, Tick, finite, scale_of, ticks
 
-MOST_CELLS, NUM_SHADES = 4000, 21
+MAX_CELLS, NUM_SHADES = 4000, 21
 _TOP, _BAR, _NO_SHADE = 6.0, 10.0, -1
-_LEAST_SHARE = 0.35
+_MIN_ASPECT = 0.35
+_CELL, _MAX_LABEL = 16.0, 14
 
-Table = Float[np.ndarray, "row column"]
+_Table = Float[np.ndarray, "row column"]
 
 
 def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
-    """The inside of the SVG and its height; the first row is on top."""
+    """The content of the SVG and its height; the first row is on top."""
     values = _values(figure)
     bar = _bar_scale(figure, values)
     heading, footing = wrapped(figure.y.label, width - 8), wrapped(figure.x.label, width - 8)
     top = _TOP + HEIGHT * len(heading) + 6
     left, right = _room(figure, values, bar)
     across = width - left - right
-    down = across * min(max(values.shape[0] / values.shape[1], _LEAST_SHARE), 0.9)
+    down = across * min(max(values.shape[0] / values.shape[1], _MIN_ASPECT), 0.9)
     bar = Scale(lower=bar.lower, upper=bar.upper, start=top + down, end=top)
     x = _cells(figure.x, values.shape[1], left, left + across)
     y = _cells(figure.y, values.shape[0], top, top + down)
@@ -46,7 +49,7 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
     return "".join(shown), top + down + 22 + HEIGHT * len(footing)
 
 
-def _values(figure: HeatMap) -> Table:
+def _values(figure: HeatMap) -> _Table:
     lengths = {len(row) for row in figure.values}
     if len(lengths) != 1 or 0 in lengths:
         rows = "no rows" if not lengths else f"rows of {', '.join(map(str, sorted(lengths)))} numbers"
@@ -54,8 +57,8 @@ def _values(figure: HeatMap) -> Table:
     return finite(np.array([list(row) for row in figure.values]), is_log=False)
 
 
-def _bar_scale(figure: HeatMap, values: Table) -> Scale:
-    """From the least value to the largest unless told; zero is in the middle of a diverging scale."""
+def _bar_scale(figure: HeatMap, values: _Table) -> Scale:
+    """From the smallest value to the largest unless the figure sets them; diverging scales are centered at zero."""
     known = values[~np.isnan(values)]
     lower, upper = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     lower = lower if figure.lower is None else figure.lower
@@ -68,14 +71,14 @@ def _bar_scale(figure: HeatMap, values: Table) -> Scale:
     return Scale(lower=lower, upper=upper, start=0.0, end=1.0)
 
 
-def _room(figure: HeatMap, values: Table, bar: Scale) -> tuple[float, float]:
+def _room(figure: HeatMap, values: _Table, bar: Scale) -> tuple[float, float]:
     rows = _cells(figure.y, values.shape[0], 0.0, 200.0)
     left = max((width_of(tick.label) for tick in _y_ticks(rows)), default=0.0) + 8
     return left, 14 + _BAR + 6 + max((width_of(tick.label) for tick in ticks(bar, 5)), default=0.0)
 
 
 def _cells(axis: Axis, count: int, start: float, end: float) -> Scale:
-    """A scale through the middles of the cells: the first is `lower` (0), the last `upper` (the count less one)."""
+    """A scale through the centers of the cells: the first is `lower` (0), the last `upper` (the count minus one)."""
     ends = Axis(
         label=axis.label,
         lower=0.0 if axis.lower is None else axis.lower,
@@ -85,8 +88,8 @@ def _cells(axis: Axis, count: int, start: float, end: float) -> Scale:
     return scale_of(ends, np.zeros(1), start=start + half, end=end - half if count > 1 else end)
 
 
-def _whole(scale: Scale, most: int) -> list[Tick]:
-    """Ticks, at whole numbers if the axis counts cells."""
+def _cell_ticks(scale: Scale, most: int) -> list[Tick]:
+    """Ticks, only at whole numbers if the axis counts cells."""
     found = ticks(scale, most)
     if float(scale.lower).is_integer() and scale.upper - scale.lower >= 1:
         return [tick for tick in found if float(tick.at).is_integer()]
@@ -94,26 +97,26 @@ def _whole(scale: Scale, most: int) -> list[Tick]:
 
 
 def _y_ticks(scale: Scale) -> list[Tick]:
-    return _whole(scale, max(int((scale.end - scale.start) / 30), 2))
+    return _cell_ticks(scale, max(int((scale.end - scale.start) / 30), 2))
 
 
 def _x_ticks(scale: Scale) -> list[Tick]:
-    found = _whole(scale, 8)
+    found = _cell_ticks(scale, 8)
     widest = max((width_of(tick.label) for tick in found), default=1.0)
-    return _whole(scale, max(min(8, int((scale.end - scale.start) / (widest + 10))), 2))
+    return _cell_ticks(scale, max(min(8, int((scale.end - scale.start) / (widest + 10))), 2))
 
 
-def _shades(values: Table, bar: Scale) -> Int[np.ndarray, "row column"]:
+def _shades(values: _Table, bar: Scale) -> Int[np.ndarray, "row column"]:
     share = (values - bar.lower) / (bar.upper - bar.lower)
     numbers = np.clip(np.rint(share * (NUM_SHADES - 1)), 0, NUM_SHADES - 1)
     return np.where(np.isnan(numbers), _NO_SHADE, numbers).astype(int)
 
 
-def _cells_svg(figure: HeatMap, values: Table, bar: Scale, at: tuple[float, float, float, float]) -> str:
-    """Runs of one shade within a row, all of one shade in one path."""
+def _cells_svg(figure: HeatMap, values: _Table, bar: Scale, at: tuple[float, float, float, float]) -> str:
+    """One path per shade, made of the runs of that shade within the rows."""
     left, top, width, height = at
     shades = _shades(values, bar)
-    while sum(1 for row in shades for _ in groupby(row)) > MOST_CELLS:
+    while sum(1 for row in shades for _ in groupby(row)) > MAX_CELLS:
         values = _coarser(values)
         shades = _shades(values, bar)
     across, down = width / shades.shape[1], height / shades.shape[0]
@@ -124,13 +127,15 @@ def _cells_svg(figure: HeatMap, values: Table, bar: Scale, at: tuple[float, floa
             length = len(list(run))
             runs.setdefault(shade, []).append(f"M{start} {number}h{length}v1h-{length}z")
             start += length
-    paths = "".join(f'<path class="{_name(figure, shade)}" d="{"".join(cells)}"/>' for shade, cells in runs.items())
+    paths = "".join(
+        f'<path class="{_shade_class(figure, shade)}" d="{"".join(cells)}"/>' for shade, cells in runs.items()
+    )
     place = f"translate({left:.2f} {top:.2f}) scale({across:.5f} {down:.5f})"
     return f'<g class="chart-cells" transform="{place}">{paths}</g>'
 
 
-def _coarser(values: Table) -> Float[np.ndarray, "fewer_rows fewer_columns"]:
-    """Means over two neighbours along the longer side."""
+def _coarser(values: _Table) -> Float[np.ndarray, "fewer_rows fewer_columns"]:
+    """Means of neighboring pairs along the longer side."""
     axis = 0 if values.shape[0] >= values.shape[1] else 1
     length = values.shape[axis]
     starts = np.arange(0, length, 2)
@@ -140,15 +145,14 @@ def _coarser(values: Table) -> Float[np.ndarray, "fewer_rows fewer_columns"]:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _name(figure: HeatMap, shade: int) -> str:
-    """The class that colours a shade."""
+def _shade_class(figure: HeatMap, shade: int) -> str:
     return "none" if shade == _NO_SHADE else f"{figure.scale[0]}{shade}"
 
 
 def _bar(figure: HeatMap, bar: Scale, left: float) -> str:
     step = (bar.start - bar.end) / NUM_SHADES
     drawn = [
-        f'<rect class="{_name(figure, shade)}" x="{left:.1f}" y="{bar.start - (shade + 1) * step:.2f}" '
+        f'<rect class="{_shade_class(figure, shade)}" x="{left:.1f}" y="{bar.start - (shade + 1) * step:.2f}" '
         f'width="{_BAR:g}" height="{step:.2f}"/>'
         for shade in range(NUM_SHADES)
     ]
@@ -158,3 +162,62 @@ def _bar(figure: HeatMap, bar: Scale, left: float) -> str:
         text(label, left + _BAR + 5, min(max(y, bar.end + 8), bar.start), name="chart-tick") for label, y in places
     ]
     return f'<g class="chart-cells">{"".join(drawn)}</g>{"".join(words)}'
+
+
+def draw_attention_map(
+    weights: Float[np.ndarray, "query key"], tokens: Sequence[str], name: tuple[int, int], *, title: str
+) -> str:
+    """A causal head's weights, queries as rows and keys as columns; a frame marks the keys of the name.
+
+    Keys that a query cannot see stay blank.
+    """
+    labels = [_token_label(token) for token in tokens]
+    side = max(width_of(label) for label in labels) + 6
+    count, reach = len(tokens), _CELL * len(tokens)
+    cells = "".join(_map_row(weights[query, : query + 1], tokens, query) for query in range(count))
+    rows = "".join(_row_label(label, side - 5, _CELL * (place + 0.5) + 4) for place, label in enumerate(labels))
+    columns = "".join(
+        _vertical_label(label, side + _CELL * (place + 0.5) + 4, reach + 6) for place, label in enumerate(labels)
+    )
+    first, end = name
+    frame = (
+        f'<rect class="name" x="{side + _CELL * first:.1f}" y="0.5" width="{_CELL * (end - first):.1f}" '
+        f'height="{reach - 1:.1f}"/>'
+    )
+    description = f"Attention weights of {title}: rows attend to columns, darker is more; the frame marks the name."
+    return (
+        f'<figure class="chart map"><svg viewBox="0 0 {side + reach + 2:.0f} {reach + side:.0f}" role="img" '
+        f'focusable="false"><title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>'
+        f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>'
+        f"{frame}{rows}{columns}</svg><figcaption><b>{html.escape(title)}</b></figcaption></figure>"
+    )
+
+
+def _map_row(weights: Float[np.ndarray, " key"], tokens: Sequence[str], query: int) -> str:
+    shades = np.clip(np.rint(weights * (NUM_SHADES - 1)), 0, NUM_SHADES - 1).astype(int)
+    return "".join(
+        f'<rect class="s{shade}" x="{key}" y="{query}" width="1" height="1">'
+        f"<title>{html.escape(tokens[query])} → {html.escape(tokens[key])}: {weight:.0%}</title></rect>"
+        for key, (shade, weight) in enumerate(zip(shades.tolist(), weights.tolist(), strict=True))
+    )
+
+
+def _row_label(label: str, x: float, y: float) -> str:
+    return f'<text class="chart-tick" x="{x:.1f}" y="{y:.1f}" text-anchor="end">{html.escape(label)}</text>'
+
+
+def _vertical_label(label: str, x: float, y: float) -> str:
+    return (
+        f'<text class="chart-tick" transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end">'
+        f"{html.escape(label)}</text>"
+    )
+
+
+def _token_label(token: str) -> str:
+    """A token without the mark of a word's beginning, cut if it is long.
+
+    >>> _token_label("▁Where"), _token_label("▁extraordinarily")
+    ('Where', 'extraordinari…')
+    """
+    bare = token.removeprefix("▁") or token
+    return bare if len(bare) <= _MAX_LABEL else f"{bare[: _MAX_LABEL - 1]}…"

@@ -1,1 +1,0 @@
-"""Pages that load nothing: the shared shell, charts and formulas."""
