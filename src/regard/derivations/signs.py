@@ -2,7 +2,7 @@
 
 import re
 
-from regard.derivations.notation.vocabulary import RELATIONS
+from regard.derivations.notation.tokens import RELATIONS
 
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _SIGN = re.compile(

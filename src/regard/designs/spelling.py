@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from regard.core.errors import InputError
-from regard.derivations.notation.vocabulary import FUNCTIONS, GREEK
+from regard.derivations.notation.tokens import FUNCTIONS, GREEK
 
 _MOST_CHARACTERS = 1_000
 _MOST_SHOWN = 60

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.derivations.notation.cursor import MAX_DEPTH
-from regard.derivations.notation.parser import Reading, parse
+from regard.derivations.notation.parser import MAX_DEPTH, Reading, parse
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,

@@ -1,60 +1,183 @@
-"""A grammar for the mathematics that answers are written in.
+r"""A recursive-descent parser for the mathematics that answers are written in.
 
     sum      = [±] product {± product}
     product  = power {[· × /] power}            juxtaposition multiplies
     power    = atom {' | _script | ^script}
-    atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \\frac | \\sqrt | function [power] argument
-             | Σ script body | matrix | \\{members\\}
+    atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \frac | \sqrt | function [^script] argument
+             | Σ _script ^script product | matrix | cases | \{members\}
 
-Where a formula can be read in several ways, `Reading` says which way is taken; the judge tries them all.
+Where the notation is ambiguous, `Reading` chooses; the judge tries several readings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
-from regard.derivations.notation.atoms import Atoms
-from regard.derivations.notation.cursor import PLAIN, Reading
-from regard.derivations.notation.functions import product_of
-from regard.derivations.notation.scripts import renamed, with_subscripts
-from regard.derivations.notation.syntax import Expression, Negative, Quotient, Sum
-from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
+from regard.derivations.notation.syntax import (
+    Accent,
+    Apply,
+    BigOperator,
+    Cases,
+    Condition,
+    Derivative,
+    Dots,
+    Expression,
+    Identity,
+    Infinity,
+    Inner,
+    Label,
+    Matrix,
+    Negative,
+    Norm,
+    Number,
+    Ones,
+    Power,
+    Product,
+    Quotient,
+    Scripted,
+    SetOf,
+    Sum,
+    Symbol,
+    Transpose,
+)
+from regard.derivations.notation.tokens import (
+    ACCENTS,
+    BIG_OPERATORS,
+    FUNCTIONS,
+    MATRICES,
+    UNREAD,
+    NotUnderstood,
+    Token,
+    tokenize,
+)
 
 MAX_TOKENS = 3_000
+MAX_DEPTH = 60
+_MAX_DIGITS = 400
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _UNREAD_PRODUCTS = frozenset({"\\odot", "\\otimes", "\\circ"})
 _NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid"}
+_NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".split())
+_INDEX_LETTERS = frozenset("abijklmnpqrstuv")
+_LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
 
 
-def parse(tokens: Sequence[Token], reading: Reading = PLAIN) -> Expression:
-    """The expression that the tokens spell, or NotUnderstood with the place of the first token that doesn't fit."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """How to read what the notation leaves open."""
+
+    is_slash_wide: bool = False  # a/bc as a/(bc) instead of (a/b)c
+    is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
+    is_complex: bool = True  # a star conjugates; elsewhere it only decorates
+    functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+
+
+_DEFAULT = Reading()
+
+
+def parse(tokens: Sequence[Token], reading: Reading = _DEFAULT) -> Expression:
+    """The expression that the tokens spell, or NotUnderstood at the first token that doesn't fit.
+
+    >>> parse(tokenize("a - b"))
+    Sum(terms=(Symbol(name='a', subscripts=()), Negative(body=Symbol(name='b', subscripts=()))))
+    """
     return _parse(tuple(tokens), reading)
 
 
 @lru_cache(maxsize=1024)
 def parse_source(source: str) -> Expression:
-    """The expression in a formula of the problem's own, which every document asks for again."""
+    """The expression in a formula of the problem itself; cached, since every document needs it."""
     return parse(tokenize(source))
 
 
 @lru_cache(maxsize=8192)
 def _parse(tokens: tuple[Token, ...], reading: Reading) -> Expression:
     if len(tokens) > MAX_TOKENS:
-        message = f"The expression has {len(tokens)} marks; at most {MAX_TOKENS} are read."
-        raise NotUnderstood(message, tokens[0].start)
-    parser = _Parser(tokens, reading)
-    expression = parser.sum()
-    if parser.peek() is not None:
-        raise parser.stuck()
-    return expression
+        raise NotUnderstood(f"The expression has {len(tokens)} tokens; the limit is {MAX_TOKENS}.", tokens[0].start)
+    return _Parser(tokens, reading).everything()
 
 
-class _Parser(Atoms):
-    """The grammar itself: sums of products of powers of atoms."""
+class _Parser:
+    """Tokens and the place reached in them; alignment marks are skipped.
 
-    def sum(self) -> Expression:
-        """The sum that begins here."""
+    Each method that reads a construct starts at the current place and leaves the place behind the construct.
+    """
+
+    def __init__(self, tokens: Sequence[Token], reading: Reading, depth: int = 0) -> None:
+        self.tokens = [token for token in tokens if token.text != "&"]
+        self.all_tokens = tokens
+        self.reading, self.place, self.depth = reading, 0, depth
+        self.open_bars: tuple[str, ...] = ()
+        self.check_depth(depth)
+
+    # -- the place in the tokens ---------------------------------------------------------------------------------------
+    def peek(self) -> Token | None:
+        return self.tokens[self.place] if self.place < len(self.tokens) else None
+
+    def text(self) -> str:
+        token = self.peek()
+        return "" if token is None else token.text
+
+    def take(self) -> Token:
+        token = self.peek()
+        if token is None:
+            raise self.stuck()
+        self.place += 1
+        return token
+
+    def skip(self, *texts: str) -> bool:
+        """Passes the next token if it reads like one of these."""
+        is_here = self.text() in texts
+        self.place += is_here
+        return is_here
+
+    def close(self, bracket: str) -> None:
+        token = self.peek()
+        if token is None or (token.kind, token.text) != ("close", bracket):
+            raise self.stuck()
+        self.place += 1
+
+    def stuck(self) -> NotUnderstood:
+        """The error that nothing fits here, to be raised."""
+        token = self.peek()
+        if token is None:
+            return NotUnderstood("The formula ends too early.", self.tokens[-1].end if self.tokens else 0)
+        return NotUnderstood(f"'{token.text}' is not understood here.", token.start)
+
+    def stuck_before(self) -> NotUnderstood:
+        """The error that the token just taken doesn't fit."""
+        self.place -= 1
+        return self.stuck()
+
+    def check_depth(self, depth: int) -> None:
+        """Refuses formulas nested too deep: trees are walked by recursion."""
+        if depth > MAX_DEPTH:
+            start = self.tokens[max(self.place - 1, 0)].start if self.tokens else 0
+            raise NotUnderstood(f"The formula is nested more than {MAX_DEPTH} levels deep.", start)
+
+    def deeper(self, read: Callable[[], Expression]) -> Expression:
         self.depth += 1
         self.check_depth(self.depth)
+        result = read()
+        self.depth -= 1
+        return result
+
+    def everything(self) -> Expression:
+        expression = self.sum()
+        if self.peek() is not None:
+            raise self.stuck()
+        return expression
+
+    def whole(self, tokens: Sequence[Token]) -> Expression:
+        """The expression that these tokens, which stand inside, spell."""
+        return _Parser(tokens, self.reading, self.depth + 1).everything()
+
+    # -- sums, products, powers ----------------------------------------------------------------------------------------
+    def sum(self) -> Expression:
+        return self.deeper(self.terms)
+
+    def terms(self) -> Expression:
         terms = []
         sign = 1
         if self.text() in ("+", "-", "\\pm"):
@@ -63,55 +186,42 @@ class _Parser(Atoms):
             term = self.product()
             terms.append(Negative(term) if sign < 0 else term)
             if self.text() not in ("+", "-"):
-                break
+                return terms[0] if len(terms) == 1 else Sum(tuple(terms))
             sign = -1 if self.take().text == "-" else 1
             if self.text() in ("+", "-"):
                 sign = -sign if self.take().text == "-" else sign
-        self.depth -= 1
-        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
     def product(self) -> Expression:
-        """The product that begins here; a slash divides all that stands before it."""
+        """Factors side by side; a slash divides everything before it."""
         factors: list[Expression] = [self.power()]
         dots: list[bool] = []
         num_slashes = 0
         while True:
             text = self.text()
-            if text == "/":
+            if self.skip("/"):
                 num_slashes += 1
                 self.check_depth(num_slashes)
-                self.take()
-                bottom = self.slash_bottom()
-                factors, dots = [Quotient(product_of(factors, dots), bottom)], []
-            elif text in _TIMES:
-                self.take()
+                factors, dots = [Quotient(_product(factors, dots), self.divisor())], []
+            elif self.skip(*_TIMES):
                 dots.append(text == "\\cdot")
-                factors.append(self.signed_power())
+                factors.append(Negative(self.power()) if self.skip("-") else self.power())
             elif text in _UNREAD_PRODUCTS:
                 raise self.stuck()
             elif self.starts_factor():
                 dots.append(False)
                 factors.append(self.power())
             else:
-                return product_of(factors, dots)
+                return _product(factors, dots)
 
-    def signed_power(self) -> Expression:
-        """The factor behind a multiplication sign, which may carry a minus of its own."""
-        if self.text() != "-":
-            return self.power()
-        self.take()
-        return Negative(self.power())
-
-    def slash_bottom(self) -> Expression:
-        """What a slash divides by: one factor, or all that follow if the reading says so."""
-        bottoms, dots = [self.power()], []
+    def divisor(self) -> Expression:
+        """One factor, or all that follow if the reading says so."""
+        factors, dots = [self.power()], []
         while self.reading.is_slash_wide and self.starts_factor():
             dots.append(False)
-            bottoms.append(self.power())
-        return product_of(bottoms, dots)
+            factors.append(self.power())
+        return _product(factors, dots)
 
     def starts_factor(self) -> bool:
-        """True if another factor begins here."""
         token = self.peek()
         if token is None:
             return False
@@ -119,25 +229,20 @@ class _Parser(Atoms):
             return token.text not in _NO_FACTOR
         if token.kind == "environment":
             return token.text.startswith("\\begin")
-        return token.text in ("\\|", "|") and not self.is_closing_bar()
-
-    def is_closing_bar(self) -> bool:
-        """True if the bar that stands here closes the one opened last."""
-        return self.bars[-1:] == (self.text(),)
+        closes_bar = self.open_bars[-1:] == (token.text,)
+        return token.text in ("\\|", "|") and not closes_bar
 
     def power(self) -> Expression:
-        """The atom that begins here, with its primes and scripts."""
+        """An atom with its primes and scripts."""
         base = self.atom()
         num_scripts = 0
         while (token := self.peek()) is not None:
             num_scripts += token.kind == "script"
             self.check_depth(num_scripts)
-            if token.text == "'" and token.kind == "symbol":
-                self.take()
-                base = renamed(base, "'")
-            elif token.kind == "script" and token.text == "_":
-                self.take()
-                base = with_subscripts(base, self.subscript())
+            if token.kind == "symbol" and self.skip("'"):
+                base = _renamed(base, "'")
+            elif token.kind == "script" and self.skip("_"):
+                base = _with_subscripts(base, self.subscript())
             elif token.kind == "script":
                 self.take()
                 base = self.superscript(base)
@@ -146,3 +251,445 @@ class _Parser(Atoms):
             else:
                 break
         return base
+
+    # -- scripts -------------------------------------------------------------------------------------------------------
+    def script_tokens(self) -> list[Token]:
+        """A brace group or a single token."""
+        token = self.take()
+        if not (token.kind == "open" and token.text == "}"):
+            if token.kind == "letter" and token.text in _NO_SCRIPT or token.kind in ("close", "separator", "relation"):
+                raise self.stuck_before()
+            return [token]
+        begin, depth = self.place, 1
+        while depth:
+            token = self.take()
+            depth += (token.kind == "open" and token.text == "}") - (token.kind == "close" and token.text == "}")
+        return self.tokens[begin : self.place - 1]
+
+    def superscript(self, base: Expression) -> Expression:
+        """The base with what stands above it: a transpose, a conjugate, part of its name, or a power."""
+        tokens = self.script_tokens()
+        texts = [token.text for token in tokens]
+        if not tokens:
+            return base
+        if texts in (["\\top"], ["T"]):
+            return Transpose(base)
+        if texts in (["\\dagger"], ["H"]):
+            return Transpose(base, is_conjugate=True)
+        if texts == ["*"]:
+            return Accent("bar", base) if self.reading.is_complex else base
+        if all(text == "'" for text in texts):
+            return _renamed(base, "'" * len(texts))
+        if texts[0] == ")" and texts[-1] == ")" and isinstance(base, Symbol):
+            return _renamed(base, "^(" + "".join(texts[1:-1]) + ")")
+        if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
+            return Apply("exp", (self.whole(tokens),))
+        is_label = texts[0] in _LABELS_ABOVE and isinstance(base, Symbol) and base.name[0].isupper()
+        if len(tokens) == 1 and (tokens[0].kind == "word" or is_label):
+            return _renamed(base, "^" + texts[0].removeprefix("\\"))
+        return Power(base, self.whole(tokens))
+
+    def subscript(self) -> tuple[Expression, ...]:
+        """The parts below a symbol; letters written together are indices if they look like it, else a name."""
+        tokens = self.script_tokens()
+        permuted = _permuted_indices(tokens)
+        if permuted is not None:
+            return permuted
+        if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
+            return (Label(tokens[0].text.strip()),)
+        letters = _letters(tokens)
+        if len(letters) < 2:
+            return self.script_parts(tokens)
+        if len(letters) > 2 or not set(letters) <= _INDEX_LETTERS:
+            return (Label(letters),)
+        return tuple(Symbol(letter) for letter in letters)
+
+    def script_parts(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        """The comma-separated parts of a script: expressions, labels, conditions."""
+        parts: list[Expression] = []
+        for piece in split_outside(tokens, lambda token: token.kind == "separator"):
+            if not piece:
+                continue
+            sign = next((place for place, token in enumerate(piece) if token.kind == "relation"), None)
+            last = parts[-1] if parts else None
+            if sign is not None:
+                left, right = self.whole(piece[:sign]), self.whole(piece[sign + 1 :])
+                parts.append(Condition(left, piece[sign].text, (right,)))
+            elif isinstance(last, Condition):
+                parts[-1] = Condition(last.left, last.sign, (*last.right, self.whole(piece)))
+            elif any(token.kind == "text" for token in piece):
+                parts.append(Label(" ".join(token.text for token in piece)))
+            else:
+                parts.append(self.whole(piece))
+        return tuple(parts)
+
+    # -- atoms ---------------------------------------------------------------------------------------------------------
+    def atom(self) -> Expression:
+        token = self.take()
+        if token.kind == "number":
+            return _number(token)
+        if token.kind == "open":
+            return self.bracketed(token)
+        if token.kind == "environment" and token.text.startswith("\\begin"):
+            return self.environment(token)
+        if token.kind == "word":
+            return self.word(token)
+        if token.kind == "letter":
+            return self.letter(token)
+        if token.text in ("\\|", "|"):
+            return self.between_bars(token)
+        raise self.stuck_before()
+
+    def bracketed(self, token: Token) -> Expression:
+        """The content of the bracket just opened; a bar outside it doesn't close a bar inside."""
+        saved, self.open_bars = self.open_bars, ()
+        if token.text == "\\rangle":
+            result = self.inner_product()
+        elif token.text == "\\}":
+            result = self.members()
+        elif token.text in (")", "]", "}", "\\rVert", "\\rvert"):
+            result = self.sum()
+            self.close(token.text)
+        else:
+            raise self.stuck_before()
+        self.open_bars = saved
+        return self.norm(result, token) if token.text in ("\\rVert", "\\rvert") else result
+
+    def inner_product(self) -> Expression:
+        left = self.sum()
+        if not self.skip(",", "|", "\\mid"):
+            raise self.stuck()
+        right = self.sum()
+        self.close("\\rangle")
+        return Inner(left, right)
+
+    def members(self) -> Expression:
+        items: list[Expression] = []
+        while not self.skip("\\}"):
+            items.append(Dots() if self.skip("\\dots") else self.sum())
+            token = self.peek()
+            if token is not None and token.kind == "separator":
+                self.take()
+        return SetOf(tuple(items))
+
+    def between_bars(self, bar: Token) -> Expression:
+        saved, self.open_bars = self.open_bars, (*self.open_bars, bar.text)
+        body = self.sum()
+        self.open_bars = saved
+        if self.take().text != bar.text:
+            raise self.stuck_before()
+        return self.norm(body, bar)
+
+    def norm(self, body: Expression, bar: Token) -> Expression:
+        """The norm between double bars, the absolute value between single ones; of norms, only the 2-norm is read."""
+        if bar.text not in ("\\|", "\\rVert"):
+            return Norm(body, 0)
+        place = self.place
+        if self.skip("_") and [token.text for token in self.script_tokens()] != ["2"]:
+            self.place = place
+            raise self.stuck()
+        return Norm(body, 2)
+
+    # -- words and letters ---------------------------------------------------------------------------------------------
+    def word(self, token: Token) -> Expression:
+        lowered = token.text.lower()
+        if token.text in self.reading.functions:
+            return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
+        if lowered in FUNCTIONS:
+            return self.apply(FUNCTIONS[lowered])
+        if token.text in ("I", "R", "T"):
+            return self.letter(token)
+        if len(token.text) == 1 or self.text() != ")":
+            return Symbol(token.text)
+        raise NotUnderstood(f"'{token.text}' is not a known function.", token.start)
+
+    def letter(self, token: Token) -> Expression:
+        """What a letter or command spells, together with its arguments."""
+        text = token.text
+        if text == "\\frac":
+            return self.fraction()
+        if text == "\\sqrt":
+            return self.root()
+        if text in BIG_OPERATORS and not (text in ("\\max", "\\min") and self.text() != "_"):
+            return self.big_operator(BIG_OPERATORS[text])
+        if text in ACCENTS:
+            return self.accent(ACCENTS[text])
+        if text[0] == "\\" and text[1:].lower() in FUNCTIONS:
+            return self.apply(FUNCTIONS[text[1:].lower()])
+        name = text if text in self.reading.functions else text.removeprefix("\\")
+        after = self.peek()
+        # The text of an opening bracket is the mark that closes it.
+        if name in self.reading.functions and after is not None and (after.kind, after.text) == ("open", ")"):
+            return self.apply(name)
+        if text in ("P", "\\Pr") and self.is_at_event():
+            return self.probability()
+        if text == "E" and self.text() == "]":
+            return self.apply("mean")
+        return self.plain_letter(token)
+
+    def plain_letter(self, token: Token) -> Expression:
+        text = token.text
+        if text == "\\infty":
+            return Infinity()
+        if text == "\\dots":
+            return Dots()
+        if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
+            return self.domain(text[-1])
+        if text in UNREAD:
+            raise self.stuck_before()
+        if text == "I" and token.font != "script":
+            return Identity()
+        return Symbol(text.removeprefix("\\"))
+
+    def domain(self, name: str) -> Expression:
+        """A number domain with its dimensions; a blackboard E is the mean of what follows."""
+        if name == "E":
+            return self.apply("mean")
+        if not self.skip("^"):
+            return SetOf((), name)
+        parts = split_outside(self.script_tokens(), lambda token: token.text == "\\times")
+        return SetOf((), name, tuple(self.whole(part) for part in parts))
+
+    def is_at_event(self) -> bool:
+        """True if a bracket with a relation follows: the (γ > 0) of P(γ > 0)."""
+        token = self.peek()
+        if token is None or token.kind != "open" or token.text not in (")", "]", "\\}"):
+            return False
+        depth = 0
+        for token in self.tokens[self.place :]:
+            depth += (token.kind == "open") - (token.kind == "close")
+            if depth == 0 or depth == 1 and token.kind == "relation":
+                return depth == 1
+        return False
+
+    def probability(self) -> Expression:
+        """The probability of one inequality."""
+        closing = self.take().text
+        left = self.sum()
+        sign = self.take()
+        if sign.text not in ("<", ">", "≤", "≥"):
+            raise NotUnderstood(f"Can't evaluate the probability of an event with '{sign.text}'.", sign.start)
+        right = self.sum()
+        self.close(closing)
+        return Apply("probability", (Condition(left, sign.text, (right,)),))
+
+    # -- functions -----------------------------------------------------------------------------------------------------
+    def apply(self, function: str) -> Expression:
+        """A function of what follows; a script below its name is skipped, one above is a power."""
+        if self.skip("_"):
+            self.script_tokens()
+        exponent = self.whole(self.script_tokens()) if self.skip("^") else None
+        token = self.peek()
+        if token is not None and token.kind == "open" and token.text in (")", "]", "\\}", "}"):
+            result = Apply(function, self.arguments())
+        elif token is not None and token.text == "_":
+            raise self.stuck()
+        else:
+            result = Apply(function, (self.deeper(self.bare_argument),))
+        return result if exponent is None else Power(result, exponent)
+
+    def arguments(self) -> tuple[Expression, ...]:
+        closing = self.take().text
+        saved, self.open_bars = self.open_bars, ()
+        items = [self.sum()]
+        while self.skip(",", ";"):
+            items.append(self.sum())
+        self.close(closing)
+        self.open_bars = saved
+        return tuple(items)
+
+    def bare_argument(self) -> Expression:
+        r"""An argument without brackets: \cos t\theta."""
+        factors, dots = [self.power()], []
+        while self.reading.is_argument_wide and self.starts_factor():
+            token = self.peek()
+            assert token is not None
+            is_function = token.text[1:] in FUNCTIONS or token.text in BIG_OPERATORS
+            if is_function or token.kind in ("open", "word", "environment"):
+                break
+            dots.append(False)
+            factors.append(self.power())
+        if self.reading.is_argument_wide and self.skip("/"):
+            return Quotient(_product(factors, dots), self.power())
+        return _product(factors, dots)
+
+    def fraction(self) -> Expression:
+        """A quotient, or a derivative if both parts begin with the same d."""
+        top, bottom = self.fraction_part(), self.fraction_part()
+        is_derivative = len(top) > 1 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
+        if is_derivative and bottom[0].text == top[0].text:
+            return Derivative(self.whole(top[1:]), self.whole(bottom[1:]))
+        return Quotient(self.whole(top), self.whole(bottom))
+
+    def fraction_part(self) -> list[Token]:
+        r"""One argument of \frac; \frac12 takes one digit for each."""
+        token = self.peek()
+        if token is not None and token.kind == "number" and len(token.text) > 1 and "." not in token.text:
+            self.tokens[self.place] = Token("number", token.text[1:], token.start + 1, token.end)
+            return [Token("number", token.text[0], token.start, token.start + 1)]
+        return self.script_tokens()
+
+    def root(self) -> Expression:
+        if self.text() == "]":  # a root of another order
+            raise self.stuck()
+        return Apply("sqrt", (self.whole(self.script_tokens()),))
+
+    def accent(self, kind: str) -> Expression:
+        """What stands under an accent: a bar conjugates it, an arrow means nothing, another accent joins the name."""
+        body = self.whole(self.script_tokens())
+        if not kind:
+            return body
+        return Accent("bar", body) if kind == "bar" else _renamed(body, "^" + kind)
+
+    def big_operator(self, operator: str) -> Expression:
+        """A sum, product or maximum of the product that follows its scripts."""
+        parts: tuple[Expression, ...] = ()
+        upper: Expression | None = None
+        for _ in range(2):
+            if self.skip("_"):
+                parts = self.parts_below(self.script_tokens())
+            elif self.skip("^"):
+                upper = self.whole(self.script_tokens())
+        return _big_operator(operator, parts, upper, self.deeper(self.product))
+
+    def parts_below(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        """The parts below a sum; a word, or more than two letters written together, is a name."""
+        if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
+            return (Label(tokens[0].text.strip()),)
+        letters = _letters(tokens)
+        return (Label(letters),) if len(letters) > 2 else self.script_parts(tokens)
+
+    # -- environments --------------------------------------------------------------------------------------------------
+    def environment(self, begin: Token) -> Expression:
+        name = begin.text[len("\\begin{") : -1]
+        if name not in MATRICES | {"cases"}:
+            raise self.stuck_before()
+        cells = self.cells(begin, name)
+        if name == "cases":
+            return self.cases(cells)
+        rows = [tuple(self.whole(cell) for cell in row) for row in cells]
+        if len({len(row) for row in rows}) != 1:
+            raise NotUnderstood("The rows of this matrix have different lengths.", begin.start)
+        return Matrix(tuple(rows))
+
+    def cells(self, begin: Token, name: str) -> list[list[list[Token]]]:
+        """The tokens of every cell, row by row."""
+        source = self.all_tokens
+        first = next(place for place, token in enumerate(source) if token is begin) + 1
+        if name == "array" and first < len(source) and source[first].kind == "open":
+            first = next((k for k in range(first, len(source)) if source[k].kind == "close"), len(source)) + 1
+        end = next((k for k in range(first, len(source)) if source[k].text == f"\\end{{{name}}}"), None)
+        if end is None:
+            raise NotUnderstood(f"\\begin{{{name}}} is never closed.", begin.start)
+        while self.take() is not source[end]:
+            pass
+        rows = split_outside(source[first:end], lambda token: token.text == "\\\\")
+        return [split_outside(row, lambda token: token.text == "&") for row in rows if row]
+
+    def cases(self, rows: list[list[list[Token]]]) -> Expression:
+        """In each row a value, then its conditions."""
+        values = tuple(self.whole([token for token in row[0] if token.text != ","]) for row in rows)
+        conditions = []
+        for row in rows:
+            tokens = [token for cell in row[1:] for token in cell if not _is_prose(token)]
+            parts = self.script_parts(tokens)
+            if any(not isinstance(part, Condition) for part in parts):
+                raise NotUnderstood("A condition of these cases is not understood.", tokens[0].start)
+            conditions.append(parts)
+        return Cases(values, tuple(conditions))
+
+
+def split_outside(tokens: Sequence[Token], is_separator: Callable[[Token], bool]) -> list[list[Token]]:
+    """The pieces between separators that stand outside every bracket and environment."""
+    pieces: list[list[Token]] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += token.nesting
+        if depth == 0 and is_separator(token):
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    return pieces
+
+
+def _is_prose(token: Token) -> bool:
+    return token.kind == "text" or token.kind == "word" and token.font != ""
+
+
+def _letters(tokens: Sequence[Token]) -> str:
+    """The word that the tokens spell if each is a single letter, else nothing."""
+    are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
+    return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _number(token: Token) -> Expression:
+    if token.font in ("bold", "blackboard") and token.text == "1":
+        return Ones()
+    if len(token.text) > _MAX_DIGITS:
+        message = f"This number has {len(token.text)} digits; the limit is {_MAX_DIGITS}."
+        raise NotUnderstood(message, token.start)
+    return Number(Fraction(token.text))
+
+
+def _product(factors: list[Expression], dots: list[bool]) -> Expression:
+    return factors[0] if len(factors) == 1 else Product(tuple(factors), tuple(dots))
+
+
+def _big_operator(
+    operator: str, parts: tuple[Expression, ...], upper: Expression | None, body: Expression
+) -> Expression:
+    """The operator with its index, where the index starts, and the conditions on it, from the parts below it."""
+    index, lower, conditions = "", None, []
+    for part in parts:
+        if isinstance(part, Symbol) and not index:
+            index = part.name
+        elif isinstance(part, Condition) and isinstance(part.left, Symbol):
+            index = index or part.left.name
+            if part.sign == "=" and part.left.name == index:
+                lower = part.right[0]
+            else:
+                conditions.append(part)
+        else:
+            conditions.append(part)
+    return BigOperator(operator, index, tuple(conditions), lower, upper, body)
+
+
+def _renamed(base: Expression, suffix: str) -> Expression:
+    """The base under a longer name; an expression without a name gets an accent."""
+    if isinstance(base, Symbol):
+        return Symbol(base.name + suffix, base.subscripts)
+    if isinstance(base, Transpose):
+        return Transpose(_renamed(base.body, suffix))
+    return Accent(suffix.strip("^"), base)
+
+
+def _with_subscripts(base: Expression, scripts: tuple[Expression, ...]) -> Expression:
+    """The base with further subscripts; those of an identity give its size, those of ones mean nothing."""
+    if isinstance(base, Symbol):
+        return Symbol(base.name, base.subscripts + scripts)
+    if isinstance(base, Identity) and len(scripts) == 1:
+        return Identity(scripts[0])
+    if isinstance(base, Ones):
+        return base
+    if isinstance(base, Transpose) and isinstance(base.body, Symbol):
+        return Transpose(Symbol(base.body.name, base.body.subscripts + scripts))
+    if isinstance(base, Accent) and isinstance(base.body, Symbol):
+        return Accent(base.kind, _with_subscripts(base.body, scripts))
+    return Scripted(base, scripts)
+
+
+def _permuted_indices(tokens: Sequence[Token]) -> tuple[Expression, ...] | None:
+    r"""The indices of X_{\pi(i)j}: letters, and letters to which a permutation is applied."""
+    texts = [token.text for token in tokens]
+    found: list[Expression] = []
+    place = 0
+    while place < len(texts):
+        if texts[place] in ("\\pi", "\\sigma") and texts[place + 1 : place + 4 : 2] == [")", ")"]:
+            found.append(Apply(texts[place][1:], (Symbol(texts[place + 2].removeprefix("\\")),)))
+            place += 4
+        elif tokens[place].kind in ("letter", "separator") and len(texts[place]) == 1:
+            found += [Symbol(texts[place])] if texts[place].isalpha() else []
+            place += 1
+        else:
+            return None
+    return tuple(found) if any(isinstance(part, Apply) for part in found) else None

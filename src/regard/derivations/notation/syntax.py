@@ -1,4 +1,4 @@
-"""The tree that a formula is read into. What a symbol means is decided later, by the problem."""
+"""The tree that a formula is parsed into; what a symbol means is decided later, by the problem."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Any node of the tree; equal if it reads the same, wherever it stands."""
+    """Any node of the tree; two nodes are equal if they read the same, wherever they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Negative(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Product(Expression):
-    """Neighbouring factors; `dots[k]` tells whether a \\cdot stands between factor k and k+1."""
+    """Neighbouring factors; `dots[k]` says whether a \\cdot stands between factor k and k+1."""
 
     factors: tuple[Expression, ...]
     dots: tuple[bool, ...]
@@ -216,7 +216,7 @@ def symbols(node: Expression) -> Iterator[Symbol]:
 
 
 def describe(node: Expression) -> str:
-    """How a symbol is spelt in messages and tables: k_a, X_perm, W_Q.
+    """The spelling of a symbol in messages and tables: k_a, X_perm, W_Q.
 
     >>> describe(Symbol("k", (Symbol("a"),)))
     'k_a'
