@@ -11,9 +11,8 @@ import jsonschema
 import pytest
 
 import regard
-from regard.claims import deciding as verb
+from regard.claims import ClaimVerdict, deciding
 from regard.cli import main
-from regard.core.verdict import ClaimVerdict
 from regard.render.json import schema
 
 ON_THIS_SOURCE = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1])}
@@ -30,7 +29,7 @@ def rigged(monkeypatch):
 
     def rig(*statuses: str) -> None:
         verdicts = [ClaimVerdict(id="copy", statement="s", status=status, expected="proved") for status in statuses]
-        monkeypatch.setattr(verb, "decide_claims", lambda *_, **__: tuple(verdicts))
+        monkeypatch.setattr(deciding, "decide_claims", lambda *_, **__: tuple(verdicts))
 
     return rig
 
@@ -66,11 +65,12 @@ def test_a_glob_matches_whole_ids(run):
     assert "query-equals-key-copies" not in out
 
 
-def test_myths_can_be_selected_together(run):
-    entries = [entry for group in verb.list_claims("myth").values() for entry in group]
+@pytest.mark.parametrize("pattern", ["misconception", "misconceptions", "myth", "myths"])
+def test_misconceptions_can_be_selected_together(run, pattern):
+    entries = [entry for group in deciding.list_claims(pattern).values() for entry in group]
     assert entries
-    assert all(entry.tag == "myth" for entry in entries)
-    assert "unscaled-sum-averages  myth" in run("claims", "myth", "--list")[1]
+    assert all(entry.tag == "misconception" for entry in entries)
+    assert "unscaled-sum-averages  misconception" in run("claims", pattern, "--list")[1]
 
 
 def test_the_list_names_every_claim_with_what_can_be_set(run):
@@ -105,7 +105,14 @@ def test_settings_go_only_to_the_claims_that_know_them(run):
 def test_an_explanation_lays_the_claim_open(run):
     code, out, err = run("claims", "--explain", "unscaled-sum-averages")
     assert (code, err) == (0, "")
-    for part in ("as a myth should be", "Why", "Evidence", "Rivals", "source", "regard claims unscaled-sum-averages"):
+    for part in (
+        "as expected of a misconception",
+        "Why",
+        "Evidence",
+        "Near misses",
+        "source",
+        "regard claims unscaled-sum-averages",
+    ):
         assert part in out
 
 
@@ -138,7 +145,7 @@ def test_one_claim_laid_open_is_shown_and_written(run, tmp_path):
     page = tmp_path / "out.html"
     code, out, _ = run("claims", "--explain", "copy-margin", "--html", str(page))
     assert code == 0
-    assert "Rivals, each tried" in out
+    assert "Near misses, each tested" in out
     assert "<details open>" in page.read_text(encoding="utf-8")
 
 
@@ -176,17 +183,17 @@ def test_exit_codes(run, rigged, statuses, plain, strict):
 
 
 BAD_INPUT = {
-    "unmatched pattern": (["claims", "two-head-steady"], "Near it: two-heads-steady"),
+    "unmatched pattern": (["claims", "two-head-steady"], "Similar ids: two-heads-steady"),
     "unmatched glob": (["claims", "zzz*"], "No claim matches 'zzz*'"),
     "empty pattern": (["claims", ""], "No claim matches ''"),
-    "unknown id": (["claims", "--explain", "copy-margins"], "Near it: copy-margin"),
-    "n too small": (["claims", "average-of-two", "--set", "n=2"], "average-of-two is refused: n = 2 lies outside"),
+    "unknown id": (["claims", "--explain", "copy-margins"], "Similar ids: copy-margin"),
+    "n too small": (["claims", "average-of-two", "--set", "n=2"], "average-of-two: n = 2 is outside"),
     "n not whole": (["claims", "average-of-two", "--set", "n=3.5"], "n = 3.5 is not a whole number"),
-    "d absurd": (["claims", "rope-decays", "--set", "d=1e18"], "d = 1e+18 lies outside the claim's domain 32 ≤ d"),
-    "beta negative": (["claims", "two-heads", "--set", "beta=-1"], "beta = -1 lies outside the claim's domain"),
-    "beta infinite": (["claims", "average-of-two", "--set", "beta=inf"], "beta = inf lies outside"),
-    "beta nan": (["claims", "average-of-two", "--set", "beta=nan"], "beta = nan lies outside"),
-    "variance negative": (["claims", "reliability-ceiling", "--set", "sigma2=-1"], "sigma2 = -1 lies outside"),
+    "d absurd": (["claims", "rope-decays", "--set", "d=1e18"], "d = 1e+18 is outside the claim's domain 32 ≤ d"),
+    "beta negative": (["claims", "two-heads", "--set", "beta=-1"], "beta = -1 is outside the claim's domain"),
+    "beta infinite": (["claims", "average-of-two", "--set", "beta=inf"], "beta = inf is outside"),
+    "beta nan": (["claims", "average-of-two", "--set", "beta=nan"], "beta = nan is outside"),
+    "variance negative": (["claims", "reliability-ceiling", "--set", "sigma2=-1"], "sigma2 = -1 is outside"),
     "no number": (["claims", "--set", "n=abc"], "--set n=abc cannot be read"),
     "no name": (["claims", "--set", "=3"], "--set =3 cannot be read"),
     "no sign of equality": (["claims", "--set", "n"], "--set n cannot be read"),
@@ -194,14 +201,14 @@ BAD_INPUT = {
     "unknown parameter": (["claims", "average-of-two", "--set", "gamma=1"], "'gamma'. Their parameters are: beta, n."),
     "seed negative": (["claims", "--seed", "-1"], "Seed -1 is negative"),
     "seed no number": (["claims", "--seed", "x"], "'x' is not a valid integer"),
-    "no jobs": (["claims", "--jobs", "0"], "0 jobs"),
+    "no jobs": (["claims", "--jobs", "0"], "--jobs 0"),
     "unknown option": (["claims", "--fast"], "--fast"),
     "unknown command": (["clams"], "clams"),
-    "pattern and explanation": (["claims", "copy", "--explain", "copy"], "do not go together"),
-    "list and explanation": (["claims", "--list", "--explain", "copy"], "do not go together"),
-    "no such folder": (["claims", "--json", "/no/such/folder/out.json"], "there is no folder"),
-    "a folder": (["claims", "--json", "/"], "it is a folder"),
-    "no such folder for a page": (["claims", "--html", "/no/such/folder/out.html"], "there is no folder"),
+    "pattern and explanation": (["claims", "copy", "--explain", "copy"], "exclude each other"),
+    "list and explanation": (["claims", "--list", "--explain", "copy"], "exclude each other"),
+    "no such folder": (["claims", "--json", "/no/such/folder/out.json"], "does not exist"),
+    "a folder": (["claims", "--json", "/"], "it is a directory"),
+    "no such folder for a page": (["claims", "--html", "/no/such/folder/out.html"], "does not exist"),
     "one file for two": (["claims", "--html", "out", "--json", "out"], "one would overwrite the other"),
     "a page of a list": (["claims", "--list", "--html", "out.html"], "there is no page to write"),
 }
@@ -217,7 +224,7 @@ def test_bad_input_is_one_clear_line(run, arguments, message):
 
 
 def test_nothing_is_decided_if_the_result_could_not_be_written(run, monkeypatch):
-    monkeypatch.setattr(verb, "decide_claims", lambda *_, **__: pytest.fail("decided in vain"))
+    monkeypatch.setattr(deciding, "decide_claims", lambda *_, **__: pytest.fail("decided in vain"))
     assert run("claims", "--json", "/no/such/folder/out.json")[0] == 2
 
 
@@ -225,7 +232,7 @@ def test_an_interruption_is_quiet(run, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(verb, "decide_claims", interrupt)
+    monkeypatch.setattr(deciding, "decide_claims", interrupt)
     code, out, err = run("claims")
     assert (code, out) == (130, "")
     assert "Traceback" not in err

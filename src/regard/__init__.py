@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.claims import Claim, Parameter, Rival, Trial, all_claims
+    from regard.claims import Claim, ClaimVerdict, NearMiss, Parameter, Trial, all_claims
     from regard.claims.deciding import decide_claims
     from regard.conformance.adapters import hf
     from regard.conformance.check import check
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from regard.conformance.verdict import CheckReport, LawsBroken, LawVerdict
     from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.core.estimate import Estimate
-    from regard.core.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
+    from regard.core.verdict import Evidence, Place, StepVerdict, Verdict
     from regard.derivations.reports import DocumentReport
     from regard.derivations.sheet import QuestionRow
     from regard.derivations.verify import verify
     from regard.designs import Demand, Sampling, Scenario
     from regard.designs.designed import DesignReport
-    from regard.explorer import ExplorerPage
-    from regard.explorer.exploring import explore
+    from regard.explorer import ExplorerPage, explore
 
 __all__ = [
     "CheckReport",
@@ -42,12 +41,12 @@ __all__ = [
     "InputError",
     "LawVerdict",
     "LawsBroken",
+    "NearMiss",
     "NotCertifiable",
     "Parameter",
     "Place",
     "QuestionRow",
     "RegardError",
-    "Rival",
     "Sampling",
     "Scenario",
     "Spec",
@@ -70,22 +69,21 @@ __version__ = "0.1.0"
 # A module is imported when one of its names is first used.
 _HOMES = {
     "regard.conformance.adapters": ("hf",),
-    "regard.claims": ("Claim", "Parameter", "Rival", "Trial", "all_claims"),
+    "regard.claims": ("Claim", "ClaimVerdict", "NearMiss", "Parameter", "Trial", "all_claims"),
     "regard.derivations.reports": ("DocumentReport",),
     "regard.derivations.sheet": ("QuestionRow",),
     "regard.designs": ("Demand", "Sampling", "Scenario"),
     "regard.core.estimate": ("Estimate",),
-    "regard.explorer": ("ExplorerPage",),
+    "regard.explorer": ("ExplorerPage", "explore"),
     "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
     "regard.designs.designed": ("DesignReport",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.conformance.check": ("check",),
     "regard.claims.deciding": ("decide_claims",),
-    "regard.explorer.exploring": ("explore",),
     "regard.conformance.parametrize": ("parametrize_with_laws",),
     "regard.derivations.verify": ("verify",),
-    "regard.core.verdict": ("ClaimVerdict", "Evidence", "Place", "StepVerdict", "Verdict"),
+    "regard.core.verdict": ("Evidence", "Place", "StepVerdict", "Verdict"),
 }
 
 

@@ -86,7 +86,7 @@ def cli(context: click.Context) -> None:
       regard verify submissions/ --problem cs224n-a4 --gradescope out/ --jobs 2
       regard claims                  decide every claim of the catalogue
       regard claims 'rope-*'         only those about rotary codes
-      regard claims --explain copy   one claim laid open: derivation, evidence, rivals
+      regard claims --explain copy   one claim explained: derivation, evidence, near misses
       regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5
       regard check mypkg.attn:build  try the laws of attention on a layer
       regard train                   a small Transformer that reads about people, and what it knows then

@@ -5,37 +5,50 @@ import pytest
 from regard.claims import Claim, Parameter, Trial
 from regard.core.errors import DomainError, InputError
 from regard.core.verdict import Evidence
+from regard.render.figures import Axis, HeatMap
+
+FIGURE = HeatMap(title="t", caption="c", x=Axis(label="x"), y=Axis(label="y"), values=[[1.0]])
 
 
 def says(status: str, **found):
-    return lambda trial: Evidence(route=f"says {status}", status=status, detail=f"{status} at {trial.at.n}", **found)
+    return lambda trial: Evidence(status=status, detail=f"{status} at {trial.at.n}", **found)
 
 
-def make_claim(*routes, expected="proved") -> Claim:
+def make_claim(*methods, expected="proved") -> Claim:
     return Claim(
-        id="two-is-two", section="0 arithmetic", statement="2 = 2", latex="2=2", expected=expected, form=2, rivals=(),
-        routes=routes, derivation="by reflexivity", source="Peano",
-        parameters=(Parameter(name="n", default=10, lower=3, is_integer=True),), conditions=("n finite",),
-    )  # fmt: skip
+        id="two-is-two",
+        section="0 arithmetic",
+        statement="2 = 2",
+        latex="2=2",
+        expected=expected,
+        form=2,
+        near_misses=(),
+        methods={f"method {place}": method for place, method in enumerate(methods)},
+        derivation="by reflexivity",
+        source="Peano",
+        figure=lambda _: FIGURE,
+        parameters=(Parameter(name="n", default=10, lower=3, is_integer=True),),
+        conditions=("n finite",),
+    )
 
 
-def test_the_verdict_tells_all_that_was_found():
+def test_the_verdict_contains_everything_that_was_found():
     claim = make_claim(says("proved"), says("holds", value=0.5, bound=0.1))
     verdict = claim.decide({"n": 4}, seed=3)
     assert (verdict.status, verdict.value, verdict.bound, verdict.seed) == ("proved", 0.5, 0.1, 3)
-    assert verdict.method == "says proved + says holds"
+    assert verdict.method == "method 0 + method 1"
     assert verdict.domain == "n ≥ 3, n finite"
     assert verdict.reproduce == "regard claims two-is-two --set n=4 --seed 3"
     assert verdict.counterexample is None
 
 
-def test_a_refuted_myth_is_an_outcome_of_its_own():
+def test_a_refuted_misconception_is_an_outcome_of_its_own():
     verdict = make_claim(says("refuted", counterexample="n = 3"), expected="refuted").decide()
     assert (verdict.status, verdict.outcome, verdict.counterexample) == ("refuted", "myth refuted", "n = 3")
     assert verdict.is_as_expected
 
 
-def test_a_rival_is_tried_in_the_claims_place():
+def test_a_near_miss_is_tried_in_the_claims_place():
     tried = []
     make_claim(lambda trial: tried.append(trial.form) or says("holds")(trial)).decide(form=3)
     assert tried == [3]
@@ -56,3 +69,12 @@ def test_outside_the_domain_the_claim_is_refused(value):
 def test_an_unknown_parameter_is_refused_with_those_that_exist():
     with pytest.raises(InputError, match=r"'beta'.*: n"):
         make_claim(says("proved")).decide({"beta": 1.0})
+
+
+def test_a_method_may_return_parts_and_the_weakest_counts():
+    def parts(trial):
+        return [says("proved")(trial), says("holds", value=0.5)(trial)]
+
+    [evidence] = make_claim(parts).decide().evidence
+    assert (evidence.method, evidence.status, evidence.value) == ("method 0", "holds", 0.5)
+    assert evidence.detail == "proved at 10; holds at 10"

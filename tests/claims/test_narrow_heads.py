@@ -7,7 +7,7 @@ from regard.analysis.closed_forms.narrow_heads import circle_gap, neighbours_mar
 from regard.analysis.closed_forms.ranks import centred_logs_rank
 from regard.analysis.closed_forms.retrieval import average_scale, copy_margin
 from regard.claims import all_claims
-from regard.claims._narrow import Width
+from regard.claims._retrieval import Width
 from regard.claims.catalog.attention_rank_is_head_width import LargestRank
 
 CLAIMS = all_claims()
@@ -70,4 +70,4 @@ def test_shared_keys_bound_the_rank_at_any_size(chosen):
     claim = CLAIMS["shared-keys-bound-the-rank"]
     assert claim.decide(chosen).status == "proved"
     # Four numbers of heads and widths are H + d as well as H·d, so the generic symbols must tell them apart.
-    assert {claim.decide(chosen, form=rival.form).status for rival in claim.rivals} == {"refuted"}
+    assert {claim.decide(chosen, form=near_miss.form).status for near_miss in claim.near_misses} == {"refuted"}

@@ -26,7 +26,7 @@ from regard.analysis.engines import (
 )
 from regard.analysis.scenarios import Deviation, LogitLaw, course_keys, identical_heads, one_head, two_heads
 from regard.claims import all_claims
-from regard.claims._random_keys import Setting
+from regard.claims._random_keys import CourseSetting
 from regard.claims.catalog.more_heads_always_better import CROSSOVERS
 from regard.core.errors import DomainError
 
@@ -68,7 +68,7 @@ def is_printed_as(number, digits):
 
 
 def certified_answer(design, question, *, beta, n=10):
-    return Setting(n=n, beta=beta, sigma2=0.5).certified(design, [question])[0]
+    return CourseSetting(n=n, beta=beta, sigma2=0.5).certified(design, [question])[0]
 
 
 def test_the_comparison_with_printed_digits_notices_the_last_one():
@@ -144,7 +144,7 @@ def test_head_one_looks_away_in_eight_cases_of_a_hundred():
 
 
 @pytest.mark.parametrize("sigma2", [0.01, 0.001, 1e-9, 1e-300])
-def test_the_myth_is_refuted_even_where_looking_away_is_very_rare(sigma2):
+def test_the_misconception_is_refuted_even_where_looking_away_is_very_rare(sigma2):
     verdict = CLAIMS["two-heads-always-steady"].decide({"sigma2": sigma2})
     assert verdict.status == "refuted"
     assert verdict.counterexample

@@ -8,10 +8,10 @@ import pytest
 from regard.analysis.closed_forms.arithmetic import exp, log
 from regard.attention import masked_softmax
 from regard.claims import all_claims
-from regard.claims._subspaces import Extraction
+from regard.claims._retrieval import Extraction
 from regard.claims.catalog.average_of_two import Averaging
 from regard.claims.catalog.copy import Copying
-from regard.claims.catalog.scale_keeps_variance import Scaling
+from regard.claims.catalog.scale_keeps_variance import ScoreScaling
 from regard.core.errors import DomainError
 
 CLAIMS = all_claims()
@@ -59,7 +59,7 @@ def test_any_scale_averages_as_claimed(n, beta):
     assert CLAIMS["average-of-two"].decide({"n": n, "beta": beta}).status == "proved"
 
 
-def test_a_thinned_route_gives_no_number_of_its_own():
+def test_a_thinned_method_gives_no_number_of_its_own():
     verdict = CLAIMS["average-of-two"].decide({"n": 1000})
     assert verdict.value is None
     assert CLAIMS["average-of-two"].decide({"n": 10}).value == pytest.approx(0.4868777734693236)
@@ -118,7 +118,7 @@ def test_outside_the_domain_a_claim_is_refused(name, overrides):
         ("average-scale", lambda epsilon, n: log(n - 2) - log(4 * epsilon / (1 - 2 * epsilon))),
         ("average-of-two", Averaging(pair=lambda beta, n: 1 / (2 + (n - 2) * exp(-beta)))),
         ("dispersion", lambda spread, n: exp(spread) / n),
-        ("scale-keeps-variance", Scaling(variance=lambda d: (d + 1) ** 2 - d * d - d - 1)),
+        ("scale-keeps-variance", ScoreScaling(variance=lambda d: (d + 1) ** 2 - d * d - d - 1)),
         ("subspace-extraction", Extraction(matrix=lambda a, b: (a @ a.T - b @ b.T) @ (a @ a.T))),
     ],
 )
@@ -128,9 +128,9 @@ def test_the_same_truth_in_other_words_is_proved(name, form):
 
 
 def test_a_scale_that_is_right_at_the_default_only_is_refuted_by_algebra():
-    """(n−2)/4 is 2 at n = 10: no number at the default tells this rival from the truth."""
+    """(n−2)/4 is 2 at n = 10: no number at the default tells this near_miss from the truth."""
     verdict = CLAIMS["average-scale"].decide(form=lambda epsilon, _n: log(2 * (1 - 2 * epsilon) / epsilon))
-    assert {item.route: item.status for item in verdict.evidence} == {"bisection": "holds", "algebra": "refuted"}
+    assert {item.method: item.status for item in verdict.evidence} == {"bisection": "holds", "algebra": "refuted"}
     assert "n-2 = " in verdict.counterexample
 
 

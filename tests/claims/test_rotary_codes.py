@@ -5,8 +5,7 @@ import pytest
 
 from regard.analysis.closed_forms.rotations import envelope
 from regard.claims import all_claims
-from regard.claims._rounded_rows import as_format, lost_rows
-from regard.claims._turns import WholeVectors, worst_entry
+from regard.claims._position_codes import WholeVectors, as_format, lost_rows
 from regard.claims.catalog.rope_decays import Decay
 from regard.core.errors import DomainError
 from regard.positions.rotary import Rotary
@@ -25,9 +24,9 @@ def test_identities_are_decided_at_any_width_and_base(name, chosen):
 
 @pytest.mark.parametrize("name", IDENTITIES)
 @pytest.mark.parametrize("chosen", [{"d": 4}, {"d": 6}, {"d": 64}])
-def test_rivals_fall_at_other_widths_too(name, chosen):
+def test_near_misses_fall_at_other_widths_too(name, chosen):
     claim = CLAIMS[name]
-    assert {claim.decide(chosen, form=rival.form).status for rival in claim.rivals} == {"refuted"}
+    assert {claim.decide(chosen, form=near_miss.form).status for near_miss in claim.near_misses} == {"refuted"}
 
 
 def test_layouts_are_not_asked_about_where_they_coincide():
@@ -55,7 +54,7 @@ def test_the_envelope_falls_at_other_widths_and_bases(chosen):
 
 def test_what_the_envelope_does_not_do_is_refuted_at_other_widths_too():
     claim, chosen = CLAIMS["rope-decays"], {"d": 32, "B": 1e6}
-    assert {claim.decide(chosen, form=rival.form).status for rival in claim.rivals} == {"refuted"}
+    assert {claim.decide(chosen, form=near_miss.form).status for near_miss in claim.near_misses} == {"refuted"}
 
 
 def test_other_means_are_refuted():
@@ -98,20 +97,12 @@ def test_rows_are_lost_in_narrower_and_longer_codes(width, count, expected):
 def test_cast_positions_are_counted_at_other_lengths(count):
     claim = CLAIMS["rope-in-floats"]
     assert claim.decide({"T": count}).status == "holds"
-    assert {claim.decide({"T": count}, form=rival.form).status for rival in claim.rivals} == {"refuted"}
+    assert {claim.decide({"T": count}, form=near_miss.form).status for near_miss in claim.near_misses} == {"refuted"}
 
 
-def test_a_nan_is_the_worst_entry():
-    ones, at = np.ones((2, 2)), "row {}, column {}".format
-    broken = np.array([[1.0, 5.0], [np.nan, 1.0]])
-    evidence = worst_entry("x", claimed=ones, measured=broken, tolerance=1e9, at=at)
-    assert evidence.status == "refuted"
-    assert "row 1, column 0" in evidence.counterexample
-
-
-def test_whole_vectors_can_be_rebuilt_from_what_is_told():
+def test_whole_vectors_can_be_rebuilt_from_their_description():
     vectors = WholeVectors.draw(np.random.default_rng(0), 5, 9)
     a, b = vectors.factors[2]
     assert vectors.rows[2].tolist() == [((a * j * j + b * j) % 7) - 3 for j in range(9)]
-    assert vectors.told(2, "x") == f"x_j = (({a}j² + {b}j) mod 7) − 3 for j = 0…8"
+    assert vectors.described(2, "x") == f"x_j = (({a}j² + {b}j) mod 7) − 3 for j = 0…8"
     assert all(len(set(row)) > 1 for row in vectors.rows)

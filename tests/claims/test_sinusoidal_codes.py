@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from regard.claims import all_claims
-from regard.claims._rounded_rows import as_format, lost_rows, repeats
+from regard.claims._position_codes import as_format, lost_rows, repeats
 from regard.claims.catalog.sinusoid_unique_in_floats import IN_BFLOAT16, Distinct
 from regard.core.errors import DomainError
 from regard.positions.sinusoidal import sinusoid
@@ -111,6 +111,6 @@ def test_an_odd_width_is_refused(name):
         CLAIMS[name].decide({"d": 5})
 
 
-def test_a_thinned_route_says_so():
+def test_a_thinned_method_says_so():
     verdict = CLAIMS["sinusoid-dot-is-relative"].decide({"d": 10**9})
     assert "tried at d = 4096" in verdict.evidence[0].detail

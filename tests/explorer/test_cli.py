@@ -2,16 +2,15 @@
 
 import pytest
 
-from regard.explorer import ExplorerPage
-from regard.explorer import exploring as verb
+from regard.explorer import ExplorerPage, cli, page_builder
 
 
 @pytest.fixture
 def opened(monkeypatch):
     """The page replaced by a short one, and the addresses that a browser would have opened."""
     addresses: list[str] = []
-    monkeypatch.setattr(verb, "explore", lambda **_: ExplorerPage(html="<!doctype html>"))
-    monkeypatch.setattr(verb.webbrowser, "open", lambda address: addresses.append(address) or True)
+    monkeypatch.setattr(page_builder, "explore", lambda **_: ExplorerPage(html="<!doctype html>"))
+    monkeypatch.setattr(cli.webbrowser, "open", lambda address: addresses.append(address) or True)
     return addresses
 
 
@@ -25,7 +24,7 @@ def test_the_page_is_exported_and_nothing_is_opened(run, opened, tmp_path):
 
 
 def test_without_a_file_the_page_is_opened_from_a_temporary_place(run, opened, monkeypatch, tmp_path):
-    monkeypatch.setattr(verb.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    monkeypatch.setattr(cli.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
     code, said, _ = run("explore")
     assert code == 0
     assert opened == [(tmp_path / "explore.html").as_uri()]
@@ -33,15 +32,15 @@ def test_without_a_file_the_page_is_opened_from_a_temporary_place(run, opened, m
 
 
 def test_no_open_opens_nothing(run, opened, monkeypatch, tmp_path):
-    monkeypatch.setattr(verb.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    monkeypatch.setattr(cli.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
     assert run("explore", "--no-open")[0] == 0
     assert (tmp_path / "explore.html").exists()
     assert opened == []
 
 
 def test_without_a_browser_it_says_so(run, opened, monkeypatch, tmp_path):
-    monkeypatch.setattr(verb.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
-    monkeypatch.setattr(verb.webbrowser, "open", lambda address: False)
+    monkeypatch.setattr(cli.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    monkeypatch.setattr(cli.webbrowser, "open", lambda address: False)
     code, said, _ = run("explore")
     assert code == 0
     assert "No browser could be started" in said
@@ -51,7 +50,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(run, monkeypa
     def fail(**_):
         raise AssertionError("the page was built all the same")
 
-    monkeypatch.setattr(verb, "explore", fail)
+    monkeypatch.setattr(page_builder, "explore", fail)
     code, _, complaint = run("explore", "--export", str(tmp_path / "nowhere" / "page.html"))
     assert code == 2
-    assert "there is no folder" in complaint
+    assert "does not exist" in complaint

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from regard.analysis.closed_forms.retrieval import average_scale, average_weight
-from regard.explorer.live import LIVE
+from regard.claims.catalog.rope_layouts_are_permuted import CLAIM as MIXED_LAYOUTS
 
 TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button, a, [tabindex="0"])`)]
     .filter(control => control.type !== "hidden" && control.checkVisibility())
@@ -13,7 +13,7 @@ TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button
 PARTS = ["copy", "swing", "shuffle", "positions", "verdicts", "sheet"]
 
 
-def told(page, name: str) -> str:
+def reading(page, name: str) -> str:
     return page.locator(f"section:visible [data-show='{name}']").first.inner_text()
 
 
@@ -60,8 +60,8 @@ def test_sliders_show_what_python_computes(opened, page_path):
             slide(page, "beta", beta)
             n = round(3 * (1000 / 3) ** float(page.locator("#copy-n").input_value()))
             assert page.locator("[data-value=n]").first.inner_text() == str(n)
-            assert float(told(page, "a")) == pytest.approx(average_weight(beta, n), rel=1e-4)
-            assert told(page, "needed") == f"β ≥ {average_scale(0.01, n):.4f}"
+            assert float(reading(page, "a")) == pytest.approx(average_weight(beta, n), rel=1e-4)
+            assert reading(page, "needed") == f"β ≥ {average_scale(0.01, n):.4f}"
 
 
 def test_the_query_is_dragged_and_the_address_keeps_the_state(opened, page_path):
@@ -76,36 +76,36 @@ def test_the_query_is_dragged_and_the_address_keeps_the_state(opened, page_path)
         assert float(page.locator("#copy-beta").input_value()) == pytest.approx(2, abs=0.1)
         assert float(page.locator("#copy-degrees").input_value()) == pytest.approx(-26.6, abs=2)
         page.wait_for_function("() => location.hash.includes('degrees=-')")
-        before = told(page, "a")
+        before = reading(page, "a")
         page.reload()
-        assert told(page, "a") == before
+        assert reading(page, "a") == before
 
 
 def test_the_scale_that_is_needed_can_be_used(opened, page_path, show):
     with opened(page_path) as page:
         show(page, "copy?n=500&degrees=10&epsilon=0.02")
         page.locator("#copy-use").click()
-        assert float(told(page, "a")) == pytest.approx(0.48, abs=1e-5)
+        assert float(reading(page, "a")) == pytest.approx(0.48, abs=1e-5)
         page.locator("#copy label", has_text="a copy").click()
         assert page.locator("#copy-degrees").input_value() == "0"
         show(page, "copy?goal=copy&degrees=0&n=1000&epsilon=0.0001")
         page.locator("#copy-use").click()
-        assert told(page, "a") == "0.99990"
+        assert reading(page, "a") == "0.99990"
 
 
 def test_one_head_swings_and_measured_variances_come_to_the_exact_ones(opened, page_path, show):
     with opened(page_path) as page:
         show(page, "swing")
-        assert told(page, "one-exact") == "0.222019"
-        assert told(page, "ratio-exact") == "10.8498"
+        assert reading(page, "one-exact") == "0.222019"
+        assert reading(page, "ratio-exact") == "10.8498"
         page.wait_for_function("() => document.querySelector('[data-show=draws]').textContent.length > 3")
         page.locator("#swing-draw").evaluate("button => { for (let k = 0; k < 30; k += 1) button.click(); }")
         # The standard error of the first is below 0.001 in 30000 draws: one run in a billion is farther off.
-        assert float(told(page, "one-measured").split()[1]) == pytest.approx(0.222019, abs=0.006)
+        assert float(reading(page, "one-measured").split()[1]) == pytest.approx(0.222019, abs=0.006)
         page.locator("#swing label", has_text="identical").click()
-        assert told(page, "ratio-exact") == "1.00000"
+        assert reading(page, "ratio-exact") == "1.00000"
         page.locator("#swing label", has_text="only").click()
-        assert told(page, "backwards") == "0 (given)"
+        assert reading(page, "backwards") == "0 (given)"
 
 
 def test_nothing_moves_for_those_who_want_it_still(browser, page_path):
@@ -173,7 +173,7 @@ def test_an_address_that_makes_no_sense_leaves_the_state_at_the_start(opened, pa
         assert page.locator("#copy [data-value=n]").inner_text() == "10"
         show(page, "positions?format=decimal&width=7")
         assert page.locator("#sinusoid-width").input_value() == page.locator("[data-value=width]").inner_text() == "8"
-        assert told(page, "format-name") == "float32"
+        assert reading(page, "format-name") == "float32"
 
 
 @pytest.mark.parametrize("broken", ["isCausal=1", "codes=sinusoidal", "codes=rotary"])
@@ -181,7 +181,7 @@ def test_a_mask_and_codes_tell_orders_apart(opened, page_path, show, broken):
     with opened(page_path) as page:
         show(page, f"shuffle?{broken}")
         assert "Not equivariant" in page.locator("#shuffle-verdict").inner_text()
-        assert float(told(page, "gap")) > 0.01
+        assert float(reading(page, "gap")) > 0.01
         page.locator("#shuffle-sentence").fill("one two three four")
         assert page.locator(".token").all_inner_texts() == ["one", "two", "three", "four"]
 
@@ -189,22 +189,22 @@ def test_a_mask_and_codes_tell_orders_apart(opened, page_path, show, broken):
 def test_position_codes_nearly_meet_and_meet_when_rounded(opened, page_path, show):
     with opened(page_path) as page:
         show(page, "positions?width=2&count=1024")
-        assert told(page, "nearest") == "710 apart"
-        assert told(page, "lost") == "none of 1024"
+        assert reading(page, "nearest") == "710 apart"
+        assert reading(page, "lost") == "none of 1024"
         page.locator("#positions label", has_text="bf16").click()
-        assert told(page, "lost") == "287 of 1024"
-        assert told(page, "first") == "711 has the code of 1"
-        assert told(page, "repeats").startswith("287 repeat")
+        assert reading(page, "lost") == "287 of 1024"
+        assert reading(page, "first") == "711 has the code of 1"
+        assert reading(page, "repeats").startswith("287 repeat")
         page.locator("#positions a", has_text="four numbers in fp8").click()
-        assert int(told(page, "lost").split()[0]) > 0
+        assert int(reading(page, "lost").split()[0]) > 0
 
 
 def test_rotary_scores_stay_while_both_slide_unless_layouts_are_mixed(opened, page_path, show):
     with opened(page_path) as page:
         show(page, "positions?vectors=random&lag=30&keyAt=700")
-        assert told(page, "score") == told(page, "score-at-zero")
+        assert reading(page, "score") == reading(page, "score-at-zero")
         page.locator("#positions label", has_text="mixed").click()
-        assert float(told(page, "score-gap").replace("−", "-")) > 0.01
+        assert float(reading(page, "score-gap").replace("−", "-")) > 0.01
         assert page.locator("#rotary-factor").is_disabled()
         page.locator("#positions label", has_text="YaRN").click()
         assert page.locator("#rotary-original").is_enabled()
@@ -212,8 +212,8 @@ def test_rotary_scores_stay_while_both_slide_unless_layouts_are_mixed(opened, pa
 
 def test_the_live_figure_of_mixed_layouts_shows_the_difference(opened, page_path, show):
     with opened(page_path) as page:
-        show(page, LIVE["rope-layouts-are-permuted"])
-        assert float(told(page, "score-gap")) > 0.1
+        show(page, MIXED_LAYOUTS.demonstration)
+        assert float(reading(page, "score-gap")) > 0.1
 
 
 def test_the_page_stands_still_while_the_key_jitters(opened, page_path, show):
@@ -236,7 +236,7 @@ def test_claims_are_found_and_opened_and_lead_to_their_live_figure(opened, page_
         assert page.locator("#verdicts-card .chart svg").is_visible()
         page.locator("#verdicts-card a", has_text="live").click()
         assert page.locator("#swing").is_visible()
-        assert page.evaluate("document.activeElement.textContent") == "One head swings, two hold"
+        assert page.evaluate("document.activeElement.textContent") == "One head swings, two are steady"
         page.go_back()
         page.wait_for_selector("#verdicts:visible")
 
@@ -244,16 +244,16 @@ def test_claims_are_found_and_opened_and_lead_to_their_live_figure(opened, page_
 def test_the_derivation_is_gone_through_step_by_step(opened, page_path, show):
     with opened(page_path, width=1280) as page:
         show(page, "sheet")
-        assert told(page, "which").startswith("Step 1 of ")
+        assert reading(page, "which").startswith("Step 1 of ")
         page.locator("#sheet-slip").click()
         assert "refuted" in page.locator("#sheet-card").inner_text()
         assert "0.2023" in page.locator("#sheet-card").inner_text()
-        place = told(page, "which")
+        place = reading(page, "which")
         page.locator("#sheet-next").click()
-        assert told(page, "which") != place
+        assert reading(page, "which") != place
         page.locator("#sheet .step").first.focus()
         page.keyboard.press("Enter")
-        assert told(page, "which").startswith("Step 1 of ")
+        assert reading(page, "which").startswith("Step 1 of ")
         page.locator("#sheet-live").click()
         assert page.locator("#copy [data-value=beta]").inner_text() == "5.00"
 

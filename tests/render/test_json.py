@@ -4,10 +4,11 @@ import math
 import jsonschema
 import pytest
 
-from regard.core.verdict import ClaimVerdict, Evidence, Place, StepVerdict, Verdict
+from regard.claims import ClaimVerdict
+from regard.core.verdict import Evidence, Place, StepVerdict, Verdict
 from regard.render.json import as_json, document, schema
 
-EVIDENCE = Evidence(route="algebra", status="proved", detail="an identity", value=0.5, bound=math.inf)
+EVIDENCE = Evidence(method="algebra", status="proved", detail="an identity", value=0.5, bound=math.inf)
 CLAIM = ClaimVerdict(
     id="copy", statement="β ≥ 0", status="proved", assumes=("π is irrational",), value=math.nan, bound=-math.inf,
     seed=0, expected="proved", evidence=(EVIDENCE,),

@@ -1,10 +1,10 @@
-"""How a layer's output follows the order of its tokens: what the claims of that section share.
+"""How a layer's output follows the order of its tokens: what the claims about order share.
 
-A `Relation` says what becomes of Z when the tokens are permuted. Three routes try it: words (every T, d and P),
-balls on a small layer that can be written down, and the reference layer on random numbers.
+An `OrderRelation` says what becomes of Z when the tokens are permuted. Three methods test it: matrix algebra (for every
+T, d and P), ball arithmetic on a small layer that can be written down, and the reference layer on random numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,17 +15,21 @@ from regard.analysis.closed_forms.order import LayerWeights, causal_softmax, lay
 from regard.analysis.engines.symbolic import Field, identity
 from regard.analysis.engines.words import Algebra, Scalar, same
 from regard.attention import Block, Linear, attention_block, causal_mask
-from regard.claims._comparisons import all_parts
-from regard.claims.claim import Trial
+from regard.claims._evidence import Evidence, conjunction
+from regard.claims.claim import Method, Settings, Trial
 from regard.core.axes import Float, Int
-from regard.core.verdict import Evidence
+from regard.positions.sinusoidal import sinusoid
+from regard.render.figures import Axis, HeatMap
 
 GENERATED = "adjacent transpositions generate the permutations"
 MOST_TOKENS, MOST_WIDTH = 12, 16
+# In figures exact zeros, which have no logarithm, are drawn as the smallest rounding error.
+_SMALLEST_GAP = 1e-17
+_FEWEST_TOKENS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Relation:
+class OrderRelation:
     """pool(Z(PX)) = becomes(P, pool(Z(X))), with a causal mask, or with position codes added to X, if it says so."""
 
     becomes: Callable[[Any, Any], Any]
@@ -34,13 +38,8 @@ class Relation:
     has_positions: bool = False
 
 
-def thinned_tokens(tokens: int, most: int = MOST_TOKENS) -> int:
-    """The number of tokens that a route with numbers uses; words cover every number."""
-    return min(tokens, most)
-
-
 def swap_lemmas(rng: np.random.Generator) -> Evidence:
-    """The rules that words use, for a swap of two tokens: any other token stands for all others.
+    """The rules of the matrix algebra, for a swap of two tokens; one more token stands for all the others.
 
     The rows and columns of E = e^A are the two swapped ones and one more; the remaining columns of a row enter its
     softmax as their sum `rest`, which no swap changes. Since P moves entries unchanged, e^{PA} = PE.
@@ -52,27 +51,15 @@ def swap_lemmas(rng: np.random.Generator) -> Evidence:
     def shares(exponentials: np.ndarray, others: np.ndarray) -> np.ndarray:
         return exponentials / (exponentials.sum(axis=1) + others)[:, None]
 
-    found = all_parts(
-        "algebra",
-        [
-            identity(swap.T @ swap, np.eye(3, dtype=int), rng=rng, what="PᵀP = I"),
-            identity(swap.sum(axis=1), np.ones(3, dtype=int), rng=rng, what="P1 = 1"),
-            identity(
-                swap @ entries, entries[moved], rng=rng, what="P moves entries unchanged, so ReLU(PA) = P·ReLU(A)"
-            ),
-            identity(
-                shares(swap @ entries, swap @ rest),
-                swap @ shares(entries, rest),
-                rng=rng,
-                what="softmax(PA) = P·softmax(A)",
-            ),
-            identity(
-                shares(entries @ swap.T, rest),
-                shares(entries, rest) @ swap.T,
-                rng=rng,
-                what="softmax(APᵀ) = softmax(A)·Pᵀ",
-            ),
-        ],
+    found = conjunction(
+        identity(left, right, rng=rng, what=what)
+        for what, left, right in (
+            ("PᵀP = I", swap.T @ swap, np.eye(3, dtype=int)),
+            ("P1 = 1", swap.sum(axis=1), np.ones(3, dtype=int)),
+            ("P moves entries unchanged, so ReLU(PA) = P·ReLU(A)", swap @ entries, entries[moved]),
+            ("softmax(PA) = P·softmax(A)", shares(swap @ entries, swap @ rest), swap @ shares(entries, rest)),
+            ("softmax(APᵀ) = softmax(A)·Pᵀ", shares(entries @ swap.T, rest), shares(entries, rest) @ swap.T),
+        )
     )
     if found.status != "proved":
         return found
@@ -98,7 +85,7 @@ def generic_layer() -> tuple[Algebra, LayerWeights]:
     )
 
 
-def by_words(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """The relation for every number of tokens, every width, all weights and every permutation."""
     algebra, weights = generic_layer()
     order, x = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d")
@@ -110,11 +97,11 @@ def by_words(trial: Trial) -> Evidence:
         return relation.pool(weights.ones, layer(placed, weights, share=share))
 
     claimed = same(lambda: pooled(order @ x), lambda: relation.becomes(order, pooled(x)), what="the relation")
-    return all_parts("algebra", [swap_lemmas(trial.rng("lemmas")), claimed])
+    return [swap_lemmas(trial.rng("lemmas")), claimed]
 
 
 def plain_weights(tokens: int, *, query: int = 1) -> LayerWeights:
-    """d = 1, every weight 1 (but W_Q may differ) and every bias 0, in balls: a layer that can be written down."""
+    """d = 1, every weight 1 (except perhaps W_Q) and every bias 0, in balls: a layer that can be written down."""
     one = balls(np.ones((1, 1)))
     return LayerWeights(
         query=query * one,
@@ -129,11 +116,13 @@ def plain_weights(tokens: int, *, query: int = 1) -> LayerWeights:
     )
 
 
-def by_balls(trial: Trial) -> Evidence:
-    """A small layer in ball arithmetic, its tokens shifted round by one: disjoint balls are a certain difference."""
-    tokens, relation = thinned_tokens(trial.at.T, 4), trial.form
+def _by_balls(trial: Trial) -> Evidence:
+    """A small layer in ball arithmetic, its tokens rotated by one place: disjoint balls are a certain difference."""
+    tokens, relation = min(trial.at.T, 4), trial.form
     share = causal_softmax if relation.is_causal else softmax
     order, column = np.roll(np.eye(tokens, dtype=int), 1, axis=0), np.arange(1.0, tokens + 1)[:, None]
+    extras = ", a causal mask" * relation.is_causal + f", Φ = {tuple(range(tokens))}" * relation.has_positions
+    what = f"d = 1, all weights 1, biases 0{extras}, X = {tuple(range(1, tokens + 1))}, tokens rotated by one place"
     with ctx.workprec(128):
         x, weights = balls(column), plain_weights(tokens)
         positions = balls(np.arange(tokens)[:, None] * (1.0 if relation.has_positions else 0.0))
@@ -141,75 +130,76 @@ def by_balls(trial: Trial) -> Evidence:
             relation.pool(weights.ones, layer(tokens_in + positions, weights, share=share))
             for tokens_in in (x, order @ x)
         )
-        return _compared(after, relation.becomes(order, before), what=_written_down(relation, tokens))
+        return _same_balls(after, relation.becomes(order, before), what=what)
 
 
-def _written_down(relation: Relation, tokens: int) -> str:
-    extras = ", a causal mask" * relation.is_causal + f", Φ = {tuple(range(tokens))}" * relation.has_positions
-    return f"d = 1, all weights 1, biases 0{extras}, X = {tuple(range(1, tokens + 1))}, tokens shifted round by one"
+def _same_balls(found: np.ndarray, claimed: np.ndarray, *, what: str) -> Evidence:
+    if found.shape != claimed.shape:
+        against = f"{what}: shape {found.shape}, the statement says {claimed.shape}"
+        return Evidence(status="refuted", detail="the shapes differ", counterexample=against)
+    if overlap(found, claimed):
+        return Evidence(status="holds", detail=f"balls overlap: {what}")
+    gap = max(abs(float(one - other)) for one, other in zip(found.ravel(), claimed.ravel(), strict=True))
+    against = f"{what}: the output is ({listed(found)}), the statement says ({listed(claimed)})"
+    return Evidence(status="refuted", detail="balls are disjoint", value=gap, counterexample=against)
 
 
-def _compared(measured: np.ndarray, claimed: np.ndarray, *, what: str) -> Evidence:
-    if measured.shape != claimed.shape:
-        return Evidence(
-            route="balls",
-            status="refuted",
-            detail="the shapes do not fit",
-            counterexample=f"{what}: shape {measured.shape}, the statement says {claimed.shape}",
-        )
-    if all(one.overlaps(other) for one, other in zip(measured.ravel(), claimed.ravel(), strict=True)):
-        return Evidence(route="balls", status="holds", detail=f"balls overlap: {what}")
-    shown, said = (", ".join(f"{float(entry):.6g}" for entry in side.ravel()) for side in (measured, claimed))
-    gap = max(abs(float(one - other)) for one, other in zip(measured.ravel(), claimed.ravel(), strict=True))
-    return Evidence(
-        route="balls",
-        status="refuted",
-        detail="balls are disjoint",
-        value=gap,
-        counterexample=f"{what}: the output is ({shown}), the statement says ({said})",
-    )
+def balls(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as exact balls."""
+    return np.vectorize(lambda number: arb(float(number)), otypes=[object])(numbers)
 
 
-def by_reference_layer(trial: Trial) -> Evidence:
-    """The reference layer on random numbers: a fresh X for each adjacent swap, then a shift and a shuffle."""
-    tokens, width = thinned_tokens(trial.at.T), min(trial.at.d, MOST_WIDTH)
+def overlap(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether every ball overlaps the one in its place: then nothing shows that the two arrays differ."""
+    return all(here.overlaps(there) for here, there in zip(one.ravel(), other.ravel(), strict=True))
+
+
+def listed(numbers: np.ndarray, digits: int = 6) -> str:
+    """The entries of an array of balls, for a counterexample."""
+    return ", ".join(f"{float(entry):.{digits}g}" for entry in numbers.ravel())
+
+
+def _by_reference_layer(trial: Trial) -> Evidence:
+    """The reference layer on random numbers: a fresh X for each adjacent swap, then a rotation and a shuffle."""
+    tokens, width = min(trial.at.T, MOST_TOKENS), min(trial.at.d, MOST_WIDTH)
     relation, rng, worst = trial.form, trial.rng("layer"), 0.0
     block, positions = random_block(width, rng), rng.normal(size=(tokens, width)) * relation.has_positions
     mask, ones = causal_mask(tokens, tokens) if relation.is_causal else None, np.ones((tokens, 1))
-    for order in _orders(tokens, rng):
+    for order in [*_adjacent_swaps(tokens), np.roll(np.arange(tokens), 1), rng.permutation(tokens)]:
         x = rng.normal(size=(tokens, width))
         z, z_after = (attention_block(x_in + positions, block, mask=mask) for x_in in (x, x[order]))
         claimed = relation.becomes(np.eye(tokens)[order], relation.pool(ones, z))
         gap = float(np.abs(relation.pool(ones, z_after) - claimed).max())
         if not gap <= rounding_of(z):
-            return Evidence(
-                route="reference layer",
-                status="refuted",
-                detail=f"off by {gap:.3g}",
-                value=gap,
-                counterexample=f"T = {tokens}, d = {width}, seed {trial.seed}, random weights and X, "
-                f"tokens in the order {(order + 1).tolist()}: "
-                f"off by {gap:.6g}, rounding explains {rounding_of(z):.1g}",
+            against = (
+                f"T = {tokens}, d = {width}, seed {trial.seed}, random weights and X, tokens in the order "
+                f"{(order + 1).tolist()}: off by {gap:.6g}, rounding explains {rounding_of(z):.1g}"
             )
+            return Evidence(status="refuted", detail=f"off by {gap:.3g}", value=gap, counterexample=against)
         worst = max(worst, gap)
-    detail = f"every adjacent swap, a shift and a shuffle of T = {tokens} tokens agree to {worst:.1e}"
     return Evidence(
-        route="reference layer",
         status="holds",
-        detail=detail,
+        detail=f"every adjacent swap, a rotation and a shuffle of T = {tokens} tokens agree to {worst:.1e}",
         value=worst,
         bound=1e-12,
         is_of_smaller_case=tokens < trial.at.T or width < trial.at.d,
     )
 
 
+ORDER_METHODS: Mapping[str, Method] = {
+    "balls": _by_balls,
+    "algebra": _by_algebra,
+    "reference layer": _by_reference_layer,
+}
+
+
 def rounding_of(z: Float[np.ndarray, "*batch width"]) -> float:
-    """10⁻¹²·(1 + max|Z|): some thousand float64 roundings of 2⁻⁵³ each, relative to the output's size."""
+    """10⁻¹²·(1 + max|Z|): several thousand float64 roundings of 2⁻⁵³ each, relative to the output's size."""
     return 1e-12 * (1 + float(np.abs(z).max()))
 
 
 def random_block(width: int, rng: np.random.Generator) -> Block:
-    """Gaussian weights that keep the size of what they act on, and Gaussian biases."""
+    """Gaussian weights that preserve the size of their input, and Gaussian biases."""
 
     def matrix(bias: bool = False) -> Linear:
         return Linear(
@@ -219,16 +209,36 @@ def random_block(width: int, rng: np.random.Generator) -> Block:
     return Block(query=matrix(), key=matrix(), value=matrix(), hidden=matrix(bias=True), output=matrix(bias=True))
 
 
-def _orders(tokens: int, rng: np.random.Generator) -> list[Int[np.ndarray, " position"]]:
-    """Every adjacent swap, a shift round by one, and a random shuffle."""
+def _adjacent_swaps(tokens: int) -> list[Int[np.ndarray, " position"]]:
     swaps = []
     for first in range(tokens - 1):
         order = np.arange(tokens)
         order[[first, first + 1]] = first + 1, first
         swaps.append(order)
-    return [*swaps, np.roll(np.arange(tokens), 1), rng.permutation(tokens)]
+    return swaps
 
 
-def balls(numbers: np.ndarray) -> np.ndarray:
-    """Numbers as exact balls."""
-    return np.vectorize(lambda number: arb(float(number)), otypes=[object])(numbers)
+def swap_figure(
+    at: Settings, *, title: str, caption: str, relation: OrderRelation, gap: str = "Z(PX) − PZ(X)"
+) -> HeatMap:
+    """How far each output row is from the relation when two neighbouring tokens are swapped, one row per swap."""
+    tokens, width = max(min(at.T, MOST_TOKENS), _FEWEST_TOKENS), 2 * max(min(at.d, MOST_WIDTH) // 2, 2)
+    rng = np.random.default_rng(0)
+    block, x = random_block(width, rng), rng.normal(size=(tokens, width))
+    codes = sinusoid(np.arange(tokens), width=width) if relation.has_positions else np.zeros((tokens, width))
+    mask = causal_mask(tokens, tokens) if relation.is_causal else None
+    before, rows = attention_block(x + codes, block, mask=mask), []
+    for order in _adjacent_swaps(tokens):
+        after = attention_block(x[order] + codes, block, mask=mask)
+        rows.append(np.abs(after - relation.becomes(np.eye(tokens)[order], before)).max(axis=1))
+    return HeatMap(
+        title=title,
+        caption=f"log₁₀ of the largest |{gap}| in each output row when P swaps two neighbours; T = {tokens}, "
+        f"d = {width}, random weights. {caption}",
+        # Both ends of the scale are the same in all of these figures, so that they can be compared.
+        x=Axis(label="row of the output", lower=1.0),
+        y=Axis(label="tokens t and t+1 swapped, t =", lower=1.0),
+        lower=-17.0,
+        upper=1.0,
+        values=np.log10(np.maximum(rows, _SMALLEST_GAP)),
+    )

@@ -1,36 +1,45 @@
-"""Attention over fixed keys, key by key: what the brute-force routes of the retrieval claims share."""
+"""Attention over fixed keys: what the claims about retrieval, narrow heads, subspaces and sinks share."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 
-from regard.analysis.engines.symbolic import Field, identity
-from regard.attention import Rule, attention_weights
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
-from regard.claims.claim import Route, Trial
+from regard.analysis.closed_forms.retrieval import average_weight, uniform_weight
+from regard.analysis.closed_forms.sharpness import sink_weight, weight_beside_a_sink
+from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.words import Algebra, same
+from regard.attention import Rule as AttentionRule
+from regard.attention import attention_weights, masked_softmax
+from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
+from regard.claims._figures import counts, vertical_rule
+from regard.claims.claim import Method, Settings, Trial, integer
 from regard.core.axes import Float
-from regard.core.verdict import Evidence
+from regard.render.figures import Axis, Chart, Rule, Series
 
-# What "≈" is taken to mean where a statement says that a weight is about ½ or about 1.
+# What "≈" means where a statement says that a weight is about ½ or about 1.
 APPROXIMATELY = 0.05
 MOST_KEYS = 64
 LARGEST_SCALE = 1e6
+WEIGHT_AXIS = Axis(label="weight", lower=0.0, upper=1.05)
+KEYS_AXIS = Axis(label="number of keys n", is_log=True)
 
 
 def thinned(n: int, most: int = MOST_KEYS) -> int:
-    """The number of keys that a brute-force route uses when n are asked for; the algebra covers every n."""
+    """The number of keys that a brute-force method uses when n are asked for; the algebra covers every n."""
     return min(n, most)
 
 
 def tempered(scale: float) -> float:
-    """The scale that a float64 route uses: beyond a million a logit's own rounding would move the weights."""
+    """The scale that a float64 method uses: beyond a million, a logit's own rounding would change the weights."""
     return float(np.clip(scale, -LARGEST_SCALE, LARGEST_SCALE))
 
 
 def counted(n: int, most: int = MOST_KEYS) -> str:
-    """How many keys a brute-force route used, for its detail.
+    """How many keys a brute-force method used, for its detail.
 
     >>> counted(10), counted(10**6)
     ('n = 10', 'n = 64 (thinned from 1e+06)')
@@ -39,28 +48,28 @@ def counted(n: int, most: int = MOST_KEYS) -> str:
 
 
 def rounding(n: int, scale: float) -> float:
-    """8nu(1+|β|), u = 2⁻⁵²: room for rounding n products and sums of size β, which exp turns into relative error."""
+    """8nu(1+|β|), u = 2⁻⁵²: allows for rounding n products and sums of size β, which exp turns into relative error."""
     return 8 * n * float(np.finfo(float).eps) * (1 + abs(scale))
 
 
 def orthonormal_keys(n: int, rng: np.random.Generator) -> Float[np.ndarray, "key width"]:
-    """N random orthonormal keys, a few dimensions to spare."""
+    """Random orthonormal keys, n of them in n+3 dimensions."""
     columns, _ = np.linalg.qr(rng.normal(size=(n + 3, n)))
     return columns.T
 
 
 def weights(query: Float[np.ndarray, " width"], keys: Float[np.ndarray, "key width"]) -> Float[np.ndarray, " key"]:
     """The reference layer's weights for one query, without the 1/√d."""
-    return attention_weights(query[None, :], keys, rule=Rule(scale=1.0))[0]
+    return attention_weights(query[None, :], keys, rule=AttentionRule(scale=1.0))[0]
 
 
 def log_odds(logits: Float[np.ndarray, " key"], num_hot: int) -> float:
-    """Log of (weight on the other keys)/(weight on the first num_hot): exact where a weight is all but 0 or 1."""
+    """Log of (weight on the other keys)/(weight on the first num_hot): accurate even for weights near 0 or 1."""
     return float(np.logaddexp.reduce(logits[num_hot:]) - np.logaddexp.reduce(logits[:num_hot]))
 
 
 def crossing(is_enough: Callable[[float], bool], *, within: float = 2000.0) -> float:
-    """The point in (−within, within) from which on `is_enough`, found by halving until floats are exhausted."""
+    """The point in (−within, within) from which on `is_enough` is true, by bisection to the last bit."""
     low, high = -within, within
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if is_enough(middle) else (middle, high)
@@ -73,8 +82,8 @@ def hot_weight(beta: Any, n: Any, num_hot: int) -> Any:
     return beta.exp() / (total + (n - num_hot) * (0 * beta).exp())
 
 
-def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[Route, Route]:
-    """Two routes for a statement "q = β·(sum of num_hot of the orthonormal keys) puts about this weight on each"."""
+def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mapping[str, Method]:
+    """Two methods for a statement "q = β·(sum of num_hot of the orthonormal keys) puts about this weight on each"."""
 
     def by_algebra(trial: Trial) -> Evidence:
         field = Field(counts=("n",), exponentials=("beta",))
@@ -84,32 +93,253 @@ def weight_routes(name: str, query: str, *, num_hot: int, beta: float) -> tuple[
             return found
         n = trial.at.n
         truth = in_balls(lambda scale, count: hot_weight(scale, count, num_hot), beta, n)
-        found = agreement(
-            name,
-            claimed=in_balls(trial.form, beta, n),
-            route="algebra",
-            measured=Measured(value=truth, tolerance=APPROXIMATELY),
-            at=f"n = {n:.12g} orthonormal keys, {query}",
-        )
+        at, claimed = f"n = {n:.12g} orthonormal keys, {query}", in_balls(trial.form, beta, n)
+        found = agreement(name, claimed=claimed, found=truth, tolerance=APPROXIMATELY, at=at)
         return replace(found, bound=rounding(1, 0.0))
 
-    def by_brute_force(trial: Trial) -> Evidence:
+    def by_brute_force(trial: Trial) -> list[Evidence]:
         n = thinned(trial.at.n)
         keys = orthonormal_keys(n, trial.rng("keys"))
         found = weights(beta * keys[:num_hot].sum(axis=0), keys)[:num_hot]
-        claimed = in_balls(trial.form, beta, n)
-        at = f"{counted(trial.at.n)} random orthonormal keys, {query}"
-        parts = [
-            agreement(
-                name,
-                claimed=claimed,
-                measured=Measured(value=float(weight), tolerance=APPROXIMATELY),
-                at=at,
-                route="brute force",
-            )
-            for weight in found
-        ]
-        outcome = replace(all_parts("brute force", parts), bound=rounding(n, beta))
-        return of_smaller_case(outcome, tried=n, asked=trial.at.n)
+        at, claimed = f"{counted(trial.at.n)} random orthonormal keys, {query}", in_balls(trial.form, beta, n)
+        parts = [agreement(name, claimed=claimed, found=weight, tolerance=APPROXIMATELY, at=at) for weight in found]
+        return smaller_case(replace(conjunction(parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
 
-    return by_algebra, by_brute_force
+    return {"algebra": by_algebra, "brute force": by_brute_force}
+
+
+def short_of_half(at: Settings, *, beta: float, name: str) -> Chart:
+    """The weight that q = β(k_a+k_b) gives each of the two keys at a fixed β, against the number of keys."""
+    keys = counts(3, 1000)
+    return Chart(
+        title="Far from the average",
+        caption=f"The weight on each of the two keys under {name}. It falls towards 1/n, and the rest goes to keys "
+        "that the query did not ask for. A scale that grows like log n keeps it near ½.",
+        x=KEYS_AXIS,
+        y=Axis(label="weight a_a = a_b", lower=0.0, upper=0.6),
+        series=(
+            Series(label=name, x=keys, y=average_weight(beta, keys)),
+            Series(label="q = β(k_a+k_b), β = 3 + log n", x=keys, y=average_weight(3 + np.log(keys), keys)),
+            Series(label="1/n", x=keys, y=uniform_weight(keys), style="dashed"),
+        ),
+        rules=(Rule(at=0.5, label="the misconception: ½"), *vertical_rule(at.n, f"n = {at.n:g}", keys)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Width:
+    """The least head width that does a task for n keys; the margin that is enough for 1−ε, or that is needed."""
+
+    least: Callable[[int], int]
+    enough: Callable[[Any, Any], Any] | None = None
+    needed: Callable[[Any, Any], Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastWidth:
+    """The true least width, a head of that width that does the task, and why a narrower one cannot."""
+
+    width: int
+    can: str
+    cannot: str
+
+
+def least_width_proved(trial: Trial, *, can: Evidence, cannot: Evidence, known: LeastWidth) -> list[Evidence]:
+    """Proofs that the least width is enough and the one below is not, compared with the claimed least width."""
+    claimed = trial.form.least(trial.at.n)
+    said = f"the statement says that width {claimed:.12g}"
+    too_much, too_little = f"{known.can}; {said} is needed", f"{known.cannot}; {said} is enough"
+    return [
+        yes_or_no(can, claimed=claimed <= known.width, truth=True, counterexample=too_much),
+        yes_or_no(cannot, claimed=claimed >= known.width, truth=True, counterexample=too_little),
+    ]
+
+
+def least_width_tried(trial: Trial, *, n: int, weight: float, wanted: float, known: LeastWidth) -> Evidence:
+    """The smallest weight that a head of the least width reached, compared with the weight that is wanted."""
+    claimed, at = trial.form.least(n), f"{known.can}: the smallest of the weights is {weight:.9g}"
+    if not weight >= wanted:
+        against = f"{at}, but {wanted:.9g} is wanted"
+        return Evidence(status="refuted", detail="a weight is too small", value=weight, counterexample=against)
+    if claimed > known.width:
+        against = f"{at}; the statement says that width {claimed} is needed"
+        return Evidence(status="refuted", detail=at, value=weight, counterexample=against)
+    return Evidence(status="holds" if claimed == known.width else "undecided", detail=at, value=weight)
+
+
+SUBSPACES = (integer("m", 3, lower=1), integer("p", 2, lower=0), integer("spare", 3, lower=0))
+MOST_COLUMNS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extraction:
+    """The matrix M as a function of A and B, and what M(Ax + By) should be as a function of A and x."""
+
+    matrix: Callable[[Any, Any], Any]
+    target: Callable[[Any, Any], Any] = lambda a, x: a @ x
+
+
+def _extraction_by_algebra(trial: Trial) -> Evidence:
+    """Matrix products with AᵀA = I, BᵀB = I and AᵀB = 0, for every d, m and p; if p = spare = 0 then m = d."""
+    algebra, columns = Algebra(), "d" if trial.at.p == trial.at.spare == 0 else "m"
+    a, b = algebra.orthonormal("A", "d", columns), algebra.orthonormal("B", "d", "p")
+    x, y = algebra.matrix("x", columns, "1"), algebra.matrix("y", "p", "1")
+    algebra.let_vanish(a.T, b)
+    return same(lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), what="M(v_a+v_b)")
+
+
+def _extraction_by_draws(trial: Trial) -> Evidence:
+    """Random orthonormal columns: the first m are A and the next p are B."""
+    m, p, spare = (min(number, MOST_COLUMNS) for number in (trial.at.m, trial.at.p, trial.at.spare))
+    rng, d = trial.rng("subspaces"), m + p + spare
+    basis, _ = np.linalg.qr(rng.normal(size=(d, d)))
+    # The sign keeps A from being the identity by chance when m = d = 1.
+    a, b = -np.copysign(1.0, basis[0, 0]) * basis[:, :m], basis[:, m : m + p]
+    x, y = rng.normal(size=(m, 1)), rng.normal(size=(p, 1))
+    at = f"d = {d}, m = {m}, p = {p}, seed {trial.seed}, random subspaces"
+    matrix, wanted = trial.form.matrix(a, b), trial.form.target(a, x)
+    if matrix.shape == (len(wanted), d):
+        found = matrix @ (a @ x + b @ y)
+        gap = float(np.abs(found - wanted).max())
+        # d products and sums, each rounded once, of numbers of the size of x and y.
+        tolerance = 32 * d * float(np.finfo(float).eps) * float(1 + np.abs(x).sum() + np.abs(y).sum())
+        if gap <= tolerance:
+            return Evidence(status="holds", detail=f"{at}: agree to {gap:.1e}", value=gap, bound=tolerance)
+        sides = [", ".join(f"{entry:.4g}" for entry in side.ravel()[:3]) for side in (found, wanted)]
+        shown = f"{at}: Ms = ({sides[0]}, …), the statement says ({sides[1]}, …), off by {gap:.3g}"
+    else:
+        rows, columns = matrix.shape
+        shown = f"{at}: M is {rows}×{columns}, so Ms has {rows} entries, but the statement's vector has {len(wanted)}"
+    return Evidence(status="refuted", detail="M does not give that vector", counterexample=shown)
+
+
+EXTRACTION_METHODS: Mapping[str, Method] = {"random subspaces": _extraction_by_draws, "algebra": _extraction_by_algebra}
+
+
+def subspace_sum(at: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, a random v_a in its columns' span, and v_a + v_b, for figures."""
+    m, p, spare = (int(min(number, MOST_COLUMNS)) for number in (at.m, at.p, at.spare))
+    width, rng = m + p + spare, np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(width, width)))[0]
+    first, second = basis[:, :m], basis[:, m : m + p]
+    value = first @ rng.normal(size=m)
+    return first, value, value + second @ rng.normal(size=p)
+
+
+def coordinates(title: str, caption: str, vectors: Mapping[str, np.ndarray]) -> Chart:
+    """Two vectors, coordinate by coordinate: the first as points, the second as a line."""
+    return Chart(
+        title=title,
+        caption=caption,
+        x=Axis(label="coordinate"),
+        y=Axis(label="value"),
+        series=[
+            Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
+            for place, (name, vector) in enumerate(vectors.items())
+        ],
+        rules=(Rule(at=0.0, label=""),),
+    )
+
+
+SINK_KEYS = integer("n", 10, lower=1)
+# Real logits are lowered by this much to look at the limit; e^{−600} is still an ordinary double.
+_DEPTH = 600.0
+_LARGEST_SINK = 300.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SinkHead:
+    """A key's weight as a function of its exponential, the others' sum and e^s, and the sink's as one of Z and e^s.
+
+    `limit` is what the real keys keep in total as their logits go to −∞ together. Without a sink e^s is 0.
+    """
+
+    weight: Callable[[Any, Any, Any], Any] = weight_beside_a_sink
+    sink: Callable[[Any, Any], Any] = sink_weight
+    limit: int = 0
+    has_sink: bool = True
+
+
+def _sink_by_algebra(trial: Trial) -> list[Evidence]:
+    """One key at a time: the first keys together weigh as much as one key with the sum of their exponentials.
+
+    Lowering all real logits by D divides Z by e^D: the limit of Z/e^D over its sum with e^s, as e^D → ∞.
+    """
+    field, rng, form = Field("own", "rest", "earlier", "e^s", "Z", "e^D"), trial.rng("algebra"), trial.form
+    own, rest, earlier, sink, total, depth = (field[name] for name in field.symbols)
+    sink = sink if form.has_sink else 0 * sink
+    kept = total / depth / (total / depth + sink)
+    added = form.weight(earlier, own + rest, sink) + form.weight(own, earlier + rest, sink)
+    limit, claimed = kept.limit("e^D"), field.constant(form.limit)
+    parts = [
+        identity(form.weight(own, rest, sink), own / (own + rest + sink), rng=rng, what="a_i, with the sink as a key"),
+        identity(added, form.weight(earlier + own, rest, sink), rng=rng, what="the real keys' weights add up"),
+        identity(form.sink(total, sink), sink / (sink + total), rng=rng, what="the sink's weight"),
+        identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), rng=rng, what="the real keys' total"),
+        identity(limit, claimed, rng=rng, what="what the real keys keep as their logits go to −∞"),
+    ]
+    if form.has_sink:
+        parts += [
+            positive(kept, rng=rng, what="the real keys keep more than 0"),
+            positive(1 - kept, rng=rng, what="and less than 1"),
+        ]
+    return parts
+
+
+def _sink_by_brute_force(trial: Trial) -> list[Evidence]:
+    """The softmax of random logits with the sink's logit appended, first as drawn and then with real logits lowered."""
+    n, form = thinned(trial.at.n), trial.form
+    logits = trial.rng("logits").normal(size=n)
+    asked = getattr(trial.at, "s", 0.0)
+    level = min(max(asked, -_LARGEST_SINK), _LARGEST_SINK) if form.has_sink else -np.inf
+    note = f", sink at s = {level:g}" if form.has_sink else ", no sink"
+    note += f" (thinned from {asked:g})" if form.has_sink and level != asked else ""
+    # Values of 1 make the output the sum of the coefficients.
+    output = masked_softmax(np.append(np.full(n, -_DEPTH), level)[None, :])[0, :-1].sum()
+    deep = f"{counted(trial.at.n)} logits of {-_DEPTH:g} each, values all 1{note}"
+    parts = [
+        *_sink_weights(form, logits, level, at=f"{counted(trial.at.n)} logits drawn from N(0, 1){note}"),
+        agreement("c", claimed=float(form.limit), found=output, tolerance=1e-12, at=deep),
+    ]
+    return smaller_case(parts, tried=n, asked=trial.at.n)
+
+
+def _sink_weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:
+    found = masked_softmax(np.append(logits, level)[None, :])[0]
+    tolerance = rounding(len(logits), abs(level) if form.has_sink else 1.0)
+    with ctx.workprec(128):
+        exponentials = [arb(float(logit)).exp() for logit in logits]
+        sink, total = arb(level).exp() if form.has_sink else arb(0), sum(exponentials, arb(0))
+        claimed = [float(arb(form.weight(own, total - own, sink))) for own in exponentials]
+        claimed_sink = float(arb(form.sink(total, sink)))
+    worst = int(np.argmax(np.abs(found[:-1] - claimed)))
+    return [
+        agreement("the sink's weight", claimed=claimed_sink, found=found[-1], tolerance=tolerance, at=at),
+        agreement(
+            f"the weight of key {worst + 1}", claimed=claimed[worst], found=found[worst], tolerance=tolerance, at=at
+        ),
+    ]
+
+
+SINK_METHODS: Mapping[str, Method] = {"brute force": _sink_by_brute_force, "algebra": _sink_by_algebra}
+
+
+def beside_a_sink(at: Settings) -> Chart:
+    """The total weight of the real keys against their common logit, with a sink and without one."""
+    n, sink = float(min(at.n, 10**6)), float(np.clip(getattr(at, "s", 0.0), -50.0, 50.0))
+    middle = sink - math.log(n)
+    logits = np.linspace(middle - 8, middle + 8, 120)
+    kept = 1 - sink_weight(n * np.exp(logits), math.exp(sink))
+    return Chart(
+        title="Only a sink lets a head switch off",
+        caption=f"The total weight of n = {n:g} keys that share one logit. Without a sink it is 1, however low the "
+        f"logit; with a sink of logit {sink:g} the head switches off once log n + z is well below it.",
+        x=Axis(label="common logit z of the keys"),
+        y=WEIGHT_AXIS,
+        series=(
+            Series(label="with a sink", x=logits, y=kept),
+            Series(label="the sink itself", x=logits, y=1 - kept, style="dashed"),
+            Series(label="without a sink", x=logits, y=np.ones_like(logits)),
+        ),
+        rules=(Rule(at=middle, label="s − log n", is_vertical=True),),
+    )

@@ -1,37 +1,107 @@
-"""What a claim is, and how its verdict comes about."""
+"""What a claim is: a statement with parameters, methods that decide it, near misses, a figure and a verdict."""
 
+import math
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from regard.claims.parameters import Parameter, settings
-from regard.core.verdict import ClaimVerdict, Evidence, Status, combine
+from regard.claims._evidence import combine, conjunction
+from regard.core.errors import DomainError, InputError
+from regard.core.verdict import Evidence, Status, Verdict
 from regard.render.figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One hearing of a claim: the closed form on trial, the numbers it is tried at, and the seed."""
+class Parameter:
+    """A number that a claim depends on: its default value and its domain.
 
-    form: Any
-    at: SimpleNamespace
-    seed: int
+    >>> Parameter(name="n", default=10, lower=3, is_integer=True).domain
+    'n ≥ 3'
+    >>> Parameter(name="epsilon", default=0.1, lower=0, upper=0.5, is_open=True).domain
+    '0 < epsilon < 0.5'
+    >>> Parameter(name="d", default=4, lower=2, is_integer=True, is_even=True).domain
+    'd ≥ 2, d even'
+    """
 
-    def rng(self, name: str) -> np.random.Generator:
-        """A random stream of its own for each name, so that one route never changes another's draws."""
-        return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+    name: str
+    default: float
+    lower: float = -math.inf
+    upper: float = math.inf
+    is_open: bool = False
+    is_integer: bool = False
+    is_even: bool = False
+
+    @property
+    def domain(self) -> str:
+        """The domain as a reader would write it."""
+        return f"{self._range}, {self.name} even" if self.is_even else self._range
+
+    @property
+    def _range(self) -> str:
+        below, above = ("<", ">") if self.is_open else ("≤", "≥")
+        if math.isinf(self.lower) and math.isinf(self.upper):
+            return f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
+        if math.isinf(self.upper):
+            return f"{self.name} {above} {self.lower:g}"
+        if math.isinf(self.lower):
+            return f"{self.name} {below} {self.upper:g}"
+        return f"{self.lower:g} {below} {self.name} {below} {self.upper:g}"
+
+    def check(self, value: float) -> float:
+        """The value itself if it is in the domain, else a DomainError that names the domain."""
+        inside = self.lower < value < self.upper if self.is_open else self.lower <= value <= self.upper
+        if not (math.isfinite(value) and inside):
+            raise DomainError(
+                f"{self.name} = {value:g} is outside the claim's domain {self.domain}. Choose {self.name} inside it."
+            )
+        if self.is_integer and value != int(value):
+            raise DomainError(f"{self.name} = {value:g} is not a whole number. Choose {self.name} from {self.domain}.")
+        if self.is_even and value % 2:
+            raise DomainError(f"{self.name} = {value:g} is odd. Choose {self.name} from {self.domain}.")
+        return int(value) if self.is_integer else float(value)
 
 
-Route = Callable[[Trial], Evidence]
+# The values of a claim's parameters, by name.
+Settings = SimpleNamespace
+
+
+def integer(name: str, default: int, **domain: Any) -> Parameter:
+    """A parameter that is a whole number."""
+    return Parameter(name=name, default=default, is_integer=True, **domain)
+
+
+def settings(parameters: tuple[Parameter, ...], overrides: Mapping[str, float]) -> Settings:
+    """The default values with the overrides applied, each checked against its domain."""
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in overrides:
+        if name not in known:
+            raise InputError(f"There is no parameter '{name}' here. The parameters are: {', '.join(known) or 'none'}.")
+    return Settings(**{name: p.check(overrides.get(name, p.default)) for name, p in known.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rival:
-    """A near miss: put in the place of the claim's closed form, it must turn the verdict into `becomes`."""
+class Trial:
+    """What a method decides: the closed form under test, the parameters' values and the seed."""
+
+    form: Any
+    at: Settings
+    seed: int
+
+    def rng(self, name: str) -> np.random.Generator:
+        """A random stream of its own for each name, so that one method never changes another's draws."""
+        return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+
+
+Method = Callable[[Trial], Evidence | Iterable[Evidence]]
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`."""
 
     statement: str
     form: Any
@@ -39,13 +109,32 @@ class Rival:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
-    """A statement with the routes that decide it.
+class ClaimVerdict(Verdict):
+    """The verdict on a claim of the catalog, beside the one that the catalog expects."""
 
-    Every route is given the closed form as `trial.form`, so that a rival put in its place is tried just as hard.
-    A myth is a claim whose expected verdict is `refuted`; among its rivals is the truth.
-    Where the truth depends on the parameters, `expected_at` says what to expect at them.
-    `figure` shows the claim at its parameters, to those who would rather look than read.
+    expected: Status
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def is_as_expected(self) -> bool:
+        """True if the catalog expects this very verdict."""
+        return self.status == self.expected
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict's fields, with each method's evidence as a mapping."""
+        return {**super().to_dict(), "evidence": [item.to_dict() for item in self.evidence]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement with the independent methods that decide it, by name.
+
+    Every method gets the closed form as `trial.form`, so that near misses are tested just as hard. A method may return
+    evidence for each part of the statement; the weakest part counts.
+    A misconception is a claim whose expected verdict is `refuted`; the truth is among its near misses.
+    Where the truth depends on the parameters, `expected_at` gives the expected verdict at their values.
+    `figure` draws the claim at its parameters. `demonstration` is where the interactive page shows it live: a part of
+    the page and the state of its controls, as in "copy?goal=average&beta=5".
     """
 
     id: str
@@ -54,19 +143,20 @@ class Claim:
     latex: str
     expected: Status
     form: Any
-    rivals: tuple[Rival, ...]
-    routes: tuple[Route, ...]
+    near_misses: tuple[NearMiss, ...]
+    methods: Mapping[str, Method]
     derivation: str
     source: str
+    figure: Callable[[Settings], Figure]
     parameters: tuple[Parameter, ...] = ()
     conditions: tuple[str, ...] = ()
-    assumes: tuple[str, ...] = field(default=())
-    expected_at: Callable[[SimpleNamespace], Status] | None = None
-    figure: Callable[[SimpleNamespace], Figure] | None = None
+    assumes: tuple[str, ...] = ()
+    expected_at: Callable[[Settings], Status] | None = None
+    demonstration: str | None = None
 
     @property
-    def is_myth(self) -> bool:
-        """True if the claim is in the catalogue because people believe it, not because it is so."""
+    def is_misconception(self) -> bool:
+        """True if the claim is in the catalog because people believe it, although it is false."""
         return self.expected == "refuted"
 
     @property
@@ -75,10 +165,10 @@ class Claim:
         return ", ".join([*(parameter.domain for parameter in self.parameters), *self.conditions])
 
     def decide(self, overrides: Mapping[str, float] | None = None, *, seed: int = 0, form: Any = None) -> ClaimVerdict:
-        """The verdict at the given parameters; `form` puts a rival on trial in the claim's place."""
+        """The verdict at the given parameters; `form` puts a near miss in the claim's place."""
         overrides = overrides or {}
         trial = Trial(form=self.form if form is None else form, at=settings(self.parameters, overrides), seed=seed)
-        evidence = tuple(route(trial) for route in self.routes)
+        evidence = tuple(_found(name, method, trial) for name, method in self.methods.items())
         status, reason = combine(evidence)
         measured = next((item for item in evidence if item.value is not None and not item.is_of_smaller_case), None)
         refuting = next((item for item in evidence if item.counterexample), None)
@@ -86,8 +176,8 @@ class Claim:
             id=self.id,
             statement=self.statement,
             status=status,
-            outcome="myth refuted" if self.is_myth and status == "refuted" else status,
-            method=" + ".join(dict.fromkeys(item.route for item in evidence)),
+            outcome="myth refuted" if self.is_misconception and status == "refuted" else status,
+            method=" + ".join(self.methods),
             reason=reason,
             domain=self.domain,
             assumes=self.assumes,
@@ -103,6 +193,11 @@ class Claim:
     def _command(self, overrides: Mapping[str, float], seed: int) -> str:
         sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
         return f"regard claims {self.id}{sets} --seed {seed}"
+
+
+def _found(name: str, method: Method, trial: Trial) -> Evidence:
+    found = method(trial)
+    return replace(found if isinstance(found, Evidence) else conjunction(found), method=name)
 
 
 def _exactly(value: float) -> str:

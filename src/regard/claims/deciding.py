@@ -1,22 +1,47 @@
-"""`regard claims`: the verdicts on the claims that a pattern selects."""
+"""Deciding the claims that a pattern selects, one after the other or in parallel."""
 
 import difflib
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from regard.claims import Claim, all_claims
-from regard.claims.explanation import Explanation, RivalOutcome
-from regard.claims.parameters import settings
+from regard.claims import Claim, ClaimVerdict, all_claims
+from regard.claims.claim import settings
 from regard.core.errors import DomainError, InputError
 from regard.core.interrupts import interrupts_held_back, spawning_pool
-from regard.core.verdict import ClaimVerdict
+from regard.core.verdict import Status
+from regard.render.figures import Figure
 from regard.render.terminal import CatalogEntry
 
+
+@dataclass(frozen=True, kw_only=True)
+class NearMissOutcome:
+    """What a near miss turned the verdict into when it took the claim's place."""
+
+    statement: str
+    becomes: Status
+    verdict: ClaimVerdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Everything there is to say about a claim, with its verdict at these settings."""
+
+    verdict: ClaimVerdict
+    latex: str
+    settings: Mapping[str, float]
+    derivation: str
+    source: str
+    section: str
+    figure: Figure
+    near_misses: tuple[NearMissOutcome, ...] = ()
+    demonstration: str | None = None
+
+
 Overrides = Mapping[str, float]
-Hearing = tuple[Claim, Overrides]
 Report = Callable[[int, int], None]
-Finding = TypeVar("Finding", ClaimVerdict, Explanation)
+Decision = TypeVar("Decision", ClaimVerdict, Explanation)
 
 
 def decide_claims(
@@ -27,11 +52,13 @@ def decide_claims(
     jobs: int = 1,
     report: Report | None = None,
 ) -> tuple[ClaimVerdict, ...]:
-    """The verdict on every claim that the pattern selects, in the catalogue's order, whatever the number of jobs.
+    """The verdicts on the claims that the pattern selects, in the catalog's order whatever the number of jobs.
 
-    `report(done, total)` is called as verdicts come in.
+    `pattern` is an id, a part of one, a glob, or "misconception" ("myth" works too); None selects every claim.
+    `overrides` are values of parameters, for those claims that have them. `report(done, total)` is called as verdicts
+    come in.
     """
-    return _heard(_decide, _hearings(_select(pattern), overrides or {}, seed), seed, jobs, report)
+    return _run(_decide, _with_overrides(_select(pattern), overrides or {}, seed), seed, jobs, report)
 
 
 def explain_claims(
@@ -42,45 +69,63 @@ def explain_claims(
     jobs: int = 1,
     report: Report | None = None,
 ) -> tuple[Explanation, ...]:
-    """Every claim that the pattern selects laid open, with its rivals decided and its figure."""
-    return _heard(_explain, _hearings(_select(pattern), overrides or {}, seed), seed, jobs, report)
+    """Explanations of the claims that the pattern selects, with their near misses decided and their figures drawn."""
+    return _run(_explain, _with_overrides(_select(pattern), overrides or {}, seed), seed, jobs, report)
 
 
 def explain_claim(name: str, overrides: Overrides | None = None, *, seed: int = 0) -> Explanation:
-    """One claim decided, and each of its rivals tried in its place."""
+    """The claim with this id decided, and each of its near misses decided in its place."""
     claim = all_claims().get(name)
     if claim is None:
         raise _nothing_matches(name)
-    [(_, chosen)] = _hearings([claim], overrides or {}, seed)
+    [(_, chosen)] = _with_overrides([claim], overrides or {}, seed)
     return _explain(claim, chosen, seed)
 
 
 def list_claims(pattern: str | None = None) -> dict[str, list[CatalogEntry]]:
-    """The selected claims under their sections, undecided."""
+    """The selected claims by section, undecided."""
     groups: dict[str, list[CatalogEntry]] = {}
     for claim in _select(pattern):
         numbers = ", ".join(f"{p.name} = {p.default:g}" for p in claim.parameters)
         text = f"{numbers}   ({claim.domain})" if numbers else claim.domain
-        entry = CatalogEntry(id=claim.id, statement=claim.statement, settings=text, tag="myth" if claim.is_myth else "")
+        tag = "misconception" if claim.is_misconception else ""
+        entry = CatalogEntry(id=claim.id, statement=claim.statement, settings=text, tag=tag)
         groups.setdefault(claim.section, []).append(entry)
     return groups
 
 
 def by_section(verdicts: Iterable[ClaimVerdict]) -> dict[str, list[ClaimVerdict]]:
-    """The verdicts under the catalogue's sections."""
+    """The verdicts by the catalog's sections."""
     claims, groups = all_claims(), {}
     for verdict in verdicts:
         groups.setdefault(claims[verdict.id].section, []).append(verdict)
     return groups
 
 
+def explanation_of(
+    claim: Claim, verdict: ClaimVerdict, overrides: Overrides, near_misses: tuple[NearMissOutcome, ...] = ()
+) -> Explanation:
+    """The claim explained, with a verdict that was reached at these overrides."""
+    at = settings(claim.parameters, overrides)
+    return Explanation(
+        verdict=verdict,
+        latex=claim.latex,
+        settings=vars(at),
+        derivation=claim.derivation,
+        source=claim.source,
+        section=claim.section,
+        figure=claim.figure(at),
+        near_misses=near_misses,
+        demonstration=claim.demonstration,
+    )
+
+
 def _select(pattern: str | None) -> list[Claim]:
-    """The claims whose id is the pattern; else those that it matches as a glob or contain it; "myth" selects myths."""
     claims = all_claims()
     if pattern is None or pattern in claims:
         return list(claims.values()) if pattern is None else [claims[pattern]]
-    if pattern in ("myth", "myths"):
-        return [claim for claim in claims.values() if claim.is_myth]
+    if pattern in ("misconception", "misconceptions", "myth", "myths"):
+        return [claim for claim in claims.values() if claim.is_misconception]
     is_glob = any(sign in pattern for sign in "*?[")
     glob = pattern if is_glob else f"*{pattern}*"
     found = [claim for name, claim in claims.items() if pattern and fnmatch.fnmatchcase(name, glob.lower())]
@@ -94,28 +139,28 @@ def _nothing_matches(pattern: str) -> InputError:
     near = difflib.get_close_matches(pattern.lower(), names, n=3, cutoff=0.5)
     words = set(pattern.lower().split("-"))
     near += [name for name in names if name not in near and words & set(name.split("-"))][: 3 - len(near)]
-    hint = f"Near it: {', '.join(near)}. " if near else ""
+    hint = f"Similar ids: {', '.join(near)}. " if near else ""
     return InputError(f"No claim matches '{pattern}'. {hint}`regard claims --list` shows every claim.")
 
 
-def _hearings(claims: Sequence[Claim], overrides: Overrides, seed: int) -> list[Hearing]:
-    """Each claim with the overrides that concern it, all of them checked before anything is decided."""
+def _with_overrides(claims: Sequence[Claim], overrides: Overrides, seed: int) -> list[tuple[Claim, Overrides]]:
+    """Each claim with the overrides that apply to it, all of them checked before anything is decided."""
     if seed < 0:
         raise InputError(f"Seed {seed} is negative. Choose a seed of 0 or more.")
     known = {parameter.name for claim in claims for parameter in claim.parameters}
     for name in overrides:
         if name not in known:
-            takes = ", ".join(sorted(known)) or "none"
-            raise InputError(f"No selected claim has a parameter '{name}'. Their parameters are: {takes}.")
-    hearings = []
+            names = ", ".join(sorted(known)) or "none"
+            raise InputError(f"No selected claim has a parameter '{name}'. Their parameters are: {names}.")
+    selected = []
     for claim in claims:
         chosen = {p.name: overrides[p.name] for p in claim.parameters if p.name in overrides}
         try:
             settings(claim.parameters, chosen)
         except DomainError as error:
-            raise DomainError(f"{claim.id} is refused: {error}") from error
-        hearings.append((claim, chosen))
-    return hearings
+            raise DomainError(f"{claim.id}: {error}") from error
+        selected.append((claim, chosen))
+    return selected
 
 
 def _decide(claim: Claim, chosen: Overrides, seed: int) -> ClaimVerdict:
@@ -123,48 +168,38 @@ def _decide(claim: Claim, chosen: Overrides, seed: int) -> ClaimVerdict:
 
 
 def _explain(claim: Claim, chosen: Overrides, seed: int) -> Explanation:
-    rivals = [(rival, claim.decide(chosen, seed=seed, form=rival.form)) for rival in claim.rivals]
-    at = settings(claim.parameters, chosen)
-    return Explanation(
-        verdict=claim.decide(chosen, seed=seed),
-        latex=claim.latex,
-        settings=vars(at),
-        derivation=claim.derivation,
-        rivals=tuple(RivalOutcome(statement=r.statement, becomes=r.becomes, verdict=found) for r, found in rivals),
-        source=claim.source,
-        section=claim.section,
-        figure=None if claim.figure is None else claim.figure(at),
+    outcomes = tuple(
+        NearMissOutcome(
+            statement=near_miss.statement,
+            becomes=near_miss.becomes,
+            verdict=claim.decide(chosen, seed=seed, form=near_miss.form),
+        )
+        for near_miss in claim.near_misses
     )
+    return explanation_of(claim, claim.decide(chosen, seed=seed), chosen, outcomes)
 
 
-def _heard(
-    work: Callable[[Claim, Overrides, int], Finding],
-    hearings: Sequence[Hearing],
+def _run(
+    work: Callable[[Claim, Overrides, int], Decision],
+    selected: Sequence[tuple[Claim, Overrides]],
     seed: int,
     jobs: int,
     report: Report | None,
-) -> tuple[Finding, ...]:
-    """What the work finds in each hearing, one after the other or several at a time."""
+) -> tuple[Decision, ...]:
     if jobs < 1:
-        raise InputError(f"{jobs} jobs can do no work. Ask for at least one.")
+        raise InputError(f"--jobs {jobs} leaves nobody to do the work. Ask for at least one job.")
     report = report or (lambda _, __: None)
-    if jobs == 1 or len(hearings) == 1:
-        return tuple(_in_turn(work, hearings, seed, report))
-    return tuple(_side_by_side(work, hearings, seed, min(jobs, len(hearings)), report))
+    if jobs > 1 and len(selected) > 1:
+        tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in selected]
+        return tuple(_in_parallel(tasks, min(jobs, len(tasks)), report))
+    decisions = []
+    for done, (claim, chosen) in enumerate(selected):
+        report(done, len(selected))
+        decisions.append(work(claim, chosen, seed))
+    return tuple(decisions)
 
 
-def _in_turn(
-    work: Callable[[Claim, Overrides, int], Finding], hearings: Sequence[Hearing], seed: int, report: Report
-) -> Iterable[Finding]:
-    for done, (claim, chosen) in enumerate(hearings):
-        report(done, len(hearings))
-        yield work(claim, chosen, seed)
-
-
-def _side_by_side(
-    work: Callable[[Claim, Overrides, int], Finding], hearings: Sequence[Hearing], seed: int, jobs: int, report: Report
-) -> Iterable[Finding]:
-    tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in hearings]
+def _in_parallel(tasks: Sequence[list], jobs: int, report: Report) -> Iterable[Any]:
     with spawning_pool(jobs) as pool:
         with interrupts_held_back():
             futures = [pool.schedule(_by_name, args=task) for task in tasks]
@@ -177,5 +212,5 @@ def _side_by_side(
             raise
 
 
-def _by_name(work: Callable[[Claim, Overrides, int], Finding], name: str, chosen: Overrides, seed: int) -> Finding:
+def _by_name(work: Callable[[Claim, Overrides, int], Decision], name: str, chosen: Overrides, seed: int) -> Decision:
     return work(all_claims()[name], chosen, seed)

@@ -23,18 +23,23 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What one route found out about a statement; independent routes are weighed by `combine`.
+    """What one method found about a statement; a part of its work may leave `method` to be filled in.
 
     `is_of_smaller_case` says that the value belongs to fewer keys or a narrower layer than was asked for.
     """
 
-    route: str
     status: Status
     detail: str
+    method: str = ""
     value: float | None = None
     bound: float | None = None
     counterexample: str | None = None
     is_of_smaller_case: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The evidence as JSON-ready values."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"route": row.pop("method"), **row}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,25 +79,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClaimVerdict(Verdict):
-    """The verdict on a claim of the catalogue, beside the one that the catalogue expects."""
-
-    expected: Status
-    evidence: tuple[Evidence, ...] = ()
-
-    @property
-    def is_as_expected(self) -> bool:
-        """True if the catalogue expects this very verdict."""
-        return self.status == self.expected
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict's fields, with each route of evidence as a mapping."""
-        row = super().to_dict()
-        row["evidence"] = [{f.name: getattr(item, f.name) for f in fields(Evidence)} for item in self.evidence]
-        return row
-
-
-@dataclass(frozen=True, kw_only=True)
 class StepVerdict(Verdict):
     """The verdict on one step of a written derivation; `notes` say how it was read, beside the reason."""
 
@@ -104,23 +90,6 @@ class StepVerdict(Verdict):
     def to_dict(self) -> dict[str, Any]:
         """The verdict's fields, the notes as a list."""
         return {**super().to_dict(), "notes": list(self.notes)}
-
-
-def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
-    """The status that several routes support together, and the reason for it.
-
-    A counterexample settles the matter. Routes that contradict each other settle nothing.
-    `proved` needs one route that proves and none that objects; a route that could not tell is outvoted.
-    """
-    routes = tuple(evidence)
-    found = {status: [item for item in routes if item.status == status] for status in STATUSES}
-    if found["refuted"] and found["proved"]:
-        clash = f"{found['proved'][0].route} proves it, {found['refuted'][0].route} refutes it"
-        return "undecided", f"the routes contradict each other: {clash}"
-    for status in ("refuted", "proved", "holds", "undecided"):
-        if found[status]:
-            return status, "; ".join(item.detail for item in found[status])
-    return "undecided", "no route gave any evidence"
 
 
 def count_statuses(verdicts: Iterable[Verdict]) -> Mapping[str, int]:

@@ -1,5 +1,5 @@
-"""The page where attention can be touched: one self-contained HTML file."""
+"""The interactive page: one self-contained HTML file."""
 
-from regard.explorer.page_file import ExplorerPage, build_page
+from regard.explorer.page_builder import ExplorerPage, build_page, explore
 
-__all__ = ["ExplorerPage", "build_page"]
+__all__ = ["ExplorerPage", "build_page", "explore"]

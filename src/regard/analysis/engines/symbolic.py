@@ -223,7 +223,6 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
             continue
         if not isinstance(difference, RationalFunction):
             return Evidence(
-                route="algebra",
                 status="refuted",
                 detail=f"{what}: the sides differ by {difference}",
                 counterexample=f"{what}: the sides are {one} and {other} everywhere",
@@ -231,13 +230,12 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
         sides = (one + 0 * difference, other + 0 * difference)
         place, (here, there) = _where(sides, lambda here, there: here != there, rng)
         return Evidence(
-            route="algebra",
             status="refuted",
             detail=f"{what}: not an identity",
             value=float(here - there),
             counterexample=f"{what}: the sides are {float(here):.6g} and {float(there):.6g} {place}",
         )
-    return Evidence(route="algebra", status="proved", detail=f"{what}: an identity for all values of the symbols")
+    return Evidence(status="proved", detail=f"{what}: an identity for all values of the symbols")
 
 
 def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
@@ -247,14 +245,14 @@ def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what:
     have both signs is refuted if a negative value turns up, and undecided otherwise.
     """
     if expression == 0 or _has_one_sign(expression):
-        return Evidence(route="algebra", status="proved", detail=f"{what}: every coefficient is nonnegative")
+        return Evidence(status="proved", detail=f"{what}: every coefficient is nonnegative")
     return _sign_search(expression, lambda found: found < 0, rng, what)
 
 
 def positive(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
     """Whether expression > 0 for all positive symbols, certified by coefficients that are all ≥ 0 and not all zero."""
     if expression != 0 and _has_one_sign(expression):
-        return Evidence(route="algebra", status="proved", detail=f"{what}: every coefficient is positive")
+        return Evidence(status="proved", detail=f"{what}: every coefficient is positive")
     return _sign_search(expression, lambda found: found <= 0, rng, what)
 
 
@@ -269,9 +267,8 @@ def _sign_search(
     try:
         place, (value,) = _where((expression,), accept, rng)
     except LookupError:
-        return Evidence(route="algebra", status="undecided", detail=f"{what}: no sign certificate, no counterexample")
+        return Evidence(status="undecided", detail=f"{what}: no sign certificate, no counterexample")
     return Evidence(
-        route="algebra",
         status="refuted",
         detail=f"{what}: fails",
         value=float(value),

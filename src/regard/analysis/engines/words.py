@@ -258,12 +258,11 @@ def same(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evi
             raise ShapeMismatch(f"{_size(one)} cannot equal {_size(other)}. Compare matrices of one shape.")
     except ShapeMismatch as mismatch:
         return Evidence(
-            route="algebra",
             status="refuted",
             detail=f"{what}: the shapes do not fit",
             counterexample=f"whenever the sizes differ: {mismatch}",
         )
     if one == other:
         shown = f"both sides are {one}" if len(str(one)) <= LONGEST_SHOWN else "both sides have one normal form"
-        return Evidence(route="algebra", status="proved", detail=f"{what}: {shown}, for matrices of any size")
-    return Evidence(route="algebra", status="undecided", detail=f"{what}: the rules lead to {one} and to {other}")
+        return Evidence(status="proved", detail=f"{what}: {shown}, for matrices of any size")
+    return Evidence(status="undecided", detail=f"{what}: the rules lead to {one} and to {other}")

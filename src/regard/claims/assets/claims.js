@@ -4,7 +4,7 @@
   const nothing = document.querySelector(".nothing");
   const words = new Map(claims.map((claim) => [claim, claim.textContent.toLowerCase()]));
 
-  // Every word that was typed must occur somewhere in the card.
+  // Every word of the search must occur somewhere in the card.
   const apply = () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const claim of claims) claim.hidden = !wanted.every((word) => words.get(claim).includes(word));
@@ -18,7 +18,7 @@
     if (event.key === "Escape" && search.value) { search.value = ""; apply(); }
   });
 
-  // A link leads to a claim even if it is filtered out.
+  // A link leads to its claim even if the claim is filtered out.
   const follow = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target?.classList.contains("claim") || getComputedStyle(target).display !== "none") return;

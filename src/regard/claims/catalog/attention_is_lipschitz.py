@@ -1,4 +1,4 @@
-"""The myth that dot-product self-attention is Lipschitz."""
+"""Misconception: dot-product self-attention is Lipschitz."""
 
 import math
 from collections.abc import Callable
@@ -10,22 +10,22 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.stability import self_attention_slope
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity
-from regard.attention import Rule, attend
-from regard.claims._comparisons import Measured, agreement, all_parts
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import softmax
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.attention import Rule as AttentionRule
+from regard.attention import attend
+from regard.claims._evidence import Evidence, agreement
+from regard.claims._figures import around
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.render.figures import Axis, Chart, Rule, Series
 
-# Steps of x₁ in units of 1/R: a central difference is then off by a relative 1e-10 or so, rounding included.
+# Step of x₁ in units of 1/R: a central difference is then accurate to about 1e-10, rounding included.
 _STEP = 1e-5
-# The square of a larger one is no double.
+# The square of a larger radius overflows.
 _LARGEST_RADIUS = 1e153
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steepness:
-    """∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether one constant bounds all slopes."""
+    """∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes."""
 
     is_bounded: bool
     slope: Callable[[Any], Any] = self_attention_slope
@@ -40,8 +40,8 @@ def _radius(constant: float) -> float:
     return 10.0 ** math.ceil(math.log10(max(constant, 1.0)) / 2 + math.log10(1.5) / 2)
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """f₁ = Σ_j e^{x₁x_j}x_j/Σ_j e^{x₁x_j}; d/dx₁ goes through x₁, through x₁² and through x₁R, then x₁ = 0."""
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """f₁ = Σ_j e^{x₁x_j}x_j/Σ_j e^{x₁x_j}; d/dx₁ acts through x₁, x₁² and x₁R; then x₁ = 0."""
     field, rng = Field("x", "R", exponentials=("xx", "xR")), trial.rng("algebra")
     x, radius = field["x"], field["R"]
     itself, up, down = field["xx"].exp(), field["xR"].exp(), (-field["xR"]).exp()
@@ -53,79 +53,82 @@ def _by_algebra(trial: Trial) -> Evidence:
 
     slope = change(output).substitute(x=0, e_xx=1, e_xR=1)
     exact = identity(trial.form.slope(radius), slope, rng=rng, what="∂f₁/∂x₁ at (0, R, −R)")
-    excess = identity(
-        slope - 2 * radius**2 / 3,
-        field.constant(1) / 3,
-        rng=rng,
-        what="∂f₁/∂x₁ exceeds ⅔R² by ⅓, and any L where R² = 3L/2",
-    )
+    what = "∂f₁/∂x₁ exceeds ⅔R² by ⅓, and so any L where R² = 3L/2"
+    excess = identity(slope - 2 * radius**2 / 3, field.constant(1) / 3, rng=rng, what=what)
     if trial.form.is_bounded and excess.status == "proved":
         with ctx.workprec(128):
             there = self_attention_slope(arb(_radius(trial.at.L)))
-        return _broken(trial, "algebra", there.str(6, radius=False), detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")
-    return all_parts("algebra", [exact, excess])
+        return [_broken(trial, there.str(6, radius=False), detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")]
+    return [exact, excess]
 
 
-def _broken(trial: Trial, route: str, slope: str, *, detail: str) -> Evidence:
-    radius, constant = _radius(trial.at.L), trial.at.L
-    shown = (
-        f"n = 3, d = 1, x = (0, {radius:.6g}, −{radius:.6g}): moving x₁ moves f₁ {slope} times as far, "
-        f"more than L = {constant:g}"
-    )
-    return Evidence(route=route, status="refuted", detail=detail, counterexample=shown)
+def _broken(trial: Trial, slope: str, *, detail: str) -> Evidence:
+    at = f"n = 3, d = 1, {_place(_radius(trial.at.L))}"
+    shown = f"{at}: moving x₁ moves f₁ {slope} times as far, more than L = {trial.at.L:g}"
+    return Evidence(status="refuted", detail=detail, counterexample=shown)
+
+
+def _place(radius: float) -> str:
+    return f"x = (0, {radius:.6g}, −{radius:.6g})"
 
 
 def _by_differences(trial: Trial) -> Evidence:
-    """Central differences of the reference's self-attention: queries, keys and values are the tokens themselves."""
+    """Central differences of the reference layer, whose queries, keys and values are the tokens themselves."""
     radius = min(_radius(trial.at.L), _LARGEST_RADIUS)
     step = _STEP / radius
     ends = []
     for first in (step, -step):
         tokens = np.array([[first], [radius], [-radius]])
-        ends.append(float(attend(tokens, tokens, tokens, rule=Rule(scale=1.0))[0, 0]))
+        ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
     with ctx.workprec(128):
         claimed = float(arb(trial.form.slope(arb(radius))))
-    exact = agreement(
-        "∂f₁/∂x₁",
-        claimed=claimed,
-        measured=Measured(value=found, tolerance=1e-8 * found),
-        at=f"x = (0, {radius:.6g}, −{radius:.6g})",
-        route="brute force",
-    )
+    exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=_place(radius))
     if trial.form.is_bounded and found > trial.at.L * (1 + 1e-8):
-        broken = _broken(trial, "brute force", f"{found:.6g}", detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
+        broken = _broken(trial, f"{found:.6g}", detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
         return replace(broken, value=found, bound=exact.bound)
     return exact
+
+
+def _figure(at: Settings) -> Chart:
+    radii = around(math.sqrt(at.L), 0.1, 100.0, 80)
+    return Chart(
+        title="Larger tokens, steeper attention",
+        caption="∂f₁/∂x₁ of dot-product self-attention at the tokens (0, R, −R). It grows like R², past any constant.",
+        x=Axis(label="size R of the tokens", is_log=True),
+        y=Axis(label="slope", is_log=True),
+        series=(Series(label="⅓ + ⅔R²", x=radii, y=self_attention_slope(radii)),),
+        rules=(Rule(at=at.L, label=f"L = {at.L:g}"),) if 0.4 < at.L < 1e6 else (),
+    )
 
 
 CLAIM = Claim(
     id="attention-is-lipschitz",
     section="7 softmax",
-    statement="dot-product self-attention f_i = Σ_j softmax_j(x_iᵀx_j) x_j is Lipschitz: some constant L bounds how "
-    "much farther than its input its output can move",
+    statement="dot-product self-attention f_i = Σ_j softmax_j(x_iᵀx_j) x_j is Lipschitz: there is a constant "
+    "L such that its output never moves more than L times as far as its input",
     latex=r"f_i(X)=\sum_j\mathrm{softmax}_j(x_i^\top x_j)\,x_j:\quad\exists L\ \forall X,Y:\ "
     r"\|f(X)-f(Y)\|\le L\,\|X-Y\|",
     expected="refuted",
     parameters=(Parameter(name="L", default=50.0, lower=0),),
     conditions=("inputs of any size", "no normalisation before"),
     form=Steepness(is_bounded=True),
-    rivals=(
-        Rival(
-            statement="no constant does: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²",
-            form=Steepness(is_bounded=False),
+    near_misses=(
+        NearMiss(
+            "no constant works: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²",
+            Steepness(is_bounded=False),
             becomes="proved",
         ),
-        Rival(
-            statement="no constant does: the slope there is ⅓ plus the variance ⅔R² of the values under the weights",
-            form=Steepness(is_bounded=False, slope=lambda radius: (1 + radius**2 + (-radius) ** 2) / 3),
+        NearMiss(
+            "no constant works: the slope there is ⅓ plus the variance ⅔R² of the values under the weights",
+            Steepness(is_bounded=False, slope=lambda radius: (1 + radius**2 + (-radius) ** 2) / 3),
             becomes="proved",
         ),
     ),
-    routes=(_by_differences, _by_algebra),
-    figure=softmax.steepness,
+    methods={"brute force": _by_differences, "algebra": _by_algebra},
     derivation="x₁ = 0 makes all logits 0 and the weights ⅓ each. Moving x₁ by t moves logit j by t·x_j, so f₁ moves "
-    "by t(⅓ + Var_a(x)) = t(⅓+⅔R²): 67t at R = 10. Values multiply the softmax's slope, and nothing bounds them. On "
-    "a bounded set, as after LayerNorm, there is a constant; it grows at least like the square of the radius.",
+    "by t(⅓ + Var_a(x)) = t(⅓+⅔R²): 67t at R = 10. Values multiply the slope of softmax, and nothing bounds them. On a "
+    "bounded set, such as after LayerNorm, there is a constant, but it grows at least like the square of the radius.",
     source="Kim, Papamakarios and Mnih 2021, The Lipschitz constant of self-attention",
+    figure=_figure,
 )

@@ -1,4 +1,4 @@
-"""A causal mask breaks equivariance; one layer's last row still forgets the order, a deeper decoder's does not."""
+"""A causal mask breaks equivariance; one layer's last row still ignores order, a deeper decoder's does not."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,22 +10,24 @@ from regard.analysis.closed_forms.order import causal_softmax, layer, output_row
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.analysis.engines.words import same
 from regard.attention import Block, Linear, attention_block, causal_mask
-from regard.claims._comparisons import all_parts, settled, universality
+from regard.claims._evidence import Evidence, conjunction, from_one_case, yes_or_no
 from regard.claims._order import (
     GENERATED,
+    MOST_TOKENS,
     MOST_WIDTH,
+    OrderRelation,
     balls,
     generic_layer,
+    listed,
+    overlap,
     plain_weights,
     random_block,
     rounding_of,
+    swap_figure,
     swap_lemmas,
-    thinned_tokens,
 )
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import order
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.render.figures import HeatMap
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 MOST_LAYERS, NUM_DRAWS = 8, 8
@@ -33,30 +35,23 @@ MOST_LAYERS, NUM_DRAWS = 8, 8
 
 @dataclass(frozen=True, kw_only=True)
 class CausalOrder:
-    """What a causal mask leaves of the indifference to order: three yes/no answers."""
+    """What a causal layer still ignores about order, as three yes/no answers."""
 
     is_equivariant: bool = False
     last_row_forgets: bool = True
     deep_last_row_forgets: bool = False
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """Each answer for every T: the first and the last by layers of running means, the second by words."""
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """Each answer for every T: the first and the third by layers of running means, the second by matrix algebra."""
     form, rng = trial.form, trial.rng("algebra")
-    return all_parts(
-        "algebra",
-        [
-            settled(_first_row_differs(rng), claimed=form.is_equivariant, is_so=False, shown=_worked_case(1)),
-            swap_lemmas(rng),
-            settled(
-                _last_row_forgets(),
-                claimed=form.last_row_forgets,
-                is_so=True,
-                shown=f"{_worked_case(1)}: the last row stays, as for every X",
-            ),
-            settled(_depth_tells(rng), claimed=form.deep_last_row_forgets, is_so=False, shown=_worked_case(2)),
-        ],
-    )
+    unchanged = f"{_worked_case(1)}: the last row does not change, as for every X"
+    return [
+        yes_or_no(_first_row_differs(rng), claimed=form.is_equivariant, truth=False, counterexample=_worked_case(1)),
+        swap_lemmas(rng),
+        yes_or_no(_last_row_forgets(), claimed=form.last_row_forgets, truth=True, counterexample=unchanged),
+        yes_or_no(_depth_tells(rng), claimed=form.deep_last_row_forgets, truth=False, counterexample=_worked_case(2)),
+    ]
 
 
 def _first_row_differs(rng: np.random.Generator) -> Evidence:
@@ -70,11 +65,8 @@ def _first_row_differs(rng: np.random.Generator) -> Evidence:
 def _last_row_forgets() -> Evidence:
     algebra, weights = generic_layer()
     order, x, last = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d"), algebra.matrix("x_T", "1", "d")
-    return same(
-        lambda: output_row(last, order @ x, weights),
-        lambda: output_row(last, x, weights),
-        what="the last row of one layer, before and after",
-    )
+    what = "the last row of one layer, before and after"
+    return same(lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what=what)
 
 
 def _depth_tells(rng: np.random.Generator) -> Evidence:
@@ -88,12 +80,16 @@ def _depth_tells(rng: np.random.Generator) -> Evidence:
     y_1, y_2 = running_means([x_1, x_2])
     last_row = r_1 * y_1 + r_2 * y_2 + s * (x_1 + x_2) + more
     first, second = last_row.derivative("x_1"), last_row.derivative("x_2")
-    return all_parts(
-        "algebra",
+    return conjunction(
         [
-            identity(first - second, r_1, rng=rng, what="two or more layers: x_1 counts r_1 more than x_2"),
+            identity(
+                first - second,
+                r_1,
+                rng=rng,
+                what="two or more layers: the coefficient of x_1 exceeds that of x_2 by r_1",
+            ),
             positive(first, rng=rng, what="r_1 > 0 at every depth"),
-        ],
+        ]
     )
 
 
@@ -110,46 +106,33 @@ def _worked_case(layers: int) -> str:
     )
 
 
-def _by_balls(trial: Trial) -> Evidence:
+def _by_balls(trial: Trial) -> list[Evidence]:
     """The layer that takes running means, and for the single layer also one that attends by content."""
-    tokens, layers, form = thinned_tokens(trial.at.T, 5), min(trial.at.layers, MOST_LAYERS), trial.form
+    tokens, layers, form = min(trial.at.T, 5), min(trial.at.layers, MOST_LAYERS), trial.form
     swap = np.eye(tokens, dtype=int)[[1, 0, *range(2, tokens)]]
     with ctx.workprec(128):
         x = balls(np.arange(1.0, tokens + 1)[:, None])
         once, once_swapped = (layer(start, plain_weights(tokens), share=causal_softmax) for start in (x, swap @ x))
-        deep, deep_swapped = x, swap @ x
+        means, deep, deep_swapped = plain_weights(tokens, query=0), x, swap @ x
         for _ in range(layers):
-            deep, deep_swapped = (
-                layer(z, plain_weights(tokens, query=0), share=causal_softmax) for z in (deep, deep_swapped)
-            )
-        return all_parts(
-            "balls",
-            [
-                _instance(f"T = {tokens}, Z(PX) and PZ(X)", form.is_equivariant, once_swapped, swap @ once),
-                _instance("one layer's last rows", form.last_row_forgets, once[-1:], once_swapped[-1:]),
-                _instance(
-                    f"{layers} layers' last rows (with W_Q = 0)",
-                    form.deep_last_row_forgets,
-                    deep[-1:],
-                    deep_swapped[-1:],
-                ),
-            ],
-        )
+            deep, deep_swapped = (layer(z, means, share=causal_softmax) for z in (deep, deep_swapped))
+        last = f"{layers} layers' last rows (with W_Q = 0)"
+        return [
+            _instance(f"T = {tokens}, Z(PX) and PZ(X)", form.is_equivariant, once_swapped, swap @ once),
+            _instance("one layer's last rows", form.last_row_forgets, once[-1:], once_swapped[-1:]),
+            _instance(last, form.deep_last_row_forgets, deep[-1:], deep_swapped[-1:]),
+        ]
 
 
 def _instance(what: str, claimed: bool, one: np.ndarray, other: np.ndarray) -> Evidence:
-    differs = not all(here.overlaps(there) for here, there in zip(one.ravel(), other.ravel(), strict=True))
-    sides = [", ".join(f"{float(entry):.9g}" for entry in side.ravel()) for side in (one, other)]
-    shown = (
-        f"d = 1, all weights 1, biases 0, X = (1, 2, …, T), the first two swapped: "
-        f"{what} are ({sides[0]}) and ({sides[1]})"
-    )
-    return universality(shown, claimed=claimed, differs=differs, route="balls", certain="proved")
+    at = "d = 1, all weights 1, biases 0, X = (1, 2, …, T), the first two swapped"
+    shown = f"{at}: {what} are ({listed(one, 9)}) and ({listed(other, 9)})"
+    return from_one_case(shown, claimed=claimed, differs=not overlap(one, other), certain="proved")
 
 
-def _by_reference_layer(trial: Trial) -> Evidence:
+def _by_reference_layer(trial: Trial) -> list[Evidence]:
     """The reference layer with a causal mask: random weights and X, and a stack of layers that take running means."""
-    tokens, width, form = thinned_tokens(trial.at.T), min(trial.at.d, MOST_WIDTH), trial.form
+    tokens, width, form = min(trial.at.T, MOST_TOKENS), min(trial.at.d, MOST_WIDTH), trial.form
     layers, rng, mask = min(trial.at.layers, MOST_LAYERS), trial.rng("layer"), causal_mask(tokens, tokens)
     order = np.array([1, 0, *range(2, tokens)])
     gaps = np.zeros(3)
@@ -166,66 +149,61 @@ def _by_reference_layer(trial: Trial) -> Evidence:
         ("one layer's last rows", form.last_row_forgets),
         (f"{layers} layers' last rows", form.deep_last_row_forgets),
     )
-    return all_parts(
-        "reference layer",
-        [
-            universality(
-                f"T = {tokens}, d = {width}, seed {trial.seed}, random X, the first two tokens swapped: "
-                f"{what} are {gap:.3g} roundings apart",
-                claimed=claimed,
-                differs=not gap <= 1,
-                route="reference layer",
-                certain="holds",
-            )
-            for (what, claimed), gap in zip(answers, gaps, strict=True)
-        ],
-    )
+    at = f"T = {tokens}, d = {width}, seed {trial.seed}, random X, the first two tokens swapped"
+    return [
+        from_one_case(
+            f"{at}: {what} are {gap:.3g} roundings apart", claimed=claimed, differs=not gap <= 1, certain="holds"
+        )
+        for (what, claimed), gap in zip(answers, gaps, strict=True)
+    ]
 
 
 def _averaging(width: int) -> Block:
-    """W_Q = 0 and otherwise identities: on positive numbers a causal layer of running means."""
-    same_again = Linear(weight=np.eye(width))
-    return Block(
-        query=Linear(weight=np.zeros((width, width))),
-        key=same_again,
-        value=same_again,
-        hidden=same_again,
-        output=same_again,
+    """W_Q = 0 and identities elsewhere: on positive numbers, a causal layer that takes running means."""
+    same_again, zero = Linear(weight=np.eye(width)), Linear(weight=np.zeros((width, width)))
+    return Block(query=zero, key=same_again, value=same_again, hidden=same_again, output=same_again)
+
+
+def _figure(at: Settings) -> HeatMap:
+    return swap_figure(
+        at,
+        title="A causal mask sees order",
+        caption="With a causal mask the two swapped tokens see different pasts. Later rows see the same set of "
+        "tokens, so one layer leaves them unchanged.",
+        relation=OrderRelation(becomes=lambda order, z: order @ z, is_causal=True),
     )
 
 
 CLAIM = Claim(
     id="causal-breaks-equivariance",
     section="4 order",
-    statement="with a causal mask equivariance fails; one causal layer's last row is still invariant under permuting "
-    "the earlier tokens, two or more layers' is not: such a decoder can tell order without position codes",
+    statement="with a causal mask equivariance fails; the last row of one causal layer is still invariant under "
+    "permuting the earlier tokens, that of two or more layers is not: such a decoder can detect order without "
+    "position codes",
     latex=r"Z_{\text{causal}}(PX)\ne P\,Z_{\text{causal}}(X)\text{ for some }X,P",
     expected="proved",
-    parameters=(
-        Parameter(name="T", default=6, lower=3, is_integer=True),
-        Parameter(name="d", default=4, lower=1, is_integer=True),
-        Parameter(name="layers", default=2, lower=2, is_integer=True),
-    ),
+    parameters=(integer("T", 6, lower=3), integer("d", 4, lower=1), integer("layers", 2, lower=2)),
     conditions=("no position codes",),
+    assumes=(GENERATED,),
     form=CausalOrder(),
-    rivals=(
-        Rival(statement="a causal layer is equivariant", form=CausalOrder(is_equivariant=True)),
-        Rival(
-            statement="one causal layer's last row depends on the order of the earlier tokens",
-            form=CausalOrder(last_row_forgets=False),
+    near_misses=(
+        NearMiss("a causal layer is equivariant", CausalOrder(is_equivariant=True)),
+        NearMiss(
+            "one causal layer's last row depends on the order of the earlier tokens",
+            CausalOrder(last_row_forgets=False),
         ),
-        Rival(
-            statement="without position codes no decoder's last row can tell order, however deep",
-            form=CausalOrder(deep_last_row_forgets=True),
+        NearMiss(
+            "without position codes no decoder's last row depends on order, however deep it is",
+            CausalOrder(deep_last_row_forgets=True),
         ),
     ),
-    routes=(_by_algebra, _by_balls, _by_reference_layer),
-    assumes=(GENERATED,),
-    derivation="Row 1 sees token 1 only, so after a swap of tokens 1 and 2 it is a function of the other token, while "
-    "row 2 mixes both. The last token sees all the others and softmax does not care about their order, so its row "
-    "stays. A second layer sees the first one's rows, which do depend on the order: with W_Q = 0 layers take "
-    "running means, (1, 2, 3) → (1, 3/2, 2) → … 3/2, but (2, 1, 3) → (2, 3/2, 2) → … 11/6.",
+    methods={"algebra": _by_algebra, "balls": _by_balls, "reference layer": _by_reference_layer},
+    derivation="Row 1 sees only token 1, so after a swap of tokens 1 and 2 it is a function of the other token, while "
+    "row 2 mixes both. The last token sees all the others, and softmax ignores their order, so its row does not "
+    "change. A second layer sees the rows of the first, which do depend on order: with W_Q = 0 layers take running "
+    "means, (1, 2, 3) → (1, 3/2, 2) → … 3/2, but (2, 1, 3) → (2, 3/2, 2) → … 11/6.",
     source="Haviv et al. 2022, Transformer language models without positional encodings still learn positional "
     "information",
-    figure=order.causal,
+    figure=_figure,
+    demonstration="shuffle?isCausal=1",
 )

@@ -1,23 +1,34 @@
-"""The myth that asking the same question twice makes the answer steadier."""
+"""Misconception: two heads with the same query give a steadier output than one."""
 
 from dataclasses import dataclass
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight
 from regard.analysis.engines import Estimate, Variance, coefficient
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.analysis.scenarios import QueryDesign, one_head
-from regard.claims._comparisons import all_parts
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.core.verdict import Evidence
+from regard.analysis.scenarios import QueryDesign, identical_heads, one_head, two_heads
+from regard.claims._evidence import Evidence
+from regard.claims._figures import around
+from regard.claims._random_keys import (
+    BETA,
+    COURSE,
+    KEYS,
+    NUM_POINTS,
+    SCALE_AXIS,
+    SIGMA2,
+    CourseSetting,
+    certified_curves,
+    compared,
+    smooth_series,
+)
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.render.figures import Axis, Chart, Rule, Series
 
 _QUESTION = Variance(of=coefficient("a"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copies:
-    """Heads with the same query, and the correlation that their weights are said to have."""
+    """Heads with the same query, and the claimed correlation of their weights."""
 
     correlation: int
     num_heads: int = 2
@@ -28,12 +39,12 @@ class Copies:
         return averaged_variance_ratio(self.correlation, self.num_heads)
 
     def design(self, beta: float) -> QueryDesign:
-        """The query β(μ_a + μ_b), as often as there are heads."""
+        """The query β(μ_a + μ_b) in every head."""
         return QueryDesign(coefficients={"a": (beta,) * self.num_heads, "b": (beta,) * self.num_heads})
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """The same logits give the same weights, draw by draw; they vary with γ, so they have a correlation: it is 1."""
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """Equal logits give equal weights in every draw; since they vary with γ, their correlation exists and is 1."""
     field, rng, heads = Field("growth", counts=("n-2",), exponentials=("z", "beta")), trial.rng("algebra"), trial.form
     growth, m, logit, beta = (field[name] for name in field.symbols)
     weights = [one_head_weight(logit, beta, m + 2) for _ in range(heads.num_heads)]
@@ -44,64 +55,71 @@ def _by_algebra(trial: Trial) -> Evidence:
     ]
     if heads.correlation != 1:
         shown = f"{heads.num_heads} heads with q = β(μ_a+μ_b), any keys: c_1 = c_2, so the correlation is 1"
-        parts.append(
-            Evidence(
-                route="algebra",
-                status="refuted",
-                detail=shown,
-                counterexample=f"{shown} and the variance ratio 1, the statement says "
-                f"{heads.correlation} and {heads.ratio:g}",
-            )
-        )
-    return all_parts("algebra", parts)
+        against = f"{shown} and the variance ratio 1, the statement says {heads.correlation} and {heads.ratio:g}"
+        parts.append(Evidence(status="refuted", detail=shown, counterexample=against))
+    return parts
 
 
-def _compared(trial: Trial, setting: Setting, one: Estimate, many: Estimate) -> Evidence:
+def _compared(trial: Trial, setting: CourseSetting, one: Estimate, many: Estimate) -> Evidence:
     """The variance under all heads against one head's, divided by the claimed ratio."""
-    ratio = trial.form.ratio
-    return compared(
-        "Var of v_a's coefficient",
-        claimed=one.value / ratio,
-        found=many,
-        slack=one.width / ratio,
-        at=f"{trial.form.num_heads} equal heads, {setting}",
-    )
+    at, slack = f"{trial.form.num_heads} equal heads, {setting}", one.width / trial.form.ratio
+    return compared("Var of v_a's coefficient", claimed=one.value / trial.form.ratio, found=many, slack=slack, at=at)
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
-    setting = Setting.of(trial.at)
+    setting = CourseSetting.of(trial.at)
     one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, trial.form.design))
     return _compared(trial, setting, one, many)
 
 
 def _by_sampling(trial: Trial) -> Evidence:
-    """Fresh draws for the single head, so that nothing agrees by sharing them."""
-    setting = Setting.of(trial.at)
+    """Separate draws for the single head, so that the two cannot agree just by sharing draws."""
+    setting = CourseSetting.of(trial.at)
     one = setting.sampled(one_head, [_QUESTION], seed=trial.seed + 1)[0]
     return _compared(trial, setting, one, setting.sampled(trial.form.design, [_QUESTION], seed=trial.seed)[0])
+
+
+def _figure(at: Settings) -> Chart:
+    scales = around(at.beta, 0.5, 200.0, NUM_POINTS // 2)
+    [one], [same], [two] = (
+        certified_curves(at, scales, design, [_QUESTION]) for design in (one_head, identical_heads, two_heads)
+    )
+    return Chart(
+        title="The same query twice",
+        caption=f"The variance of v_a's coefficient, n = {at.n:g}, σ² = {at.sigma2:g}. Using the same query in "
+        "both heads changes nothing; one query per key does.",
+        x=SCALE_AXIS,
+        y=Axis(label="variance of v_a's coefficient", lower=0.0),
+        series=(
+            smooth_series("one head", scales, one),
+            Series(label="the same head twice", x=scales, y=same, style="points"),
+            smooth_series("two heads", scales, two),
+        ),
+        rules=(Rule(at=0.25, label="¼, a fair coin"),),
+    )
 
 
 CLAIM = Claim(
     id="identical-heads",
     section="3 two heads",
-    statement="q_1 = q_2 = β(μ_a+μ_b) also steadies: the heads' fluctuations cancel and the variance is halved",
+    statement="two heads with q_1 = q_2 = β(μ_a+μ_b) steady the output as well: their fluctuations cancel and the "
+    "variance is halved",
     latex=r"q_1=q_2=\beta(\mu_a+\mu_b):\quad\mathrm{Var}\,\tfrac12(w_a^1+w_a^2)=\tfrac12\mathrm{Var}\,w_a^1",
     expected="refuted",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
     form=Copies(correlation=0),
-    rivals=(
-        Rival(
-            statement="the heads have correlation 1 and the variance ratio is exactly 1",
-            form=Copies(correlation=1),
-            becomes="proved",
+    near_misses=(
+        NearMiss(
+            "the heads have correlation 1 and the variance ratio is exactly 1", Copies(correlation=1), becomes="proved"
         ),
-        Rival(statement="so it is for eight equal heads", form=Copies(correlation=1, num_heads=8), becomes="proved"),
+        NearMiss("the same holds for eight equal heads", Copies(correlation=1, num_heads=8), becomes="proved"),
     ),
-    routes=(_by_enclosure, _by_sampling, _by_algebra),
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="Both heads see the same keys, so equal queries give equal logits, weights and outputs: c = ½(c_1+c_1) "
     "= c_1. H heads with correlation ρ have Var·(1+(H−1)ρ)/H, which is Var at ρ = 1. Only randomness that differs from "
     "head to head averages out.",
     source="CS224N assignment 4, question 1(d)",
-    figure=random_keys.equal_heads,
+    figure=_figure,
+    demonstration="swing?beta=20&other=identical",
 )

@@ -1,25 +1,34 @@
-"""Dividing keys by their norm leaves only the sign of their length to chance."""
+"""Dividing keys by their norm leaves only their sign random."""
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from regard.analysis.closed_forms.random_keys import normalised_limit, normalised_variance
 from regard.analysis.closed_forms.retrieval import average_weight
-from regard.analysis.engines import Estimate, Variance, direct, weight
-from regard.analysis.scenarios import GAMMA_POSITIVE, course_keys, one_head
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.core.verdict import Evidence
+from regard.analysis.engines import Estimate, Variance, weight
+from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
+from regard.claims._evidence import Evidence, agreement, in_balls
+from regard.claims._figures import around
+from regard.claims._random_keys import (
+    BETA,
+    COURSE,
+    KEYS,
+    NUM_POINTS,
+    SCALE_AXIS,
+    SIGMA2,
+    CourseSetting,
+    certified_curves,
+    compared,
+    smooth_series,
+)
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.render.figures import Axis, Chart, Rule, Series
 
 _QUESTIONS = (Variance(of=weight("a")), Variance(of=weight("a"), given=GAMMA_POSITIVE))
-# Whole keys are drawn, so that their number and width cost; the certified route covers every n.
-_MOST_KEYS = 10
-_DRAWS = 5000
-_CONFIDENCE = 1 - 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +40,7 @@ class Cure:
     is_normalised: bool = True
 
 
-def _compared(trial: Trial, setting: Setting, found: tuple[Estimate, ...]) -> list[Evidence]:
+def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     claimed = in_balls(trial.form.variance, setting.beta, setting.n, setting.sigma)
     return [
         compared("Var w_a", claimed=claimed, found=found[0], slack=1e-13 * claimed, at=setting),
@@ -40,66 +49,77 @@ def _compared(trial: Trial, setting: Setting, found: tuple[Estimate, ...]) -> li
 
 
 def _limit_part(trial: Trial) -> Evidence:
-    """The closed form far out, where e^{−β}n is below every digit, against its limit."""
-    far = Setting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
+    """The closed form at a scale where e^{−β}n is negligible, against its limit."""
+    far = CourseSetting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
     value = in_balls(trial.form.variance, far.beta, far.n, far.sigma)
-    measured = Measured(value=value, tolerance=1e-13 * value)
-    return agreement(
-        "limit of Var w_a",
-        claimed=in_balls(trial.form.limit, far.sigma),
-        measured=measured,
-        at=str(far),
-        route="certified",
-    )
+    claimed = in_balls(trial.form.limit, far.sigma)
+    return agreement("limit of Var w_a", claimed=claimed, found=value, tolerance=1e-13 * value, at=str(far))
 
 
-def _by_enclosure(trial: Trial) -> Evidence:
-    """Two atoms, γ = 1 and γ = −1, at the scale that is asked for and at β = 1; then the limit."""
+def _by_enclosure(trial: Trial) -> list[Evidence]:
+    """Two atoms, γ = 1 and γ = −1, at the given scale and at β = 1; then the limit."""
     parts = []
-    for setting in (Setting.of(trial.at), Setting.of(trial.at, beta=1.0)):
+    for setting in (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=1.0)):
         found = setting.certified(one_head, _QUESTIONS, is_normalised=trial.form.is_normalised)
         parts += _compared(trial, setting, found)
-    return all_parts("certified", [*parts, _limit_part(trial)])
+    return [*parts, _limit_part(trial)]
 
 
-def _by_direct_sampling(trial: Trial) -> Evidence:
+def _by_direct_sampling(trial: Trial) -> list[Evidence]:
     """Whole keys, drawn and divided by their norms."""
-    setting = Setting.of(trial.at)
-    setting = replace(setting, n=min(setting.n, _MOST_KEYS))
-    keys = course_keys(n=setting.n, sigma2=setting.sigma2, is_normalised=trial.form.is_normalised)
-    lookup = keys.in_key_space(one_head(setting.beta))
-    found = direct.answers(lookup, _QUESTIONS, draws=_DRAWS, seed=trial.seed, confidence=_CONFIDENCE)
-    return all_parts("direct", _compared(trial, setting, found))
+    setting, is_normalised = CourseSetting.of(trial.at).with_few_keys, trial.form.is_normalised
+    found = setting.sampled_directly(one_head, _QUESTIONS, seed=trial.seed, is_normalised=is_normalised)
+    return _compared(trial, setting, found)
+
+
+def _figure(at: Settings) -> Chart:
+    scales, setting = around(at.beta, 0.2, 200.0, NUM_POINTS), CourseSetting.of(at)
+    [plain] = certified_curves(at, scales, one_head, (Variance(of=weight("a")),))
+    limit, fine = float(normalised_limit(setting.sigma)), np.geomspace(scales[0], scales[-1], 90)
+    normalised = normalised_variance(np.minimum(fine, 300.0), float(at.n), setting.sigma)
+    return Chart(
+        title="Length is cured, direction is not",
+        caption=f"One head's variance of w_a, n = {at.n:g}, σ² = {at.sigma2:g}, with keys as they are and divided by "
+        "their norm. The variance that remains comes from keys that point backwards.",
+        x=SCALE_AXIS,
+        y=Axis(label="variance of w_a", lower=0.0),
+        series=(
+            smooth_series("keys as they are", scales, plain),
+            Series(label="keys divided by their norm", x=fine, y=normalised),
+        ),
+        rules=(Rule(at=limit, label=f"Φ(1/σ)Φ(−1/σ)/4 = {limit:.4f}"),),
+    )
 
 
 CLAIM = Claim(
     id="key-norm-cures",
     section="3 two heads",
-    statement="normalising keys (k/‖k‖, the query as it is) makes γ = ±1: given γ > 0 one head is exactly steady, and "
-    "otherwise Var w_a = Φ(1/σ)Φ(−1/σ)(w₊−w₋)² → Φ(1/σ)Φ(−1/σ)/4 as β→∞, the two-head limit",
+    statement="normalising keys (k/‖k‖, not the query) makes γ = ±1: given γ > 0 one head is exactly steady, and "
+    "without that condition Var w_a = Φ(1/σ)Φ(−1/σ)(w₊−w₋)² → Φ(1/σ)Φ(−1/σ)/4 as β→∞, the two-head limit",
     latex=r"k/\|k\|:\quad\mathrm{Var}(w_a\mid\gamma>0)=0,\quad\mathrm{Var}\,w_a=\Phi(1/\sigma)\Phi(-1/\sigma)(w_+-w_-)^2"
     r"\xrightarrow{\beta\to\infty}\tfrac14\Phi(1/\sigma)\Phi(-1/\sigma)",
     expected="holds",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
     form=Cure(),
-    rivals=(
-        Rival(statement="Var w_a → 0 without the condition as well", form=Cure(limit=lambda sigma: 0 * sigma)),
-        Rival(
-            statement="Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight",
-            form=Cure(limit=lambda sigma: 4 * normalised_limit(sigma)),
+    near_misses=(
+        NearMiss("Var w_a → 0 even without the condition", Cure(limit=lambda sigma: 0 * sigma)),
+        NearMiss(
+            "Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight",
+            Cure(limit=lambda sigma: 4 * normalised_limit(sigma)),
         ),
-        Rival(
-            statement="a key that points backwards gets nothing at any β",
-            form=Cure(variance=lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2),
+        NearMiss(
+            "a key that points backwards gets nothing at any β",
+            Cure(variance=lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2),
         ),
-        Rival(statement="given γ > 0 one head is steady without normalising", form=Cure(is_normalised=False)),
+        NearMiss("given γ > 0 one head is steady without normalising", Cure(is_normalised=False)),
     ),
-    routes=(_by_enclosure, _by_direct_sampling),
-    derivation="k_a/‖k_a‖ = sign(γ)μ_a. With γ > 0 w_a = w₊ = e^β/(2e^β+n−2) for certain; with γ < 0, a chance of "
-    "Φ(−1/σ), w_a = w₋ = e^{−β}/(e^{−β}+e^β+n−2). A two-point law has variance p(1−p)(w₊−w₋)². σ² = ½: 0.0171745122 at "
-    "n = 10, β = 5, and Φ(√2)Φ(−√2)/4 = 0.01811596085 in the limit, against 0.222 at β = 20 without normalising. "
-    "Length is cured, direction is not.",
+    methods={"certified": _by_enclosure, "direct": _by_direct_sampling},
+    derivation="k_a/‖k_a‖ = sign(γ)μ_a. With γ > 0 w_a = w₊ = e^β/(2e^β+n−2) with certainty; with γ < 0, which has "
+    "probability Φ(−1/σ), w_a = w₋ = e^{−β}/(e^{−β}+e^β+n−2). A two-point distribution has variance p(1−p)(w₊−w₋)². "
+    "σ² = ½: 0.0171745122 at n = 10, β = 5, and Φ(√2)Φ(−√2)/4 = 0.01811596085 in the limit, against 0.222 at β = 20 "
+    "without normalising. Length is cured, direction is not.",
     source="CS224N assignment 4, question 1(d); Henry et al. 2020, query-key normalization",
-    figure=random_keys.normalised_keys,
+    figure=_figure,
+    demonstration="swing?beta=20&isNormalised=1&isPositive=1",
 )

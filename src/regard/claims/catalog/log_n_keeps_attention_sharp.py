@@ -1,4 +1,4 @@
-"""Logits that grow with log n keep one key ahead of ever more others, or just not, or not at all."""
+"""Whether logits multiplied by log n keep one key ahead of ever more others depends on sΔ."""
 
 import math
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
+from regard.analysis.closed_forms.retrieval import copy_weight
 from regard.analysis.closed_forms.sharpness import log_scaled_weight
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
 from regard.attention import masked_softmax
-from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
-from regard.claims._retrieval import counted, rounding, tempered, thinned
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import softmax
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, agreement, smaller_case
+from regard.claims._figures import counts
+from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, counted, rounding, tempered, thinned
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.render.figures import Chart, Rule, Series
 
 _MOST_KEYS = 4096
-# n^{|sΔ−1|} where the limit is looked at, and the largest log n that balls are asked to follow.
+# |sΔ−1|·log n where the limit is checked, and the largest log n that is evaluated in balls.
 _FAR, _LARGEST_LOG = 60.0, 1e6
 
 
@@ -34,7 +34,7 @@ class LogScaling:
     below: Fraction = Fraction(0)
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """n^{sΔ} = n·E, E = n^{sΔ−1}: E → ∞ above sΔ = 1, E = 1 at it, and E = 1/F with F → ∞ below it.
 
     Bounds that depend on E or F alone carry the limits over from E and F to n: 1/(1+E) and 1/(1+F/2).
@@ -47,31 +47,27 @@ def _by_algebra(trial: Trial) -> Evidence:
         return softmax.substitute(n=m + 2, E=growth)
 
     excess, share = 1 / (1 + large), 1 / (1 + shrink / 2)
-    return all_parts(
-        "algebra",
-        [
-            identity(form.weight(n * large, n), softmax, rng=rng, what="a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
-            nonnegative(excess - (1 - weight(large)), rng=rng, what="1−a_j ≤ 1/(1+n^{sΔ−1})"),
-            identity(1 - excess.limit("E"), one * form.above, rng=rng, what="limit of a_j where sΔ > 1"),
-            identity(weight(1).limit("n-2"), one * form.critical, rng=rng, what="limit of a_j where sΔ = 1"),
-            nonnegative(share - weight(1 / shrink), rng=rng, what="a_j ≤ 1/(1+½n^{1−sΔ})"),
-            identity(share.limit("F"), one * form.below, rng=rng, what="limit of a_j where sΔ < 1"),
-        ],
-    )
+    return [
+        identity(form.weight(n * large, n), softmax, rng=rng, what="a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
+        nonnegative(excess - (1 - weight(large)), rng=rng, what="1−a_j ≤ 1/(1+n^{sΔ−1})"),
+        identity(1 - excess.limit("E"), one * form.above, rng=rng, what="limit of a_j where sΔ > 1"),
+        identity(weight(1).limit("n-2"), one * form.critical, rng=rng, what="limit of a_j where sΔ = 1"),
+        nonnegative(share - weight(1 / shrink), rng=rng, what="a_j ≤ 1/(1+½n^{1−sΔ})"),
+        identity(share.limit("F"), one * form.below, rng=rng, what="limit of a_j where sΔ < 1"),
+    ]
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
-    """The softmax of n logits, one of them ahead; and the closed form at an n where it is at its limit."""
+def _by_brute_force(trial: Trial) -> list[Evidence]:
+    """The softmax of n logits, one of them ahead; and the closed form at an n so large that the limit is reached."""
     n, product = thinned(trial.at.n, _MOST_KEYS), tempered(trial.at.s * trial.at.margin)
     logits = np.zeros((1, n))
     logits[0, 0] = scale = product * math.log(n)
     at = f"{counted(trial.at.n, _MOST_KEYS)}, sΔ = {product:g}"
     with ctx.workprec(128):
         claimed = float(arb(trial.form.weight(arb(scale).exp(), arb(n))))
-    found = Measured(value=float(masked_softmax(logits)[0, 0]), tolerance=rounding(n, scale))
-    here = agreement("a_j", claimed=claimed, measured=found, at=at, route="brute force")
-    parts = all_parts("brute force", [here, _limit_part(trial, product)])
-    return of_smaller_case(parts, tried=n, asked=trial.at.n)
+    found = masked_softmax(logits)[0, 0]
+    here = agreement("a_j", claimed=claimed, found=found, tolerance=rounding(n, scale), at=at)
+    return smaller_case([here, _limit_part(trial, product)], tried=n, asked=trial.at.n)
 
 
 def _limit_part(trial: Trial, product: float) -> Evidence:
@@ -82,12 +78,24 @@ def _limit_part(trial: Trial, product: float) -> Evidence:
     with ctx.workprec(256):
         value = float(arb(form.weight((product * arb(log_n)).exp(), arb(log_n).exp())))
     tolerance = 2 * math.exp(-abs(excess) * log_n if excess else -log_n) + 1e-15
-    return agreement(
-        "a_j far out",
-        claimed=float(limit),
-        measured=Measured(value=value, tolerance=tolerance),
-        at=f"sΔ = {product:g}, log n = {log_n:g}",
-        route="brute force",
+    at = f"sΔ = {product:g}, log n = {log_n:g}"
+    return agreement("a_j at a huge n", claimed=float(limit), found=value, tolerance=tolerance, at=at)
+
+
+def _figure(at: Settings) -> Chart:
+    keys = counts(2, 1_000_000).astype(float)
+    powers = sorted({0.5, 1.0, 1.5, min(at.s * at.margin, 40.0)})
+    return Chart(
+        title="sΔ = 1 is the critical scale",
+        caption="The weight of the leading key when logits are multiplied by s·log n. Above sΔ = 1 it tends "
+        "to 1, at sΔ = 1 to ½, and below to 0; without the factor log n it tends to 0 for every margin.",
+        x=KEYS_AXIS,
+        y=WEIGHT_AXIS,
+        series=[
+            *(Series(label=f"sΔ = {power:g}", x=keys, y=log_scaled_weight(keys**power, keys)) for power in powers),
+            Series(label="no log n, Δ = 2", x=keys, y=copy_weight(2.0, keys), style="dashed"),
+        ],
+        rules=(Rule(at=0.5, label="½"),),
     )
 
 
@@ -100,25 +108,24 @@ CLAIM = Claim(
     r"1\ (s\Delta>1),\quad\tfrac12\ (s\Delta=1),\quad0\ (s\Delta<1)",
     expected="proved",
     parameters=(
-        Parameter(name="n", default=1000, lower=2, is_integer=True),
+        integer("n", 1000, lower=2),
         Parameter(name="s", default=1.0, lower=0, is_open=True),
         Parameter(name="margin", default=2.0, lower=0, is_open=True),
     ),
     assumes=("n^x → ∞ as n → ∞ for every x > 0",),
     form=LogScaling(),
-    rivals=(
-        Rival(statement="at sΔ = 1 it stays sharp as well: a_j → 1", form=LogScaling(critical=Fraction(1))),
-        Rival(statement="any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", form=LogScaling(below=Fraction(1, 2))),
-        Rival(
-            statement="a_j = 1/(1+n^{1−sΔ}), as if n keys were behind",
-            form=LogScaling(weight=lambda power, n: 1 / (1 + n / power)),
+    near_misses=(
+        NearMiss("at sΔ = 1 it stays sharp as well: a_j → 1", LogScaling(critical=Fraction(1))),
+        NearMiss("any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", LogScaling(below=Fraction(1, 2))),
+        NearMiss(
+            "a_j = 1/(1+n^{1−sΔ}), as if n keys were behind", LogScaling(weight=lambda power, n: 1 / (1 + n / power))
         ),
     ),
-    routes=(_by_brute_force, _by_algebra),
-    figure=softmax.log_scaled,
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="The scaled margin is sΔ·log n, so the others weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much as key j "
-    "together. A fixed scale has a_j → 0 (see `dispersion`); growing like log n is just enough, from sΔ = 1 on. "
-    "n = 1000: a_j = 0.9990020 at sΔ = 2, 0.5002501 at sΔ = 1, 0.0306832 at sΔ = ½.",
+    "together. A fixed scale gives a_j → 0 (see `dispersion`); a scale that grows like log n is just enough from sΔ "
+    "= 1. n = 1000: a_j = 0.9990020 at sΔ = 2, 0.5002501 at sΔ = 1, 0.0306832 at sΔ = ½.",
     source="Nakanishi 2025, Scalable-Softmax is superior for attention; Chiang and Cholak 2022, Overcoming a "
     "theoretical limitation of self-attention",
+    figure=_figure,
 )

@@ -1,30 +1,43 @@
-"""The myth that two heads always come closer to the average than one."""
+"""Misconception: two heads always come closer to the average than one."""
 
 import math
 from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 
 from regard.analysis.closed_forms.random_keys import one_head_weight, two_head_weight
 from regard.analysis.engines import Estimate, SquaredError
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity, positive
 from regard.analysis.scenarios import one_head, two_heads
-from regard.claims._comparisons import all_parts
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, ordered
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, conjunction
+from regard.claims._figures import around
+from regard.claims._random_keys import (
+    BETA,
+    COURSE,
+    KEYS,
+    NUM_POINTS,
+    SCALE_AXIS,
+    SIGMA2,
+    CourseSetting,
+    certified_curves,
+    ordered,
+    smooth_series,
+)
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.render.figures import Axis, Chart, Rule
 
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
-# β from which on two heads are closer, by n, at σ² = ½; each is known to the digits given.
+# The scale β from which two heads are closer, by n, at σ² = ½, correct to the digits given.
 CROSSOVERS = {3: 1.04204619194, 10: 2.17373685971, 100: 3.82389795, 1000: 5.19806217}
 _BESIDE = 1e-8
-_DRAWS = 30_000
+_DRAWS, _NUM_SECANTS = 30_000, 4
 
 Pair = tuple[Estimate, Estimate]
 
 
 def _errors(field: Field) -> tuple[RationalFunction, RationalFunction]:
-    """‖c − ½(v_a+v_b)‖² under one head and under two, for a's logit y and b's logit z, all others being 0."""
+    """‖c − ½(v_a+v_b)‖² under one head and under two, for a's logit y and b's logit z, all other logits 0."""
     y, z, n = field["y"], field["z"], field["n"]
     half, count = field.constant(1) / 2, n - 2
     a, b = one_head_weight(y, z, n), one_head_weight(z, y, n)
@@ -52,53 +65,76 @@ def _by_algebra(trial: Trial) -> Evidence:
     ]
     if trial.form(trial.at.n) <= 0 and all(part.status == "proved" for part in parts):
         n = float(trial.at.n)
-        shown = (
-            f"n = {n:.12g}, any σ², β → 0: the error of one head has the slope {-2 * (n - 2) / n / n:.6g}, "
-            f"that of two heads {-(n - 2) / n / n:.6g}"
-        )
-        return Evidence(
-            route="algebra",
-            status="refuted",
-            detail="one head is closer at all small enough β",
-            counterexample=f"{shown}; the statement says that two heads are closer",
-        )
-    found = all_parts("algebra", parts)
-    # That one head is closer near β = 0 supports a crossover, but does not place it.
-    return Evidence(route="algebra", status="holds" if found.status == "proved" else found.status, detail=found.detail)
+        sides = f"the error of one head has slope {-2 * (n - 2) / n / n:.6g}, that of two heads {-(n - 2) / n / n:.6g}"
+        against = f"n = {n:.12g}, any σ², β → 0: {sides}; the statement says that two heads are closer"
+        return Evidence(status="refuted", detail="one head is closer at every small enough β", counterexample=against)
+    found = conjunction(parts)
+    # That one head is closer near β = 0 supports a crossover, but does not locate it.
+    return Evidence(status="holds" if found.status == "proved" else found.status, detail=found.detail)
 
 
-def _judged(trial: Trial, scales: list[float], errors: Callable[[Setting], Pair]) -> list[Evidence]:
-    """At each scale, whether the design that is said to be closer is so; scales where nothing is certain drop out."""
+def _judged(trial: Trial, scales: list[float], errors: Callable[[CourseSetting], Pair]) -> list[Evidence]:
+    """Whether the design that is claimed to be closer at each scale is; inconclusive scales are dropped."""
     parts = []
     for beta in dict.fromkeys(scales):
-        setting = Setting.of(trial.at, beta=beta)
+        setting = CourseSetting.of(trial.at, beta=beta)
         one, two = errors(setting)
-        if beta > trial.form(trial.at.n):
-            parts.append(ordered("E‖c−½(v_a+v_b)‖² under two heads < under one", smaller=two, larger=one, at=setting))
-        else:
-            parts.append(ordered("E‖c−½(v_a+v_b)‖² under one head < under two", smaller=one, larger=two, at=setting))
+        is_two_closer = beta > trial.form(trial.at.n)
+        smaller, larger = (two, one) if is_two_closer else (one, two)
+        sides = "two heads < under one" if is_two_closer else "one head < under two"
+        parts.append(ordered(f"E‖c−½(v_a+v_b)‖² under {sides}", smaller=smaller, larger=larger, at=setting))
     return [part for part in parts if part.status != "undecided"] or parts[:1]
 
 
-def _by_enclosure(trial: Trial) -> Evidence:
-    """Scales on either side: as asked for, soft ones for few and many keys and much noise, and beside the crossover."""
+def _by_enclosure(trial: Trial) -> list[Evidence]:
+    """Scales on either side: the given one, soft ones for any n and σ², and two beside the crossover."""
 
-    def errors(setting: Setting) -> Pair:
+    def errors(setting: CourseSetting) -> Pair:
         return setting.certified(one_head, [_ERROR])[0], setting.certified(two_heads, [_ERROR])[0]
 
-    crossover, noise = trial.form(trial.at.n), 1 + Setting.of(trial.at).sigma2
+    crossover, noise = trial.form(trial.at.n), 1 + CourseSetting.of(trial.at).sigma2
     beside = [crossover * (1 - _BESIDE), crossover * (1 + _BESIDE)] if crossover > 0 else []
     scales = [trial.at.beta, 0.1 / noise, math.log(trial.at.n) / (2 + noise), *beside]
-    return all_parts("certified", _judged(trial, scales, errors))
+    return _judged(trial, scales, errors)
 
 
-def _by_sampling(trial: Trial) -> Evidence:
-    def errors(setting: Setting) -> Pair:
-        designs = (one_head, two_heads)
-        one, two = (setting.sampled(design, [_ERROR], seed=trial.seed, draws=_DRAWS)[0] for design in designs)
-        return one, two
+def _by_sampling(trial: Trial) -> list[Evidence]:
+    def errors(setting: CourseSetting) -> Pair:
+        sampled = partial(setting.sampled, questions=[_ERROR], seed=trial.seed, draws=_DRAWS)
+        return sampled(one_head)[0], sampled(two_heads)[0]
 
-    return all_parts("monte carlo", _judged(trial, [trial.at.beta, 2.0], errors))
+    return _judged(trial, [trial.at.beta, 2.0], errors)
+
+
+def _figure(at: Settings) -> Chart:
+    scales = around(at.beta, 0.1, 60.0, NUM_POINTS)
+    [one], [two] = (certified_curves(at, scales, design, (_ERROR,)) for design in (one_head, two_heads))
+    crossing = _crossing(at, scales, one - two)
+    rules = [Rule(at=scale, label=f"they cross at β = {scale:.4g}", is_vertical=True) for scale in crossing]
+    return Chart(
+        title="Two heads win, but only from some scale on",
+        caption=f"E‖c − ½(v_a+v_b)‖², n = {at.n:g}, σ² = {at.sigma2:g}. At soft scales one head is closer, because "
+        "each of two heads contributes only half the output; at sharp scales it swings and two heads do not.",
+        x=SCALE_AXIS,
+        y=Axis(label="mean squared error", lower=0.0),
+        series=(smooth_series("one head", scales, one), smooth_series("two heads", scales, two)),
+        rules=rules,
+    )
+
+
+def _crossing(at: Settings, scales: np.ndarray, lead: np.ndarray) -> list[float]:
+    """The scale from which two heads are closer, if it is in view, by the secant method between two points."""
+    places = np.flatnonzero((lead[:-1] < 0) & (lead[1:] > 0))
+    if not len(places):
+        return []
+    low, high = float(scales[places[-1]]), float(scales[places[-1] + 1])
+    before, now = (low, float(lead[places[-1]])), (high, float(lead[places[-1] + 1]))
+    for _ in range(_NUM_SECANTS):
+        slope = (now[1] - before[1]) / (now[0] - before[0]) if now[0] != before[0] else 0.0
+        scale = min(max(now[0] - now[1] / slope, low), high) if slope else now[0]
+        [one], [two] = (certified_curves(at, np.array([scale]), design, (_ERROR,)) for design in (one_head, two_heads))
+        before, now = now, (scale, float(one[0] - two[0]))
+    return [now[0]]
 
 
 CLAIM = Claim(
@@ -112,19 +148,20 @@ CLAIM = Claim(
     conditions=(*COURSE, "orthonormal values"),
     assumes=("E‖c−½(v_a+v_b)‖² may be differentiated in β under the expectation",),
     form=lambda _n: 0.0,
-    rivals=(
-        Rival(
-            statement="two heads are closer from β* = 2.17373685971 on, and one below (n = 10, σ² = ½)",
-            form=CROSSOVERS.__getitem__,
+    near_misses=(
+        NearMiss(
+            "two heads are closer from β* = 2.17373685971 on, and one below (n = 10, σ² = ½)",
+            CROSSOVERS.__getitem__,
             becomes="holds",
         ),
     ),
-    routes=(_by_enclosure, _by_sampling, _by_algebra),
-    derivation="Two heads spread each query's logits over half the output: at soft scales that is half the effect. At "
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    derivation="Each of two heads contributes only half the output, which at soft scales is half the effect. At "
     "β = 0 both errors are ½ − 1/n, and their slopes are −2(n−2)/n² and −(n−2)/n². n = 10, σ² = ½: 0.14769010591 (one) "
     "against 0.16420803635 (two) at β = 2, and 0.44403724852 against 0.025851721784 at β = 20. They cross at "
     "β* = 2.17373685971 (n = 3: 1.04204619194; n = 100: 3.82389795; n = 1000: 5.19806217). With n = 2 keys the slopes "
     "vanish, and two heads won at every β tried.",
     source="CS224N assignment 4, question 1(d)",
-    figure=random_keys.closeness,
+    figure=_figure,
+    demonstration="swing?beta=2",
 )

@@ -1,61 +1,65 @@
-"""The myth that a head must be as wide as there are keys to single out each of them."""
+"""Misconception: to single out each of n keys, a head must be n wide."""
 
 import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.narrow_heads import circle_gap, circle_keys, neighbours_margin
+from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.retrieval import copy_margin
 from regard.analysis.engines.angles import angle_field, generic_angles
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.attention import Rule, attention_weights
-from regard.claims._comparisons import all_parts, in_balls, of_smaller_case
-from regard.claims._narrow import Shown, Width, tried_out, weighed
-from regard.claims._retrieval import counted, rounding, thinned
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
+from regard.claims._retrieval import (
+    LeastWidth,
+    Width,
+    counted,
+    least_width_proved,
+    least_width_tried,
+    rounding,
+    thinned,
+)
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.render.figures import Axis, HeatMap
 
 _LINE_KEYS, _LINE_QUERIES = 5, 200
 
 
 def _scale(trial: Trial, n: int | arb) -> arb:
-    """β = margin/(1 − cos(2π/n)) at the margin that is said to be enough."""
+    """β = margin/(1 − cos(2π/n)) at the margin that is claimed to be enough."""
     margin = (trial.form.enough or copy_margin)(arb(trial.at.epsilon), arb(n))
     return arb(margin) / circle_gap(arb.pi() / n)
 
 
-def _shown(trial: Trial, n: int, note: str) -> Shown:
+def _known(trial: Trial, n: int, note: str) -> LeastWidth:
     with ctx.workprec(128):
         scale = _scale(trial, n).str(6, radius=False)
-    return Shown(
+    return LeastWidth(
         width=2,
         can=f"width 2, {note} keys on the unit circle, q_j = βk_j with β = {scale}, ε = {trial.at.epsilon:g}",
         cannot="width 1, keys k_1 < k_2 < k_3: qk_2 is at most the larger of qk_1 and qk_3, so a_2 ≤ ½ for every q",
     )
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """Key j beats its neighbours by βδ and the others by more, δ = 1 − cos(2π/n); on a line a middle key never wins."""
-    rng, parts = trial.rng("algebra"), []
-    can = _circle_is_enough(trial, rng)
-    if trial.form.needed is not None:
-        parts.append(_neighbours_need(trial, rng))
-    shown = _shown(trial, trial.at.n, f"n = {trial.at.n:.12g}")
-    return all_parts("algebra", [*weighed(trial, can=can, cannot=_line_is_not(rng), shown=shown), *parts])
+    rng, known = trial.rng("algebra"), _known(trial, trial.at.n, f"n = {trial.at.n:.12g}")
+    can, cannot = _circle_is_enough(trial, rng), _line_is_not(rng)
+    needed = [] if trial.form.needed is None else [_neighbours_need(trial, rng)]
+    return [*least_width_proved(trial, can=can, cannot=cannot, known=known), *needed]
 
 
 def _circle_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
-    """The n−1 others together weigh at most (n−1)e^{−βδ} of key j, for n = 1+m and ε = 1/(1+p)."""
+    """The n−1 others together weigh at most (n−1)e^{−βδ} times key j, for n = 1+m and ε = 1/(1+p)."""
     [half] = generic_angles(angle_field("pi/n"), "pi/n")
     field = Field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
     p, t, m = (field[name] for name in field.symbols)
     claimed = (trial.form.enough or copy_margin)(1 / (1 + p), 1 + m).exp()
-    return all_parts(
-        "algebra",
+    return conjunction(
         [
             identity(circle_gap(half), 1 - (2 * half).cos(), rng=rng, what="δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
             nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), rng=rng, what="a_j ≥ 1−ε on the circle"),
-        ],
+        ]
     )
 
 
@@ -73,72 +77,75 @@ def _line_is_not(rng: np.random.Generator) -> Evidence:
     field = Field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
     q, left, right, s, rest = (field[name] for name in field.symbols)
     half = field.constant(1) / 2
-    return all_parts(
-        "algebra",
+    return conjunction(
         [
             nonnegative(q * left * (q * right), rng=rng, what="width 1: some other logit is at least the middle key's"),
             nonnegative(half - 1 / (1 + (1 + s) + rest), rng=rng, what="so the middle key's weight is at most ½"),
-        ],
+        ]
     )
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
+def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer's weights for all n queries on the circle, and for random queries on a line."""
     n, rng, rule = thinned(trial.at.n), trial.rng("line"), Rule(scale=1.0)
     scale, keys = in_balls(lambda count: _scale(trial, count), n), circle_keys(n)
     weight = float(np.diagonal(attention_weights(scale * keys, keys, rule=rule)).min())
-    slack = rounding(n, scale)
-    found = tried_out(
-        trial,
-        n=n,
-        weight=weight,
-        wanted=(1 - trial.at.epsilon) * (1 - slack),
-        shown=_shown(trial, n, counted(trial.at.n)),
-    )
+    wanted, known = (1 - trial.at.epsilon) * (1 - rounding(n, scale)), _known(trial, n, counted(trial.at.n))
+    found = least_width_tried(trial, n=n, weight=weight, wanted=wanted, known=known)
     line, queries = np.sort(rng.normal(size=(_LINE_KEYS, 1)), axis=0), 100 * rng.normal(size=(_LINE_QUERIES, 1))
     middle = float(attention_weights(queries, line, rule=rule)[:, 1:-1].max())
-    told = f"on a line the inner keys get at most {middle:.6g} from {_LINE_QUERIES} queries"
+    detail = f"on a line the inner keys get at most {middle:.6g} from {_LINE_QUERIES} queries"
     status = "holds" if middle <= 0.5 + 1e-12 and trial.form.least(n) >= 2 else "undecided"
-    parts = [found, Evidence(route="brute force", status=status, detail=told)]
-    return of_smaller_case(all_parts("brute force", parts), tried=n, asked=trial.at.n)
+    return smaller_case([found, Evidence(status=status, detail=detail)], tried=n, asked=trial.at.n)
+
+
+def _figure(at: Settings) -> HeatMap:
+    n = int(min(at.n, 24))
+    keys = circle_keys(n)
+    scale = float(neighbours_margin(at.epsilon, n) / circle_gap(np.pi / n))
+    return HeatMap(
+        title="Width 2 is enough",
+        caption=f"Weights of n = {n} keys on a circle (columns) under the queries βk_j (rows), β = {scale:.4g}: each "
+        "query finds its own key, in just two dimensions.",
+        x=Axis(label="key", lower=1.0),
+        y=Axis(label="query", lower=1.0),
+        values=softmax(scale * keys @ keys.T),
+        lower=0.0,
+        upper=1.0,
+    )
 
 
 CLAIM = Claim(
     id="narrow-heads-single-out-few",
     section="1 retrieval",
-    statement="a head narrower than n can't single out each of n keys: n keys k_i with queries q_j that give a_j ≥ 1−ε "
-    "for every j exist only if the width of keys and queries is at least n",
+    statement="a head narrower than n cannot single out each of n keys: n keys k_i with queries q_j that give a_j ≥ "
+    "1−ε for every j exist only if the width of keys and queries is at least n",
     latex=r"\exists\,k_1..k_n,q_1..q_n\in\mathbb R^d:\ a_j(q_j)\ge1-\varepsilon\ \forall j\;\Longrightarrow\;d\ge n",
     expected="refuted",
-    parameters=(
-        Parameter(name="n", default=10, lower=3, is_integer=True),
-        Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True),
-    ),
+    parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("the cosine falls on [0, π]",),
     form=Width(least=lambda n: n),
-    rivals=(
-        Rival(
-            statement="width 2 does it for every n ≥ 3, and width 1 does not",
-            form=Width(least=lambda _n: 2),
+    near_misses=(
+        NearMiss("width 2 is enough for every n ≥ 3, and width 1 is not", Width(least=lambda _n: 2), becomes="proved"),
+        NearMiss(
+            "on the unit circle q_j = βk_j is enough from β = log((n−1)(1−ε)/ε)/(1−cos(2π/n)) on",
+            Width(least=lambda _n: 2, enough=copy_margin),
             becomes="proved",
         ),
-        Rival(
-            statement="on the unit circle q_j = βk_j does it from β = log((n−1)(1−ε)/ε)/(1−cos(2π/n)) on",
-            form=Width(least=lambda _n: 2, enough=copy_margin),
-            becomes="proved",
-        ),
-        Rival(
-            statement="and there it needs β ≥ log(2(1−ε)/ε)/(1−cos(2π/n))",
-            form=Width(least=lambda _n: 2, needed=neighbours_margin),
+        NearMiss(
+            "and there β ≥ log(2(1−ε)/ε)/(1−cos(2π/n)) is needed",
+            Width(least=lambda _n: 2, needed=neighbours_margin),
             becomes="proved",
         ),
     ),
-    routes=(_by_brute_force, _by_algebra),
-    derivation="Keys k_i = (cos 2πi/n, sin 2πi/n), query βk_j: the logits are β cos(2π(i−j)/n), so key j beats its two "
-    "neighbours by β(1−cos(2π/n)) and every other key by more. log(2(1−ε)/ε)/(1−cos(2π/n)) is what the two neighbours "
-    "alone ask for, and all but enough: 27.69 at n = 10, ε = 0.01. What narrow heads pay is scale, β ≈ n²·5.29/(2π²) "
-    "at ε = 0.01, not ability. On a line (width 1) a middle key never has the largest logit.",
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
+    derivation="Keys k_i = (cos 2πi/n, sin 2πi/n), query βk_j: the logits are β cos(2π(i−j)/n), so key j beats its "
+    "two neighbours by β(1−cos(2π/n)) and every other key by more. The two neighbours alone need β = "
+    "log(2(1−ε)/ε)/(1−cos(2π/n)), which is very nearly enough: 27.69 at n = 10, ε = 0.01. What narrow heads give up "
+    "is not ability but scale: β ≈ n²·5.29/(2π²) at ε = 0.01. On a line (width 1) a middle key never has the largest "
+    "logit.",
     source="Brody, Alon and Yahav 2023, On the expressivity role of LayerNorm in transformers' attention (keys that no "
     "query can select lie within the convex hull of the others); elementary geometry of the circle",
+    figure=_figure,
 )

@@ -1,12 +1,15 @@
-"""One query for two keys: if one of them varies in length, the output swings between their values."""
+"""One query for two keys: if one key varies in length, the output swings between their values."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import (
+    one_head_density,
     one_head_weight,
     swing_error,
     swing_offset,
@@ -16,11 +19,10 @@ from regard.analysis.closed_forms.random_keys import (
 from regard.analysis.engines import Estimate, Probability, Variance, weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.analysis.scenarios import one_head
-from regard.claims._comparisons import all_parts, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, in_balls
+from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.render.figures import Axis, Chart, Series
 
 _NEAR_AN_ATOM = 0.1
 _QUESTIONS = (
@@ -32,15 +34,15 @@ _QUESTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Swing:
-    """Var w_a to first order with a bound of the error, and z with P(w_a ≥ x) = Φ(z)."""
+    """Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z)."""
 
     variance: Callable[[Any, Any, Any], Any] = swing_variance
     error: Callable[[Any, Any, Any, Any], Any] = swing_error
     score: Callable[[Any, Any, Any, Any], Any] = swing_score
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    return all_parts("algebra", [_weight_is_a_sigmoid(trial), *_variance_parts(trial), *_atom_parts(trial)])
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    return [_weight_is_a_sigmoid(trial), *_variance_parts(trial), *_atom_parts(trial)]
 
 
 def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
@@ -75,7 +77,7 @@ def _variance_parts(trial: Trial) -> list[Evidence]:
             identity(error.limit("beta"), field.constant(0), rng=rng, what="error → 0 as β → ∞"),
         ]
     except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(route="algebra", status="undecided", detail=str(no_limit))]
+        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _atom_parts(trial: Trial) -> list[Evidence]:
@@ -89,8 +91,8 @@ def _atom_parts(trial: Trial) -> list[Evidence]:
     ]
 
 
-def _compared(trial: Trial, setting: Setting, found: tuple[Estimate, ...]) -> list[Evidence]:
-    """The variance and the mass near each end against the closed forms."""
+def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
+    """The variance and the probability near each end against the closed forms."""
     form, n, beta, sigma = trial.form, setting.n, setting.beta, setting.sigma
     offset = in_balls(swing_offset, beta, n)
     root, margin = (2 * math.pi) ** 0.5, math.log(1 / _NEAR_AN_ATOM - 1)
@@ -107,22 +109,44 @@ def _compared(trial: Trial, setting: Setting, found: tuple[Estimate, ...]) -> li
     ]
 
 
-def _by_enclosure(trial: Trial) -> Evidence:
-    """Integrals in ball arithmetic at the scale that is asked for, and far out."""
-    settings = (Setting.of(trial.at), Setting.of(trial.at, beta=FAR))
+def _by_enclosure(trial: Trial) -> list[Evidence]:
+    """Integrals in ball arithmetic at the given scale and at a huge one."""
+    settings = (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR))
     parts = [_compared(trial, each, each.certified(one_head, _QUESTIONS)) for each in settings]
-    return all_parts("certified", [*parts[0], *parts[1]])
+    return [*parts[0], *parts[1]]
 
 
-def _by_sampling(trial: Trial) -> Evidence:
-    setting = Setting.of(trial.at)
-    return all_parts("monte carlo", _compared(trial, setting, setting.sampled(one_head, _QUESTIONS, seed=trial.seed)))
+def _by_sampling(trial: Trial) -> list[Evidence]:
+    setting = CourseSetting.of(trial.at)
+    return _compared(trial, setting, setting.sampled(one_head, _QUESTIONS, seed=trial.seed))
+
+
+def _figure(at: Settings) -> Chart:
+    sigma, n = CourseSetting.of(at).sigma, float(at.n)
+    start, middle = np.geomspace(5e-4, 0.05, 60), np.linspace(0.05, 0.95, 120)[1:-1]
+    weights = np.concatenate([start, middle, 1 - start[::-1]])
+    return Chart(
+        title="A coin toss, not a mean",
+        caption=f"The density of w_a under one head, n = {at.n:g}, σ² = {at.sigma2:g}. At soft scales it has one "
+        "peak; as β grows all of it moves to the ends, and the output is v_a or v_b, almost never their mean.",
+        x=Axis(label="weight w_a on a", lower=0.0, upper=1.0),
+        y=Axis(label="density", lower=0.0, upper=4.0),
+        series=[
+            Series(
+                label=f"β = {beta:g}",
+                x=weights,
+                y=one_head_density(weights, beta, n, sigma),
+                style="line" if place else "area",
+            )
+            for place, beta in enumerate((20.0, 5.0, 2.5))
+        ],
+    )
 
 
 CLAIM = Claim(
     id="one-head-swings",
     section="2 random keys",
-    statement="one head, q = β(μ_a+μ_b): as β→∞ w_a tends to a fair coin with atoms at 0 and 1, and "
+    statement="one head, q = β(μ_a+μ_b): as β→∞ w_a tends to a fair coin toss between 0 and 1, and "
     "Var w_a = ¼ − 1/(βσ√(2π)) + O(β⁻²) → ¼",
     latex=r"q=\beta(\mu_a+\mu_b):\quad w_a\to\mathrm{Bernoulli}(\tfrac12),\quad"
     r"\mathrm{Var}\,w_a=\tfrac14-\frac1{\beta\sigma\sqrt{2\pi}}+O(\beta^{-2})\to\tfrac14",
@@ -137,25 +161,25 @@ CLAIM = Claim(
         "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
     ),
     form=Swing(),
-    rivals=(
-        Rival(statement="Var w_a → ½", form=Swing(variance=lambda *at: 2 * swing_variance(*at))),
-        Rival(
-            statement="Var w_a ≈ ¼ − 1/(βσ²√(2π))",
-            form=Swing(variance=lambda beta, sigma, root: swing_variance(beta, sigma**2, root)),
+    near_misses=(
+        NearMiss("Var w_a → ½", Swing(variance=lambda *at: 2 * swing_variance(*at))),
+        NearMiss(
+            "Var w_a ≈ ¼ − 1/(βσ²√(2π))", Swing(variance=lambda beta, sigma, root: swing_variance(beta, sigma**2, root))
         ),
-        Rival(statement="the error is a tenth of that", form=Swing(error=lambda *at: swing_error(*at) / 10)),
-        Rival(
-            statement="w_a → 1 with probability Φ(1/σ)",
-            form=Swing(score=lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)),
+        NearMiss("the error is a tenth of that", Swing(error=lambda *at: swing_error(*at) / 10)),
+        NearMiss(
+            "w_a → 1 with probability Φ(1/σ)",
+            Swing(score=lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)),
         ),
     ),
-    routes=(_by_enclosure, _by_sampling, _by_algebra),
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="w_a = s(β(γ−1)−ℓ), s the sigmoid and ℓ = log(1+(n−2)e^{−β}) → 0. P(w_a ≥ x) = "
-    "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all mass goes to the ends. "
+    "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all probability goes to the ends. "
     "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its "
     "mean is about γ's density at 1, 1/(σ√(2π)), over β. The error is at most (π²/3+ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²). "
     "n = 10, σ² = ½: Var w_a = 0.149015, 0.222019, 0.238731 at β = 5, 20, 50, and at β = 20 P(|w_a−½| < 0.1) = 0.023: "
     "the output is almost never the mean. The order of limits matters: the other noise must vanish first (β√α → 0).",
     source="CS224N assignment 4, question 1(c)",
-    figure=random_keys.swing_density,
+    figure=_figure,
+    demonstration="swing?beta=20",
 )

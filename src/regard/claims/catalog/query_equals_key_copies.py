@@ -1,10 +1,29 @@
-"""The myth that a query equal to a key copies its value."""
+"""Misconception: a query equal to a key copies its value."""
 
-from regard.analysis.closed_forms.retrieval import copy_weight, dispersed_weight
-from regard.claims._retrieval import weight_routes
-from regard.claims.claim import Claim, Rival
-from regard.claims.figures import retrieval
-from regard.claims.parameters import Parameter
+import numpy as np
+
+from regard.analysis.closed_forms.retrieval import copy_weight, dispersed_weight, uniform_weight
+from regard.claims._figures import counts, vertical_rule
+from regard.claims._retrieval import KEYS_AXIS, weight_methods
+from regard.claims.claim import Claim, NearMiss, Settings, integer
+from regard.render.figures import Axis, Chart, Rule, Series
+
+
+def _figure(at: Settings) -> Chart:
+    keys = counts(3, 1000)
+    return Chart(
+        title="A unit margin is not enough",
+        caption="The weight on key j under q = k_j. It is below 0.58 with only three keys, and falls towards 1/n.",
+        x=KEYS_AXIS,
+        y=Axis(label="weight a_j", lower=0.0, upper=1.1),
+        series=(
+            Series(label="q = k_j", x=keys, y=copy_weight(1.0, keys)),
+            Series(label="q = βk_j, β = 3 + log n", x=keys, y=copy_weight(3 + np.log(keys), keys)),
+            Series(label="1/n", x=keys, y=uniform_weight(keys), style="dashed"),
+        ),
+        rules=(Rule(at=1.0, label="the misconception: 1"), *vertical_rule(at.n, f"n = {at.n:g}", keys)),
+    )
+
 
 CLAIM = Claim(
     id="query-equals-key-copies",
@@ -12,20 +31,21 @@ CLAIM = Claim(
     statement="orthonormal keys: if q = k_j then a_j ≈ 1",
     latex=r"q=k_j\;\Rightarrow\;a_j\approx1",
     expected="refuted",
-    parameters=(Parameter(name="n", default=10, lower=3, is_integer=True),),
+    parameters=(integer("n", 10, lower=3),),
     conditions=("orthonormal keys", "≈ means within 0.05"),
     form=lambda _beta, n: 1 + 0 * n,
-    rivals=(
-        Rival(statement="a_j = e/(e+n−1)", form=copy_weight, becomes="proved"),
-        Rival(
-            statement="a_j is the most that one of n keys can weigh when all logits lie within 1 of each other",
-            form=dispersed_weight,
+    near_misses=(
+        NearMiss("a_j = e/(e+n−1)", copy_weight, becomes="proved"),
+        NearMiss(
+            "a_j is the largest weight one of n keys can have when all logits lie within 1 of each other",
+            dispersed_weight,
             becomes="proved",
         ),
     ),
-    routes=weight_routes("a_j", "q = k_j", num_hot=1, beta=1.0),
+    methods=weight_methods("a_j", "q = k_j", num_hot=1, beta=1.0),
     derivation="k_jᵀq = 1 and the other n−1 logits are 0, so a_j = e/(e+n−1): 0.576 at n = 3, 0.232 at n = 10, "
     "and less than 0.58 for every n ≥ 3. A unit margin is not enough; q = βk_j copies as β grows.",
     source="CS224N assignment 4, question 1(a)",
-    figure=retrieval.one_key,
+    figure=_figure,
+    demonstration="copy?goal=copy&degrees=0&beta=1&n=10",
 )

@@ -1,4 +1,4 @@
-"""However large the scale, a head finds its key no more often than the key points the right way."""
+"""However large the scale, a head finds its key no more often than the key points in the right direction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,12 @@ from regard.analysis.closed_forms.random_keys import (
 from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
-from regard.claims._comparisons import all_parts, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, Setting, compared
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, in_balls
+from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.render.figures import Chart
 
-# Closer to 0 or 1 the threshold 1−ε would lose its digits in a double.
+# Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
 _SMALLEST_EPSILON = 1e-6
 
 
@@ -34,8 +32,8 @@ class Ceiling:
     ceiling: Callable[[Any], Any] = ceiling_score
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    return all_parts("algebra", [*_threshold_parts(trial), *_score_parts(trial)])
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    return [*_threshold_parts(trial), *_score_parts(trial)]
 
 
 def _threshold_parts(trial: Trial) -> list[Evidence]:
@@ -67,7 +65,7 @@ def _score_parts(trial: Trial) -> list[Evidence]:
     try:
         return [*parts, identity(score.limit("beta"), ceiling, rng=rng, what="score → ceiling as β → ∞")]
     except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(route="algebra", status="undecided", detail=str(no_limit))]
+        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _question(trial: Trial) -> Probability:
@@ -75,8 +73,8 @@ def _question(trial: Trial) -> Probability:
     return Probability(of=weight("a"), at_least=1 - epsilon)
 
 
-def _compared(trial: Trial, setting: Setting, found: Estimate) -> Evidence:
-    """P(a_a ≥ 1−ε) against the closed form, at the very threshold that the double 1−ε is."""
+def _compared(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence:
+    """P(a_a ≥ 1−ε) against the closed form, at exactly the threshold that the double 1−ε represents."""
     form, enough = trial.form, _question(trial).at_least
 
     def chance(beta: Any, level: Any, n: Any, sigma: Any) -> Any:
@@ -87,13 +85,17 @@ def _compared(trial: Trial, setting: Setting, found: Estimate) -> Evidence:
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
-    setting = Setting.of(trial.at)
+    setting = CourseSetting.of(trial.at)
     return _compared(trial, setting, setting.certified(two_heads, [_question(trial)])[0])
 
 
 def _by_sampling(trial: Trial) -> Evidence:
-    setting = Setting.of(trial.at)
+    setting = CourseSetting.of(trial.at)
     return _compared(trial, setting, setting.sampled(two_heads, [_question(trial)], seed=trial.seed)[0])
+
+
+def _figure(at: Settings) -> Chart:
+    return reliability_chart(at, epsilon=at.epsilon, ns=(at.n, 10 * at.n, 100 * at.n))
 
 
 CLAIM = Claim(
@@ -108,23 +110,24 @@ CLAIM = Claim(
     conditions=COURSE,
     assumes=("Φ is continuous and increases",),
     form=Ceiling(),
-    rivals=(
-        Rival(
-            statement="L = log((1−ε)/ε), whatever n",
-            form=Ceiling(threshold=lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)),
+    near_misses=(
+        NearMiss(
+            "L = log((1−ε)/ε), whatever n is",
+            Ceiling(threshold=lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)),
         ),
-        Rival(statement="P = Φ((β−L)/σ)", form=Ceiling(score=lambda beta, limit, sigma: (beta - limit) / sigma)),
-        Rival(statement="the ceiling is Φ(1/σ²)", form=Ceiling(ceiling=lambda sigma: 1 / sigma**2)),
-        Rival(
-            statement="P = Φ((β−L)²/(βσ))",
-            form=Ceiling(score=lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)),
+        NearMiss("P = Φ((β−L)/σ)", Ceiling(score=lambda beta, limit, sigma: (beta - limit) / sigma)),
+        NearMiss("the ceiling is Φ(1/σ²)", Ceiling(ceiling=lambda sigma: 1 / sigma**2)),
+        NearMiss(
+            "P = Φ((β−L)²/(βσ))",
+            Ceiling(score=lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)),
         ),
     ),
-    routes=(_by_enclosure, _by_sampling, _by_algebra),
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
-    "Φ((1−L/β)/σ). A larger β lowers the bar L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; with "
-    "n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the bar is at or below 0: "
-    "asking for no more than an even share is met more often than that.",
+    "Φ((1−L/β)/σ). A larger β lowers the threshold L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; "
+    "with n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the threshold is at or "
+    "below 0: asking for no more than 1/n succeeds more often than that.",
     source="CS224N assignment 4, question 1(d)",
-    figure=random_keys.reliability,
+    figure=_figure,
+    demonstration="swing?beta=50",
 )

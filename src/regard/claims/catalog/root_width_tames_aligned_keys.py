@@ -1,17 +1,18 @@
-"""The myth that dividing by √d keeps logits of order one when query and key agree."""
+"""Misconception: dividing by √d keeps logits of order one even when query and key are aligned."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from regard.analysis.closed_forms.scores import aligned_mean
 from regard.analysis.engines.symbolic import Field, identity
-from regard.claims._comparisons import Measured, agreement, all_parts
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import sums
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, agreement
+from regard.claims._figures import counts
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.render.figures import Axis, Chart, Rule, Series
 
 _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
 # The mean of 1000 scores is close to normal: ten standard errors make a false alarm rarer than one run in a billion.
@@ -20,14 +21,14 @@ _STANDARD_ERRORS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment:
-    """The mean logit as a function of the correlation ρ and of √d, and what scores are divided by, one of √d."""
+    """The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d."""
 
     mean: Callable[[Any, Any], Any] = aligned_mean
     divisor: Callable[[Any], Any] = lambda root: root
 
 
 def _by_algebra(trial: Trial) -> Evidence:
-    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: entries of variance 1 have their correlation as covariance."""
+    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance."""
     field, form = Field("sqrt(d)", "rho"), trial.form
     root, rho = (field[name] for name in field.symbols)
     exact = root**2 * rho / form.divisor(root)
@@ -36,27 +37,18 @@ def _by_algebra(trial: Trial) -> Evidence:
 
 
 def _at_a_width(trial: Trial) -> Evidence:
-    """The exact mean logit at the width that is asked for, or at 64 where that is too narrow to tell."""
-    d, form = max(trial.at.d, _TELLING_WIDTH), trial.form
+    """The exact mean logit at the given width, or at 64 if that is too narrow to show a difference."""
+    d, rho = max(trial.at.d, _TELLING_WIDTH), trial.at.rho
     root = math.sqrt(d)
-    exact, claimed = (float(mean(trial.at.rho, root)) for mean in (_dot_mean(form), form.mean))
-    return agreement(
-        "mean logit",
-        claimed=claimed,
-        measured=Measured(value=exact, tolerance=1e-12 * exact),
-        at=f"d = {d:.12g}, ρ = {trial.at.rho:g}",
-        route="algebra",
-    )
+    exact, claimed = rho * root * (root / float(trial.form.divisor(root))), float(trial.form.mean(rho, root))
+    at = f"d = {d:.12g}, ρ = {rho:g}"
+    return agreement("mean logit", claimed=claimed, found=exact, tolerance=1e-12 * exact, at=at)
 
 
-def _dot_mean(form: Alignment) -> Callable[[float, float], float]:
-    return lambda rho, root: rho * root * (root / float(form.divisor(root)))
-
-
-def _by_sampling(trial: Trial) -> Evidence:
+def _by_sampling(trial: Trial) -> list[Evidence]:
     """Pairs of vectors with that correlation, drawn as Gaussians and as signs."""
     d, rho, form = min(trial.at.d, _MOST_WIDTH), trial.at.rho, trial.form
-    told = f"d = {d}" if d == trial.at.d else f"d = {d} (thinned from {trial.at.d:g})"
+    size = f"d = {d}" if d == trial.at.d else f"d = {d} (thinned from {trial.at.d:g})"
     parts = []
     for law in ("Gaussian", "signs"):
         rng, shape = trial.rng(law), (_NUM_DRAWS, d)
@@ -68,44 +60,51 @@ def _by_sampling(trial: Trial) -> Evidence:
             key = query * rng.choice([-1.0, 1.0], size=shape, p=[(1 - rho) / 2, (1 + rho) / 2])
         logits = (query * key).sum(axis=1) / float(form.divisor(math.sqrt(d)))
         error = float(logits.std(ddof=1)) / math.sqrt(_NUM_DRAWS) + 1e-12
-        parts.append(
-            agreement(
-                "mean logit",
-                claimed=float(form.mean(rho, math.sqrt(d))),
-                route="sampling",
-                measured=Measured(value=float(logits.mean()), tolerance=_STANDARD_ERRORS * error),
-                at=f"{told}, ρ = {rho:g}, {_NUM_DRAWS} draws, entries: {law}",
-            )
-        )
-    return all_parts("sampling", parts)
+        at, claimed = f"{size}, ρ = {rho:g}, {_NUM_DRAWS} draws, entries: {law}", float(form.mean(rho, math.sqrt(d)))
+        tolerance = _STANDARD_ERRORS * error
+        parts.append(agreement("mean logit", claimed=claimed, found=logits.mean(), tolerance=tolerance, at=at))
+    return parts
+
+
+def _figure(at: Settings) -> Chart:
+    widths = counts(1, 4096).astype(float)
+    return Chart(
+        title="√d does not tame aligned keys",
+        caption="E(kᵀq) for entries of variance 1 and correlation ρ, divided by √d or by d. Noise grows like √d, "
+        "but the aligned part grows like d, so divided by √d it still grows.",
+        x=Axis(label="width d", is_log=True),
+        y=Axis(label="mean logit", is_log=True),
+        series=(
+            Series(label=f"kᵀq/√d, ρ = {at.rho:g}", x=widths, y=at.rho * np.sqrt(widths)),
+            Series(label=f"kᵀq/d, ρ = {at.rho:g}", x=widths, y=at.rho * np.ones_like(widths)),
+        ),
+        rules=(Rule(at=at.rho, label="claimed: ρ at every width"),),
+    )
 
 
 CLAIM = Claim(
     id="root-width-tames-aligned-keys",
     section="7 softmax",
     statement="entries of q and k of mean 0 and variance 1, q_i and k_i with correlation ρ (ρ = 1: k = q): dividing by "
-    "√d keeps logits of order one at every width here too, E(kᵀq/√d) = ρ",
+    "√d keeps logits of order one at every width here as well, E(kᵀq/√d) = ρ",
     latex=r"\mathrm{corr}(q_i,k_i)=\rho:\quad\mathbb{E}\,\frac{k^\top q}{\sqrt d}=\rho\quad\text{at every }d",
     expected="refuted",
-    parameters=(
-        Parameter(name="d", default=64, lower=1, is_integer=True),
-        Parameter(name="rho", default=1.0, lower=0.001, upper=1),
-    ),
+    parameters=(integer("d", 64, lower=1), Parameter(name="rho", default=1.0, lower=0.001, upper=1)),
     conditions=("entries of mean 0 and variance 1",),
     form=Alignment(mean=lambda rho, root: rho + 0 * root),
-    rivals=(
-        Rival(statement="the mean logit is ρ√d, and grows with the width", form=Alignment(), becomes="proved"),
-        Rival(
-            statement="dividing by d does keep it: E(kᵀq/d) = ρ",
-            form=Alignment(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root**2),
+    near_misses=(
+        NearMiss("the mean logit is ρ√d, and grows with the width", Alignment(), becomes="proved"),
+        NearMiss(
+            "dividing by d does keep it at ρ: E(kᵀq/d) = ρ",
+            Alignment(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root**2),
             becomes="proved",
         ),
     ),
-    routes=(_by_sampling, _by_algebra),
-    figure=sums.aligned,
-    derivation="kᵀq is a sum of d products of mean ρ each: dρ in all. √d is the size of the noise of such a sum, not "
-    "of its mean, so it only suits independent q and k (see `scale-keeps-variance`). With k = q the mean logit is √d: "
+    methods={"sampling": _by_sampling, "algebra": _by_algebra},
+    derivation="kᵀq is a sum of d products of mean ρ each: dρ in total. √d is the size of the noise in such a sum, not "
+    "of its mean, so it suits only independent q and k (see `scale-keeps-variance`). With k = q the mean logit is √d: "
     "8 at d = 64, 11.3 at d = 128. Training aligns queries with keys, which is why the μP "
     "parametrisation divides by d instead.",
     source="Yang et al. 2022, Tensor Programs V: tuning large neural networks via zero-shot hyperparameter transfer",
+    figure=_figure,
 )

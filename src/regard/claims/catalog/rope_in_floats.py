@@ -1,5 +1,6 @@
-"""Positions cast to half precision merge; rounding only the angle loses no whole row."""
+"""Positions cast to half precision merge; rounding only the angles loses no whole row."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.rounding import first_merge, lost_whole_numbers, overflow_from, rounded, rounded_whole
-from regard.claims._rounded_rows import as_format, lost_rows, repeats
-from regard.claims._turns import WIDTH
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import codes
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence
+from regard.claims._figures import counts
+from regard.claims._position_codes import WIDTH, as_format, lost_rows, repeats
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary
+from regard.render.figures import Axis, Chart, Rule, Series
 
 # Significant bits, and the exponent of the largest binade of float16.
 _BITS = {"bfloat16": 8, "float16": 11}
@@ -24,7 +24,7 @@ _WIDEST = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Merging:
-    """Where positions merge when cast, how many are lost, where they overflow; and what rounded products lose."""
+    """Where cast positions merge, how many are lost, where they overflow; and whether rounded products lose as many."""
 
     first_merge: Callable[[int], int] = first_merge
     overflow_from: Callable[[int, int], int] = overflow_from
@@ -32,7 +32,7 @@ class Merging:
     products_lose_as_much: bool = False
 
     def figures(self, count: int, width: int) -> dict[str, Any]:
-        """Every number of the statement under its name."""
+        """Every number of the statement by name."""
         merges = {name: (self.first_merge(bits) - 1, self.first_merge(bits)) for name, bits in _BITS.items()}
         lost = self.lost_when_cast(count, _BITS["bfloat16"])
         return {
@@ -45,7 +45,7 @@ class Merging:
 
 
 def _angles(trial: Trial) -> np.ndarray:
-    """Position times frequency; of a very wide code, a spread of its frequencies."""
+    """Position times frequency; for a very wide code, a selection of its frequencies."""
     if trial.at.d <= _WIDEST:
         frequencies = Rotary().frequencies(trial.at.d)
     else:
@@ -63,13 +63,13 @@ def _by_casting(trial: Trial) -> Evidence:
             found.append((int(earlier[0]), int(later[0])))
     overflow = int(np.argmax(np.isinf(as_format(np.arange(70_000), "float16").astype(float))))
     lost = [lost_rows(as_format(rows, "bfloat16")) for rows in (np.arange(trial.at.T)[:, None], _angles(trial))]
-    return _compared("brute force", trial, [*found, overflow, *lost])
+    return _compared(trial, [*found, overflow, *lost])
 
 
 def _by_exact_rounding(trial: Trial) -> Evidence:
-    """The same in whole numbers and in float64: p significant bits, ties to even, no format involved.
+    """The same in whole numbers and float64: p significant bits, ties to even, no format involved.
 
-    Rounding keeps the order, so what merges merges with its neighbour.
+    Rounding preserves order, so a number merges only with its neighbour.
     """
     top = np.arange(_SEARCHED) * Rotary().frequencies(128)[0]
     cast = {bits: np.array([rounded_whole(t, bits) for t in range(_SEARCHED)]) for bits in _BITS.values()}
@@ -80,25 +80,44 @@ def _by_exact_rounding(trial: Trial) -> Evidence:
     lost = trial.at.T - len(set(cast[_BITS["bfloat16"]][: trial.at.T].tolist()))
     rows = rounded(_angles(trial), _BITS["bfloat16"])
     same = int((rows[1:] == rows[:-1]).all(axis=1).sum())
-    return _compared("exact rounding", trial, [*((t, t + 1) for t in firsts), overflow, lost, same])
+    return _compared(trial, [*((t, t + 1) for t in firsts), overflow, lost, same])
 
 
-def _compared(route: str, trial: Trial, found: list[Any]) -> Evidence:
+def _compared(trial: Trial, found: list[Any]) -> Evidence:
     """The numbers found against those of the statement, one by one."""
     stated = trial.form.figures(trial.at.T, trial.at.d)
-    told = dict(zip(stated, found, strict=True))
-    wrong = [name for name in stated if told[name] != stated[name]]
-    lost = float(found[-2])
-    if not wrong:
-        detail = "; ".join(f"{name}: {_told(number)}" for name, number in told.items())
-        return Evidence(route=route, status="holds", detail=detail, value=lost)
-    counterexample = f"{wrong[0]}: {_told(told[wrong[0]])}, the statement says {_told(stated[wrong[0]])}"
-    return Evidence(route=route, status="refuted", detail=wrong[0], value=lost, counterexample=counterexample)
+    numbers = dict(zip(stated, found, strict=True))
+    wrong = next((name for name in stated if numbers[name] != stated[name]), None)
+    if wrong is None:
+        detail = "; ".join(f"{name}: {_shown(number)}" for name, number in numbers.items())
+        return Evidence(status="holds", detail=detail, value=float(found[-2]))
+    against = f"{wrong}: {_shown(numbers[wrong])}, the statement says {_shown(stated[wrong])}"
+    return Evidence(status="refuted", detail=wrong, value=float(found[-2]), counterexample=against)
 
 
-def _told(number: Any) -> str:
-    """A number as it is, a merge as an arrow."""
+def _shown(number: Any) -> str:
+    """A number as is, a merge with an arrow."""
     return f"{number[1]}→{number[0]}" if isinstance(number, tuple) else str(number)
+
+
+def _figure(at: Settings) -> Chart:
+    del at
+    shown, positions = counts(64, 60_000), np.arange(60_001)
+    off = {name: np.abs(as_format(positions, name).astype(float) - positions) for name in _BITS}
+    worst = {name: np.maximum.accumulate(error)[shown] for name, error in off.items()}
+    return Chart(
+        title="Where whole positions merge",
+        caption="The largest rounding error of any position up to t, which is also that of RoPE's fastest angle. "
+        "bfloat16 is off by one from 257 on, float16 from 2049; half a turn is π.",
+        x=Axis(label="position t", is_log=True),
+        y=Axis(label="largest error so far, in positions", is_log=True, lower=0.5),
+        series=[Series(label=name, x=shown, y=np.where(error > 0, error, np.nan)) for name, error in worst.items()],
+        rules=(
+            Rule(at=math.pi, label="half a turn, π"),
+            Rule(at=257.0, label="257", is_vertical=True),
+            Rule(at=2049.0, label="2049", is_vertical=True),
+        ),
+    )
 
 
 CLAIM = Claim(
@@ -110,30 +129,27 @@ CLAIM = Claim(
     latex=r"\mathrm{bf16}(257)=256,\quad\mathrm{fp16}(2049)=2048,\quad\mathrm{fp16}(65520)=\infty;\quad"
     r"\#\{\mathrm{bf16}(t)\}_{t<512}=512-127,\quad\#\{\mathrm{bf16}(t\theta)\}_{t<512}=512",
     expected="holds",
-    parameters=(
-        Parameter(name="T", default=512, lower=258, upper=512, is_integer=True),
-        replace(WIDTH, default=128, lower=18),
-    ),
+    parameters=(integer("T", 512, lower=258, upper=512), replace(WIDTH, default=128, lower=18)),
     conditions=("B = 10000", "rounding to nearest even"),
     form=Merging(),
-    rivals=(
-        Rival(
-            statement="bf16 stores 7 bits, so positions merge from 129 on",
-            form=Merging(first_merge=lambda bits: first_merge(bits - 1)),
+    near_misses=(
+        NearMiss(
+            "bf16 stores 7 bits, so positions merge from 129 on",
+            Merging(first_merge=lambda bits: first_merge(bits - 1)),
         ),
-        Rival(
-            statement="fp16 is inf from 65505, right above its largest number",
-            form=Merging(overflow_from=lambda bits, top: overflow_from(bits, top) - 2 ** (top - bits) + 1),
+        NearMiss(
+            "fp16 is inf from 65505, right above its largest number",
+            Merging(overflow_from=lambda bits, top: overflow_from(bits, top) - 2 ** (top - bits) + 1),
         ),
-        Rival(statement="rounding the product loses as many rows as casting", form=Merging(products_lose_as_much=True)),
+        NearMiss("rounding the product loses as many rows as casting", Merging(products_lose_as_much=True)),
     ),
-    routes=(_by_casting, _by_exact_rounding),
-    derivation="p significant bits hold every whole number up to 2^p; 2^p + 1 lies midway and goes to the even side: "
-    "257→256 with p = 8, 2049→2048 with p = 11. From 256 to 511 only even numbers are left, so 127 of 512 positions "
-    "are lost. float16 ends at 65504 with steps of 32, so from 65520 = 65504 + 16 on it rounds to infinity. "
-    "If the product tθ_i is rounded instead, each frequency merges other neighbours (the top one, θ = 1, the same), "
-    "and from d = 18 up one frequency or another keeps any two of 512 positions apart (at d = 16 one row is lost). "
-    "Not for ever: at d = 128 the first row is lost at T = 2568.",
+    methods={"brute force": _by_casting, "exact rounding": _by_exact_rounding},
+    derivation="p significant bits represent every whole number up to 2^p; 2^p + 1 lies midway and rounds to the "
+    "even side: 257→256 with p = 8, 2049→2048 with p = 11. From 256 to 511 only even numbers are left, so 127 of 512 "
+    "positions are lost. float16 ends at 65504 with steps of 32, so from 65520 = 65504 + 16 on it rounds to "
+    "infinity. If the product tθ_i is rounded instead, each frequency merges different neighbours (the top one, θ = "
+    "1, the same), and from d = 18 up some frequency keeps any two of 512 positions apart (at d = 16 one row is "
+    "lost). This does not last: at d = 128 the first row is lost at T = 2568.",
     source="IEEE 754 rounding to nearest even; exhaustive count with ml_dtypes",
-    figure=codes.merged_positions,
+    figure=_figure,
 )

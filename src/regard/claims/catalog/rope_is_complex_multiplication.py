@@ -8,27 +8,27 @@ from regard.analysis.closed_forms.arithmetic import Numbers, cos, sin
 from regard.analysis.closed_forms.rotations import complex_product, rotation_matrix
 from regard.analysis.engines.angles import angle_field, generic_angles
 from regard.analysis.engines.symbolic import identity
-from regard.claims._comparisons import all_parts, of_smaller_case
-from regard.claims._turns import BASE, WIDTH, rounding, tried, worst_entry
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import codes
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, smaller_case, worst_entry
+from regard.claims._position_codes import BASE, WIDTH, rounding, tried
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary
+from regard.positions.rotary_scaling import rotary_frequencies
+from regard.render.figures import Axis, HeatMap
 
 _ANGLES = ("t*theta_0", "t*theta_1")
 _NUMBERS = ("x_0", "x_1", "x_2", "x_3")
 
 
 def _by_algebra(trial: Trial) -> Evidence:
-    """Two pairs with angles of their own: the matrix times the vector is the product."""
+    """Two pairs with independent angles: the matrix times the vector is the product."""
     field = angle_field(*_ANGLES, symbols=_NUMBERS)
     angles, numbers = generic_angles(field, *_ANGLES), field.array("x", 4)
     what = "the block rotation times x, pair by pair"
     return identity(trial.form(numbers, angles), rotation_matrix(angles) @ numbers, rng=trial.rng("algebra"), what=what)
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
-    """Random vectors at random positions, turned by the reference and by numpy's complex numbers."""
+def _by_brute_force(trial: Trial) -> list[Evidence]:
+    """Random vectors at random positions, turned by the reference code and by numpy's complex numbers."""
     width, note = tried(trial.at.d, 4096)
     rng, code = trial.rng("vectors"), Rotary(base=trial.at.B)
     positions, vectors = rng.integers(1, 4096, size=16), rng.integers(-3, 4, size=(16, width)) * 1.0
@@ -45,14 +45,11 @@ def _by_brute_force(trial: Trial) -> Evidence:
         "RoPE(x, t)": code.rotate(vectors, positions),
         "z e^{itθ}": np.stack([products.real, products.imag], axis=-1).reshape(vectors.shape),
     }
-    outcome = all_parts(
-        "brute force",
-        (
-            worst_entry(what + note, claimed=claimed, measured=measured, tolerance=rounding(4096, terms=12), at=place)
-            for what, measured in sides.items()
-        ),
-    )
-    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
+    parts = [
+        worst_entry(what + note, claimed=claimed, found=found, tolerance=rounding(4096, terms=12), at=place)
+        for what, found in sides.items()
+    ]
+    return smaller_case(parts, tried=width, asked=trial.at.d)
 
 
 def _scaled_apart(numbers: Numbers, angles: Numbers) -> list[Any]:
@@ -62,9 +59,22 @@ def _scaled_apart(numbers: Numbers, angles: Numbers) -> list[Any]:
 
 
 def _swapped(numbers: Numbers, angles: Numbers) -> list[Any]:
-    """The product read with its parts exchanged."""
+    """The product with real and imaginary parts exchanged."""
     turned = complex_product(numbers, angles)
     return [turned[j ^ 1] for j in range(len(turned))]
+
+
+def _figure(at: Settings) -> HeatMap:
+    width = min(at.d, 32)
+    return HeatMap(
+        title="Mostly zeros",
+        caption=f"The matrix of RoPE at t = 5 for D = {width} and B = {at.B:g}. Each 2×2 block is one complex "
+        "number; D/2 products do the work of the whole matrix.",
+        x=Axis(label="column"),
+        y=Axis(label="row"),
+        values=rotation_matrix(5 * rotary_frequencies(at.B, width)).astype(float),
+        scale="diverging",
+    )
 
 
 CLAIM = Claim(
@@ -77,18 +87,19 @@ CLAIM = Claim(
     parameters=(WIDTH, BASE),
     conditions=("x real", "t any real number"),
     form=complex_product,
-    rivals=(
-        Rival(
-            statement="the conjugate factor e^{−itθ}",
-            form=lambda numbers, angles: complex_product(numbers, [-1 * angle for angle in angles]),
+    near_misses=(
+        NearMiss(
+            "the conjugate factor e^{−itθ}",
+            lambda numbers, angles: complex_product(numbers, [-1 * angle for angle in angles]),
         ),
-        Rival(statement="parts scaled one by one: (x cos tθ, y sin tθ)", form=_scaled_apart),
-        Rival(statement="real and imaginary parts change places", form=_swapped),
+        NearMiss("parts scaled separately: (x cos tθ, y sin tθ)", _scaled_apart),
+        NearMiss("real and imaginary parts are exchanged", _swapped),
     ),
-    routes=(_by_brute_force, _by_algebra),
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="(x + iy)(cos φ + i sin φ) = (x cos φ − y sin φ) + i(x sin φ + y cos φ): the two parts are "
     "the rows of [[cos φ, −sin φ], [sin φ, cos φ]] times (x, y). "
     "Blocks do not mix, so D/2 complex products replace D² real ones.",
     source="Su et al. 2021, RoFormer, section 3.2; CS224N assignment 4, rotary position embeddings",
-    figure=codes.rotation,
+    figure=_figure,
+    demonstration="positions?turnWidth=8",
 )

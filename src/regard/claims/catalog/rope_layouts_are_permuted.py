@@ -1,4 +1,4 @@
-"""Interleaved and half-split rotary codes are one code under a fixed permutation, and must not be mixed."""
+"""Interleaved and half-split rotary codes differ by a fixed permutation, and must not be mixed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,18 +11,18 @@ from regard.analysis.closed_forms.arithmetic import cos
 from regard.analysis.closed_forms.rotations import half_split_slot, interleaved_slot, mixed_score, rotation_matrix
 from regard.analysis.engines.angles import angle_field, generic_angles
 from regard.analysis.engines.symbolic import Field, identity
-from regard.claims._comparisons import all_parts
-from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
-from regard.claims.claim import Claim, Rival, Trial
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, worst_entry
+from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Layout, Rotary
+from regard.render.figures import Axis, Chart, Series
 
 Destination: TypeAlias = Callable[[Any, int, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layouts:
-    """Where the permutation takes part p of pair i, and what mixed layouts make of the score of q = k = e_1."""
+    """Where the permutation takes part p of pair i, and the score of q = k = e_1 under mixed layouts."""
 
     destination: Destination = half_split_slot
     mixed: Callable[..., Any] = mixed_score
@@ -45,24 +45,21 @@ def _half_split_matrix(angles: list[Any]) -> np.ndarray:
     return matrix
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """Where each number goes, for every pair and width; matrices at widths 2, 4 and 6; the mixed score."""
     rng, names = trial.rng("algebra"), [f"{t}*theta_{i}" for t in "tu" for i in range(3)]
     generic = generic_angles(angle_field(*names), *names)
     here, there = generic[:3], generic[3:]
-    return all_parts(
-        "algebra",
-        (
-            _conjugate(trial.form.destination, here, rng),
-            _takes_every_number(trial.form.destination, rng),
-            _mixes(trial.form.mixed, here, there, rng),
-            _loses_relativity(trial.form.mixed),
-        ),
-    )
+    return [
+        _conjugate(trial.form.destination, here, rng),
+        _takes_every_number(trial.form.destination, rng),
+        _mixes(trial.form.mixed, here, there, rng),
+        _loses_relativity(trial.form.mixed),
+    ]
 
 
 def _conjugate(destination: Destination, angles: list[Any], rng: np.random.Generator) -> Evidence:
-    """Half-split = P·interleaved·Pᵀ; at d = 2 with P = I, since there is one pair only."""
+    """Half-split = P·interleaved·Pᵀ; at d = 2 with P = I, since there is only one pair."""
     sides: list[tuple[np.ndarray, np.ndarray]] = []
     for half in (1, 2, 3):
         order = _order(destination, 2 * half)
@@ -95,15 +92,13 @@ def _loses_relativity(mixed: Callable[..., Any]) -> Evidence:
     slower = arb(0.5, 0.5)
     at_zero, at_one = (mixed([arb(t), t * slower], [arb(t), t * slower]) for t in (0, 1))
     if at_zero - at_one > 0:
-        detail = (
-            f"q = k = e_1 scores {float(at_zero):g} at positions 0, 0 and at most {float(at_one.upper()):.6f} at 1, 1"
-        )
-        return Evidence(route="algebra", status="proved", detail=f"{detail}, for every d ≥ 4 and B > 1: not relative")
-    return Evidence(route="algebra", status="undecided", detail="nothing lost between positions 0, 0 and 1, 1")
+        scores = f"{float(at_zero):g} at positions 0, 0 and at most {float(at_one.upper()):.6f} at 1, 1"
+        return Evidence(status="proved", detail=f"q = k = e_1 scores {scores}, for every d ≥ 4 and B > 1: not relative")
+    return Evidence(status="undecided", detail="no difference between positions 0, 0 and 1, 1")
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
-    """The reference in both layouts: one on permuted vectors, and one against the other."""
+def _by_brute_force(trial: Trial) -> list[Evidence]:
+    """The reference code in both layouts: on permuted vectors, and mixed."""
     width, note = tried(trial.at.d, 4096)
     rng, order = trial.rng("vectors"), _order(trial.form.destination, width)
     interleaved, half_split = (Rotary(base=trial.at.B, layout=layout) for layout in get_args(Layout))
@@ -113,18 +108,42 @@ def _by_brute_force(trial: Trial) -> Evidence:
     permuted = worst_entry(
         f"RoPE of the permuted x{note}",
         claimed=interleaved.rotate(vectors.rows, positions[0])[:, order],
-        measured=half_split.rotate(vectors.rows[:, order], positions[0]),
+        found=half_split.rotate(vectors.rows[:, order], positions[0]),
         tolerance=rounding(4096, terms=12),
-        at=lambda row, j: f"{where}, {vectors.told(row, 'x')}, t = {positions[0, row]}, half-split slot {j}",
+        at=lambda row, j: f"{where}, {vectors.described(row, 'x')}, t = {positions[0, row]}, half-split slot {j}",
     )
     mixed = worst_entry(
         f"the mixed score of q = k = e_1{note}",
         claimed=trial.form.mixed(positions[0] * frequencies, positions[1] * frequencies),
-        measured=(interleaved.rotate(unit, positions[0]) * half_split.rotate(unit, positions[1])).sum(-1),
+        found=(interleaved.rotate(unit, positions[0]) * half_split.rotate(unit, positions[1])).sum(-1),
         tolerance=rounding(4096, terms=4),
         at=lambda row: f"{where}, q interleaved at {positions[0, row]}, k half-split at {positions[1, row]}",
     )
-    return all_parts("brute force", (permuted, mixed))
+    return [permuted, mixed]
+
+
+def _figure(at: Settings) -> Chart:
+    width = int(min(max(at.d, 4), 128))
+    positions = np.arange(0, 100)
+    query, key = np.random.default_rng(1).normal(size=(2, width))
+    turned = {layout: Rotary(base=at.B, layout=layout) for layout in ("interleaved", "half-split")}
+
+    def sliding(first: str, second: str) -> np.ndarray:
+        queries = turned[first].rotate(np.tile(query, (100, 1)), positions + 5)
+        return (queries * turned[second].rotate(np.tile(key, (100, 1)), positions)).sum(axis=-1)
+
+    return Chart(
+        title="Mixed layouts lose relativity",
+        caption=f"The score at distance 5 while both positions slide, d = {width}. In either layout it is constant; "
+        "with the query in one and the key in the other it varies.",
+        x=Axis(label="position of the key"),
+        y=Axis(label="score"),
+        series=(
+            Series(label="both interleaved", x=positions, y=sliding("interleaved", "interleaved")),
+            Series(label="mixed", x=positions, y=sliding("interleaved", "half-split")),
+            Series(label="both half-split", x=positions, y=sliding("half-split", "half-split")),
+        ),
+    )
 
 
 CLAIM = Claim(
@@ -137,24 +156,26 @@ CLAIM = Claim(
     expected="proved",
     parameters=(replace(SMALL_WIDTH, lower=4), BASE),
     conditions=("t and u any real numbers",),
+    assumes=(EXPONENTIAL_LAW,),
     form=Layouts(),
-    rivals=(
-        Rival(statement="the layouts are the same", form=Layouts(destination=interleaved_slot)),
-        Rival(
-            statement="second parts come first: part p of pair i goes to i + (1−p)d/2",
-            form=Layouts(destination=lambda pair, part, width: half_split_slot(pair, 1 - part, width)),
+    near_misses=(
+        NearMiss("the layouts are the same", Layouts(destination=interleaved_slot)),
+        NearMiss(
+            "second parts come first: part p of pair i goes to i + (1−p)d/2",
+            Layouts(destination=lambda pair, part, width: half_split_slot(pair, 1 - part, width)),
         ),
-        Rival(
-            statement="mixing is harmless: the score stays cos((t−u)θ_0)",
-            form=Layouts(mixed=lambda here, there: cos(here[0] - there[0])),
+        NearMiss(
+            "mixing is harmless: the score stays cos((t−u)θ_0)",
+            Layouts(mixed=lambda here, there: cos(here[0] - there[0])),
         ),
     ),
-    routes=(_by_brute_force, _by_algebra),
-    derivation="Both layouts turn pair i by tθ_i; they only keep the pair in other slots: (2i, 2i+1) or (i, i+d/2). "
-    "P moves each number from one slot to the other, so turning and moving commute, whatever t is. "
-    "Mixed: slot 1 belongs to pair 0 in one layout and to pair 1 in the other (d ≥ 4), so q = k = e_1 scores "
-    "cos(tθ_0)·cos(uθ_1): 1 with both at position 0, cos 1·cos θ_1 ≤ cos 1 = 0.5403 with both at position 1. "
-    "At d = 2 there is one pair in slots (0, 1) either way.",
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
+    derivation="Both layouts turn pair i by tθ_i; they only store the pair in different slots: (2i, 2i+1) or (i, "
+    "i+d/2). P moves each number from one slot to the other, so turning and moving commute, whatever t is. Mixed: "
+    "slot 1 belongs to pair 0 in one layout and to pair 1 in the other (d ≥ 4), so q = k = e_1 scores "
+    "cos(tθ_0)·cos(uθ_1): 1 with both at position 0, cos 1·cos θ_1 ≤ cos 1 = 0.5403 with both at position 1. At d = "
+    "2 there is one pair in slots (0, 1) either way.",
     source="Su et al. 2021, RoFormer (interleaved); GPT-NeoX and Hugging Face's Llama (half-split)",
-    assumes=(EXPONENTIAL_LAW,),
+    figure=_figure,
+    demonstration="positions?layout=mixed&vectors=random&keyAt=100",
 )

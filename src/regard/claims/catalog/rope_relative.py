@@ -1,4 +1,4 @@
-"""The score of two rotated vectors depends on the distance between their positions only."""
+"""The score of two rotated vectors depends only on the distance between their positions."""
 
 from typing import Any
 
@@ -8,19 +8,18 @@ from regard.analysis.closed_forms.arithmetic import Numbers
 from regard.analysis.closed_forms.rotations import relative_score, rotation_matrix
 from regard.analysis.engines.angles import angle_field, generic_angles
 from regard.analysis.engines.symbolic import identity
-from regard.claims._comparisons import all_parts, of_smaller_case
-from regard.claims._turns import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried, worst_entry
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import codes
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, smaller_case, worst_entry
+from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary
+from regard.render.figures import Axis, Chart, Series
 
 _ANGLES = ("t_1*theta_0", "t_1*theta_1", "t_2*theta_0", "t_2*theta_1")
 _NUMBERS = ("z_0", "z_1", "z_2", "z_3", "w_0", "w_1", "w_2", "w_3")
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """Two pairs with angles of their own: the matrix of RoPE on both sides, then on one side only."""
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """Two pairs with independent angles: the matrix of RoPE on both sides, then on one side only."""
     field = angle_field(*_ANGLES, symbols=_NUMBERS)
     generic = generic_angles(field, *_ANGLES)
     here, there, rng = generic[:2], generic[2:], trial.rng("algebra")
@@ -30,17 +29,14 @@ def _by_algebra(trial: Trial) -> Evidence:
     score = trial.form(z, w, here, there)
     both = (rotation_matrix(here) @ z) @ (rotation_matrix(there) @ w)
     one = (rotation_matrix(apart) @ z) @ (rotation_matrix(at_rest) @ w)
-    return all_parts(
-        "algebra",
-        (
-            identity(score, both, rng=rng, what="⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ in closed form"),
-            identity(score, one, rng=rng, what="⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ in closed form"),
-        ),
-    )
+    return [
+        identity(score, both, rng=rng, what="⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ in closed form"),
+        identity(score, one, rng=rng, what="⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ in closed form"),
+    ]
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
-    """Random vectors at random positions, rotated by the reference and multiplied."""
+def _by_brute_force(trial: Trial) -> list[Evidence]:
+    """Random vectors at random positions, rotated by the reference code and multiplied."""
     width, note = tried(trial.at.d, 4096)
     rng, code = trial.rng("vectors"), Rotary(base=trial.at.B)
     t_1, t_2 = rng.integers(1, 4096, size=(2, 16))
@@ -54,23 +50,42 @@ def _by_brute_force(trial: Trial) -> Evidence:
     }
 
     def place(row: int) -> str:
-        vectors = f"{first.told(row, 'z_1')}, {second.told(row, 'z_2')}"
+        vectors = f"{first.described(row, 'z_1')}, {second.described(row, 'z_2')}"
         return f"d = {width}, B = {trial.at.B:g}, {vectors}, t_1 = {t_1[row]}, t_2 = {t_2[row]}"
 
     tolerance = rounding(4096, terms=9 * width)
-    outcome = all_parts(
-        "brute force",
-        (
-            worst_entry(what + note, claimed=claimed, measured=measured, tolerance=tolerance, at=place)
-            for what, measured in scores.items()
-        ),
-    )
-    return of_smaller_case(outcome, tried=width, asked=trial.at.d)
+    parts = [
+        worst_entry(what + note, claimed=claimed, found=score, tolerance=tolerance, at=place)
+        for what, score in scores.items()
+    ]
+    return smaller_case(parts, tried=width, asked=trial.at.d)
 
 
 def _conjugate(numbers: Numbers) -> list[Any]:
     """Each imaginary part negated."""
     return [-number if j % 2 else number for j, number in enumerate(numbers)]
+
+
+def _figure(at: Settings) -> Chart:
+    width, lags = min(at.d, 256), np.linspace(-60, 60, 481)
+    rng, code = np.random.default_rng(0), Rotary(base=at.B)
+    z, w = (WholeVectors.draw(rng, 1, width).rows[0] for _ in range(2))
+    frequencies = code.frequencies(width)
+    claimed = relative_score(z, w, list(np.multiply.outer(frequencies, lags)), [0.0] * len(frequencies))
+    far = np.arange(-60, 61, 4)
+    moved = code.rotate(np.broadcast_to(z, (len(far), width)), 1000 + far)
+    there = code.rotate(np.broadcast_to(w, (len(far), width)), np.full(len(far), 1000))
+    return Chart(
+        title="Only the distance matters",
+        caption=f"The score of two fixed vectors of width {width} against t₁ − t₂: with t₂ = 0 as a curve, and with "
+        "both positions moved on by a thousand tokens as points. They agree to the last digits.",
+        x=Axis(label="distance t₁ − t₂"),
+        y=Axis(label="score"),
+        series=(
+            Series(label="t₂ = 0", x=lags, y=claimed),
+            Series(label="t₂ = 1000", x=far, y=(moved * there).sum(axis=-1), style="points"),
+        ),
+    )
 
 
 CLAIM = Claim(
@@ -83,25 +98,26 @@ CLAIM = Claim(
     expected="proved",
     parameters=(SMALL_WIDTH, BASE),
     conditions=("z_1 and z_2 real vectors of d numbers read as d/2 complex ones", "t_1 and t_2 any real numbers"),
+    assumes=(EXPONENTIAL_LAW,),
     form=relative_score,
-    rivals=(
-        Rival(
-            statement="without the conjugate: Re(z_1 z_2 e^{i(t_1−t_2)θ})",
-            form=lambda z, w, here, there: relative_score(z, _conjugate(w), here, there),
+    near_misses=(
+        NearMiss(
+            "without the conjugate: Re(z_1 z_2 e^{i(t_1−t_2)θ})",
+            lambda z, w, here, there: relative_score(z, _conjugate(w), here, there),
         ),
-        Rival(
-            statement="the sum of positions: Re(z_1 z̄_2 e^{i(t_1+t_2)θ})",
-            form=lambda z, w, here, there: relative_score(z, w, here, [-1 * angle for angle in there]),
+        NearMiss(
+            "the sum of the positions: Re(z_1 z̄_2 e^{i(t_1+t_2)θ})",
+            lambda z, w, here, there: relative_score(z, w, here, [-1 * angle for angle in there]),
         ),
-        Rival(
-            statement="the distance taken the other way: Re(z_1 z̄_2 e^{i(t_2−t_1)θ})",
-            form=lambda z, w, here, there: relative_score(z, w, there, here),
+        NearMiss(
+            "the distance in the other direction: Re(z_1 z̄_2 e^{i(t_2−t_1)θ})",
+            lambda z, w, here, there: relative_score(z, w, there, here),
         ),
     ),
-    routes=(_by_brute_force, _by_algebra),
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="The inner product of two pairs is Re(z w̄). Rotated, it is Re(z_1 e^{it_1θ} · conj(z_2 e^{it_2θ})) = "
     "Re(z_1 z̄_2 e^{i(t_1−t_2)θ}), which is also what RoPE(z_1, t_1−t_2) and the unrotated z_2 give. Pairs add up.",
     source="Su et al. 2021, RoFormer, section 3.2; CS224N assignment 4, rotary position embeddings",
-    assumes=(EXPONENTIAL_LAW,),
-    figure=codes.sliding_scores,
+    figure=_figure,
+    demonstration="positions?keyAt=100",
 )

@@ -9,21 +9,20 @@ import numpy as np
 
 from regard.analysis.closed_forms.scores import score_variance
 from regard.analysis.engines.symbolic import Field, identity
-from regard.claims._comparisons import Measured, agreement, all_parts
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import retrieval
-from regard.claims.parameters import Parameter
+from regard.claims._evidence import Evidence, agreement
+from regard.claims._figures import counts, vertical_rule
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
-from regard.core.verdict import Evidence
+from regard.render.figures import Axis, Chart, Series
 
-# In units of its standard error the sample variance is close to normal, so ten of them make a false alarm rarer than
-# one run in a billion; half or double the variance is still told apart.
-STANDARD_ERRORS = 10.0
-MOST_NUMBERS, MOST_WIDTH = 1_000_000, 256
+# A sample variance is close to normal, so a tolerance of ten standard errors makes a false alarm rarer than one run in
+# a billion; half or double the variance is still detected.
+_STANDARD_ERRORS = 10.0
+_MOST_NUMBERS, _MOST_WIDTH = 1_000_000, 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaling:
+class ScoreScaling:
     """Var(kᵀq) as a function of d, the square of the divisor that makes it 1, and what is assumed of k and q."""
 
     variance: Callable[[Any], Any] = score_variance
@@ -32,10 +31,10 @@ class Scaling:
     is_query_the_key: bool = False
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """Var Σ_i k_i q_i = d·Var(k_1 q_1) + d(d−1)·Cov(k_1 q_1, k_2 q_2), from moments alone.
 
-    Entries have mean μ and second moment μ²+1; if q = k the fourth moment counts, and Gaussians have μ⁴+6μ²+3.
+    Entries have mean μ and second moment μ²+1; if q = k the fourth moment enters, which for Gaussians is μ⁴+6μ²+3.
     """
     field, rng, form = Field(counts=("d",)), trial.rng("algebra"), trial.form
     d, mean = field["d"], form.mean
@@ -45,44 +44,30 @@ def _by_algebra(trial: Trial) -> Evidence:
     else:
         product, square, cross = mean * mean, second * second, (mean * mean) ** 2
     variance = d * (square - product**2) + d * (d - 1) * (cross - product**2)
-    return all_parts(
-        "algebra",
-        [
-            identity(form.variance(d), variance, rng=rng, what="Var(kᵀq)"),
-            identity(variance / form.divisor_squared(d), field.constant(1), rng=rng, what="Var(kᵀq/√d)"),
-        ],
-    )
+    return [
+        identity(form.variance(d), variance, rng=rng, what="Var(kᵀq)"),
+        identity(variance / form.divisor_squared(d), field.constant(1), rng=rng, what="Var(kᵀq/√d)"),
+    ]
 
 
-def _by_sampling(trial: Trial) -> Evidence:
-    """Sample variances for Gaussian entries, for signs, and for lopsided coins, each with its standard error."""
-    form, d, parts = trial.form, min(trial.at.d, MOST_WIDTH), []
-    num_draws = min(MOST_NUMBERS // d, 20_000)
+def _by_sampling(trial: Trial) -> list[Evidence]:
+    """Sample variances for Gaussian entries, signs and biased coins, each with its standard error."""
+    form, d, parts = trial.form, min(trial.at.d, _MOST_WIDTH), []
+    num_draws = min(_MOST_NUMBERS // d, 20_000)
     for law in ("Gaussian", "signs", "coins"):
         rng = trial.rng(law)
         keys = _entries(law, (num_draws, d), rng) + form.mean
         queries = keys if form.is_query_the_key else _entries(law, (num_draws, d), rng) + form.mean
         if form.is_query_the_key and law != "Gaussian":
             continue
-        measured, error = _sample_variance((keys * queries).sum(axis=1))
+        found, error = _sample_variance((keys * queries).sum(axis=1))
         divisor, at = float(form.divisor_squared(d)), f"d = {d}, {num_draws} draws, entries: {law}"
+        claimed, tolerance = float(form.variance(d)), _STANDARD_ERRORS * error
         parts += [
-            agreement(
-                "Var(kᵀq)",
-                claimed=float(form.variance(d)),
-                at=at,
-                route="sampling",
-                measured=Measured(value=measured, tolerance=STANDARD_ERRORS * error),
-            ),
-            agreement(
-                "Var(kᵀq/√d)",
-                claimed=1.0,
-                at=at,
-                route="sampling",
-                measured=Measured(value=measured / divisor, tolerance=STANDARD_ERRORS * error / divisor),
-            ),
+            agreement("Var(kᵀq)", claimed=claimed, found=found, tolerance=tolerance, at=at),
+            agreement("Var(kᵀq/√d)", claimed=1.0, found=found / divisor, tolerance=tolerance / divisor, at=at),
         ]
-    return all_parts("sampling", parts)
+    return parts
 
 
 def _entries(law: str, shape: tuple[int, int], rng: np.random.Generator) -> Float[np.ndarray, "batch width"]:
@@ -101,25 +86,43 @@ def _sample_variance(scores: Float[np.ndarray, " batch"]) -> tuple[float, float]
     return variance, math.sqrt(excess / count + 2 * variance**2 / (count * (count - 1)))
 
 
+def _figure(at: Settings) -> Chart:
+    widths = counts(1, 4096)
+    plain = np.sqrt(score_variance(widths))
+    return Chart(
+        title="Why scores are divided by √d",
+        caption="The standard deviation of kᵀq for independent entries of variance 1. Undivided it grows with the "
+        "width until softmax is nearly one-hot; divided by √d it stays at 1; divided by d it vanishes.",
+        x=Axis(label="width d", is_log=True),
+        y=Axis(label="standard deviation", is_log=True),
+        series=(
+            Series(label="kᵀq", x=widths, y=plain),
+            Series(label="kᵀq/√d", x=widths, y=plain / np.sqrt(widths)),
+            Series(label="kᵀq/d", x=widths, y=plain / widths, style="dashed"),
+        ),
+        rules=vertical_rule(at.d, f"d = {at.d:g}", widths),
+    )
+
+
 CLAIM = Claim(
     id="scale-keeps-variance",
     section="1 retrieval",
     statement="q independent of k, iid entries of mean 0 and variance 1: Var(kᵀq) = d and Var(kᵀq/√d) = 1",
     latex=r"\mathrm{Var}(k^\top q)=d,\qquad\mathrm{Var}\!\left(k^\top q/\sqrt d\right)=1",
     expected="proved",
-    parameters=(Parameter(name="d", default=64, lower=1, is_integer=True),),
+    parameters=(integer("d", 64, lower=1),),
     conditions=("q independent of k", "iid entries of mean 0 and variance 1"),
-    form=Scaling(),
-    rivals=(
-        Rival(statement="entries of mean 1 will do as well (they give 3d)", form=Scaling(mean=1)),
-        Rival(statement="q = k Gaussian will do as well (it gives 2d)", form=Scaling(is_query_the_key=True)),
-        Rival(statement="dividing by d makes the variance 1", form=Scaling(divisor_squared=lambda d: d * d)),
-        Rival(statement="Var(kᵀq) = d²", form=Scaling(variance=lambda d: d * d)),
+    form=ScoreScaling(),
+    near_misses=(
+        NearMiss("entries of mean 1 work as well (they give 3d)", ScoreScaling(mean=1)),
+        NearMiss("q = k Gaussian works as well (it gives 2d)", ScoreScaling(is_query_the_key=True)),
+        NearMiss("dividing by d makes the variance 1", ScoreScaling(divisor_squared=lambda d: d * d)),
+        NearMiss("Var(kᵀq) = d²", ScoreScaling(variance=lambda d: d * d)),
     ),
-    routes=(_by_sampling, _by_algebra),
+    methods={"sampling": _by_sampling, "algebra": _by_algebra},
     derivation="Each product k_i q_i has mean 0 and variance E k_i² E q_i² = 1, and products of different entries are "
-    "uncorrelated, so d of them have variance d; dividing by √d divides the variance by d. "
+    "uncorrelated, so the sum of d of them has variance d; dividing by √d divides it by d. "
     "With means 1 a product has variance 2·2 − 1 = 3; with q = k Gaussian it is k_i², of variance 3 − 1 = 2.",
     source="Vaswani et al. 2017, Attention is all you need, footnote 4",
-    figure=retrieval.score_spread,
+    figure=_figure,
 )

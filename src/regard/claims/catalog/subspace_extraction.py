@@ -1,7 +1,18 @@
-"""AAᵀ takes v_a out of the sum v_a + v_b of vectors in orthogonal subspaces."""
+"""AAᵀ extracts v_a from the sum v_a + v_b of vectors in orthogonal subspaces."""
 
-from regard.claims._subspaces import PARAMETERS, Extraction, by_random_subspaces, by_words
-from regard.claims.claim import Claim, Rival
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, Extraction, coordinates, subspace_sum
+from regard.claims.claim import Claim, NearMiss, Settings
+from regard.render.figures import Chart
+
+
+def _figure(at: Settings) -> Chart:
+    columns, value, both = subspace_sum(at)
+    return coordinates(
+        "The projector recovers v_a",
+        "The coordinates of v_a and of AAᵀs, where s = v_a + v_b: they agree.",
+        {"v_a": value, "AAᵀs": columns @ (columns.T @ both)},
+    )
+
 
 CLAIM = Claim(
     id="subspace-extraction",
@@ -10,16 +21,17 @@ CLAIM = Claim(
     "M = AAᵀ gives Ms = v_a",
     latex=r"A^\top A=I,\ A^\top B=0,\ v_a=Ax,\ v_b=By\;\Rightarrow\;AA^\top(v_a+v_b)=v_a",
     expected="proved",
-    parameters=PARAMETERS,
+    parameters=SUBSPACES,
     conditions=("d = m + p + spare",),
     form=Extraction(matrix=lambda a, _b: a @ a.T),
-    rivals=(
-        Rival(statement="M = Aᵀ gives Ms = v_a", form=Extraction(matrix=lambda a, _b: a.T)),
-        Rival(statement="M = BBᵀ gives Ms = v_a", form=Extraction(matrix=lambda _a, b: b @ b.T)),
-        Rival(statement="M = AAᵀ+BBᵀ gives Ms = v_a", form=Extraction(matrix=lambda a, b: a @ a.T + b @ b.T)),
+    near_misses=(
+        NearMiss("M = Aᵀ gives Ms = v_a", Extraction(matrix=lambda a, _b: a.T)),
+        NearMiss("M = BBᵀ gives Ms = v_a", Extraction(matrix=lambda _a, b: b @ b.T)),
+        NearMiss("M = AAᵀ+BBᵀ gives Ms = v_a", Extraction(matrix=lambda a, b: a @ a.T + b @ b.T)),
     ),
-    routes=(by_random_subspaces, by_words),
+    methods=EXTRACTION_METHODS,
     derivation="v_a = Ax and v_b = By for some x and y, so AAᵀ(v_a+v_b) = A(AᵀA)x + A(AᵀB)y = Ax = v_a. "
-    "AAᵀ projects onto col A; one matrix serves every pair of vectors, without knowing either.",
+    "AAᵀ projects onto col A; the same matrix works for every pair of vectors, without knowing either.",
     source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
+    figure=_figure,
 )

@@ -1,7 +1,19 @@
-"""The myth that Aᵀ alone takes v_a out of the sum v_a + v_b."""
+"""Misconception: Aᵀ alone extracts v_a from the sum v_a + v_b."""
 
-from regard.claims._subspaces import PARAMETERS, Extraction, by_random_subspaces, by_words
-from regard.claims.claim import Claim, Rival
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, Extraction, coordinates, subspace_sum
+from regard.claims.claim import Claim, NearMiss, Settings
+from regard.render.figures import Chart
+
+
+def _figure(at: Settings) -> Chart:
+    columns, value, both = subspace_sum(at)
+    return coordinates(
+        "Coordinates are not the vector",
+        f"v_a has {len(value)} coordinates; Aᵀs has {columns.shape[1]}, the coordinates of v_a in the basis A, which "
+        "are different numbers.",
+        {"v_a": value, "Aᵀs": columns.T @ both},
+    )
+
 
 CLAIM = Claim(
     id="subspace-transpose",
@@ -10,19 +22,20 @@ CLAIM = Claim(
     "M = Aᵀ gives Ms = v_a",
     latex=r"A^\top A=I,\ A^\top B=0,\ v_a=Ax,\ v_b=By\;\Rightarrow\;A^\top(v_a+v_b)=v_a",
     expected="refuted",
-    parameters=PARAMETERS,
+    parameters=SUBSPACES,
     conditions=("d = m + p + spare",),
     form=Extraction(matrix=lambda a, _b: a.T),
-    rivals=(
-        Rival(statement="M = AAᵀ gives Ms = v_a", form=Extraction(matrix=lambda a, _b: a @ a.T), becomes="proved"),
-        Rival(
-            statement="M = Aᵀ gives the m coordinates of v_a in A",
-            form=Extraction(matrix=lambda a, _b: a.T, target=lambda _a, x: x),
+    near_misses=(
+        NearMiss("M = AAᵀ gives Ms = v_a", Extraction(matrix=lambda a, _b: a @ a.T), becomes="proved"),
+        NearMiss(
+            "M = Aᵀ gives the m coordinates of v_a in A",
+            Extraction(matrix=lambda a, _b: a.T, target=lambda _a, x: x),
             becomes="proved",
         ),
     ),
-    routes=(by_random_subspaces, by_words),
+    methods=EXTRACTION_METHODS,
     derivation="Aᵀ(Ax+By) = x: the m coordinates of v_a in A, a vector of m entries, while v_a = Ax has d. "
-    "They agree for all v_a only if m = d and Ax = x for all x, that is A = I. Multiplying by A again, AAᵀs = v_a.",
+    "They agree for all v_a only if m = d and Ax = x for all x, that is, A = I. Multiplying by A gives AAᵀs = v_a.",
     source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
+    figure=_figure,
 )

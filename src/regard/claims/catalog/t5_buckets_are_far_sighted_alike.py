@@ -1,4 +1,4 @@
-"""Beyond a certain distance T5's buckets tell nothing apart."""
+"""Beyond a certain distance T5's buckets distinguish nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,12 +8,11 @@ import numpy as np
 
 from regard.analysis.closed_forms.distances import last_bucket_start
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
-from regard.claims._comparisons import all_parts, of_smaller_case
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import distances
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, conjunction, smaller_case
+from regard.claims._figures import counts
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.t5_buckets import t5_bucket
+from regard.render.figures import Axis, Chart, Rule, Series
 
 _MOST_DISTANCE = 2048
 _FAR = 10**6
@@ -22,17 +21,13 @@ _BUCKETS, _DISTANCES = (2, 3, 7, 8, 16, 31, 32, 64), (33, 65, 128, 500, 10_000)
 
 @dataclass(frozen=True, kw_only=True)
 class LastBucket:
-    """The least distance of the last bucket, from N buckets for one direction and D, and whether it ever ends."""
+    """The least distance in the last bucket, given N buckets for one direction and D; and whether it never ends."""
 
     start: Callable[[int, int], int] = last_bucket_start
     is_endless: bool = True
 
 
-def _sizes(trial: Trial) -> tuple[int, int]:
-    return trial.at.num_buckets, min(trial.at.max_distance, _MOST_DISTANCE)
-
-
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """b(n) = min(E + ⌊(N−E)x⌋, N−1), x = log(n/E)/log(D/E): x ≥ 1 from D on, and bucket N−1 starts at x = 1 − 1/(N−E).
 
     In whole numbers the start is the least n with n^{N−E} ≥ D^{N−E−1}E.
@@ -41,27 +36,22 @@ def _by_algebra(trial: Trial) -> Evidence:
     more, exact, rest = (field[name] for name in ("more", "E", "N-E"))
     step = 1 - 1 / rest
     last, log_e, log_d = exact + rest - 1, field["log E"], field["log D"]
-    far = all_parts(
-        "algebra",
+    left, right = rest * (log_e + step * (log_d - log_e)), (rest - 1) * log_d + log_e
+    far = conjunction(
         [
             positive(exact + rest * (1 + more) - last, rng=rng, what="E + (N−E)x > N−1 for every n ≥ D"),
             nonnegative(exact + rest * (step + more) - last, rng=rng, what="E + (N−E)x ≥ N−1 from the start on"),
-            identity(
-                rest * (log_e + step * (log_d - log_e)),
-                (rest - 1) * log_d + log_e,
-                rng=rng,
-                what="(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E",
-            ),
-        ],
+            identity(left, right, rng=rng, what="(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E"),
+        ]
     )
     if not trial.form.is_endless:
-        shown = f"distances D and 10⁶·D have one bucket, N−1, at any N and D: b(n) stops there ({far.detail})"
-        return Evidence(route="algebra", status="refuted", detail="the last bucket has no end", counterexample=shown)
+        shown = f"distances D and 10⁶·D share bucket N−1 at any N and D: b(n) stops there ({far.detail})"
+        return [Evidence(status="refuted", detail="the last bucket has no end", counterexample=shown)]
     sizes = [(trial.at.num_buckets, trial.at.max_distance), *product(_BUCKETS, _DISTANCES)]
     starts = [_starts_there(trial, *size) for size in sizes]
     wrong = [part for part in starts if part.status != "proved"]
-    told = f"{starts[0].detail}, and as claimed at {len(starts) - 1} other N and D, in whole numbers"
-    return all_parts("algebra", [far, *(wrong or [replace(starts[0], detail=told)])])
+    detail = f"{starts[0].detail}, and as claimed at {len(starts) - 1} other N and D, in whole numbers"
+    return [far, *(wrong or [replace(starts[0], detail=detail)])]
 
 
 def _starts_there(trial: Trial, num_buckets: int, max_distance: int) -> Evidence:
@@ -69,40 +59,48 @@ def _starts_there(trial: Trial, num_buckets: int, max_distance: int) -> Evidence
     exact, claimed = num_buckets // 2, trial.form.start(num_buckets, max_distance)
     rest = num_buckets - exact
     enough, before = (n**rest >= max_distance ** (rest - 1) * exact for n in (claimed, claimed - 1))
-    told = f"N = {num_buckets}, D = {max_distance:.12g}: the last bucket starts at {claimed:.12g}"
+    shown = f"N = {num_buckets}, D = {max_distance:.12g}: the last bucket starts at {claimed:.12g}"
     if enough and not before:
-        return Evidence(route="algebra", status="proved", detail=told)
-    other = f"{claimed:.12g} is not in it yet" if not enough else f"{claimed - 1:.12g} is in it already"
-    return Evidence(
-        route="algebra",
-        status="refuted",
-        detail=f"{told}: not so",
-        counterexample=f"{told} according to the statement, but {other}",
-    )
+        return Evidence(status="proved", detail=shown)
+    other = f"{claimed:.12g} is not in it yet" if not enough else f"{claimed - 1:.12g} is already in it"
+    against = f"{shown} according to the statement, but {other}"
+    return Evidence(status="refuted", detail=against, counterexample=against)
 
 
-def _by_reference_code(trial: Trial) -> Evidence:
-    """The code's own bucket for every distance up to D and some beyond, to the last whole number that it can hold."""
-    num_buckets, furthest = _sizes(trial)
+def _by_reference_code(trial: Trial) -> list[Evidence]:
+    """The bucket of every distance up to D and of some far beyond, in the reference code."""
+    num_buckets, furthest = trial.at.num_buckets, min(trial.at.max_distance, _MOST_DISTANCE)
     near = np.arange(furthest + 2)
     beyond = np.array([2 * furthest, _FAR, 10**12, 2**62])
     buckets = t5_bucket(-np.concatenate([near, beyond]), num_buckets=num_buckets, max_distance=furthest, is_causal=True)
     start = int(near[np.argmax(buckets[: len(near)] == num_buckets - 1)])
     is_one = bool((buckets[start:] == num_buckets - 1).all())
-    told = (
+    shown = (
         f"N = {num_buckets}, D = {furthest}: the bucket of {start - 1} is {buckets[start - 1]}, those of {start}, "
         f"{furthest}, {_FAR:,} and 2^62 are {num_buckets - 1}"
     )
     if trial.form.start(num_buckets, furthest) == start and trial.form.is_endless == is_one:
-        found = Evidence(route="reference code", status="holds", detail=told, value=float(start))
-        return of_smaller_case(found, tried=furthest, asked=trial.at.max_distance)
-    said = f"it starts at {trial.form.start(num_buckets, furthest)}" + " and ends" * (not trial.form.is_endless)
-    return Evidence(
-        route="reference code",
-        status="refuted",
-        detail=told,
-        value=float(start),
-        counterexample=f"{told}; the statement says that {said}",
+        found = Evidence(status="holds", detail=shown, value=float(start))
+    else:
+        said = f"it starts at {trial.form.start(num_buckets, furthest)}" + " and ends" * (not trial.form.is_endless)
+        against = f"{shown}; the statement says that {said}"
+        found = Evidence(status="refuted", detail=shown, value=float(start), counterexample=against)
+    return smaller_case(found, tried=furthest, asked=trial.at.max_distance)
+
+
+def _figure(at: Settings) -> Chart:
+    num_buckets, most = at.num_buckets, int(min(at.max_distance, 10**6))
+    distances = counts(1, 8 * most)
+    found = t5_bucket(-distances, num_buckets=num_buckets, max_distance=most, is_causal=True)
+    start = last_bucket_start(num_buckets, most)
+    return Chart(
+        title="Beyond the last bucket's start all distances are alike",
+        caption=f"The bucket of each distance for {num_buckets} buckets and max_distance {most}. The first half have "
+        f"one distance each, the others grow geometrically, and the last starts at {start} and never ends.",
+        x=Axis(label="distance", is_log=True),
+        y=Axis(label="bucket", lower=0.0),
+        series=(Series(label="bucket", x=distances, y=np.asarray(found, dtype=float), style="bars"),),
+        rules=(Rule(at=float(start), label=f"the last: {start}", is_vertical=True),),
     )
 
 
@@ -110,39 +108,36 @@ CLAIM = Claim(
     id="t5-buckets-are-far-sighted-alike",
     section="9 distance biases",
     statement="T5's relative bias with N buckets for one direction, E = ⌊N/2⌋: all distances ≥ max_distance D share "
-    "one bucket, so a decoder cannot tell 128 from 10⁶ by it; the bucket starts at ⌈E(D/E)^{1−1/(N−E)}⌉ already "
+    "one bucket, so it cannot tell a decoder 128 from 10⁶; the bucket starts as early as ⌈E(D/E)^{1−1/(N−E)}⌉ "
     "(N = 32, D = 128: 113)",
     latex=r"b(n)=N-1\iff n\ge\lceil E\,(D/E)^{1-1/(N-E)}\rceil\le D,\quad E=\lfloor N/2\rfloor",
     expected="proved",
-    parameters=(
-        Parameter(name="num_buckets", default=32, lower=2, upper=64, is_integer=True),
-        Parameter(name="max_distance", default=128, lower=33, is_integer=True),
-    ),
+    parameters=(integer("num_buckets", 32, lower=2, upper=64), integer("max_distance", 128, lower=33)),
     conditions=("keys before the query (causal)",),
     assumes=("the logarithm grows",),
     form=LastBucket(),
-    rivals=(
-        Rival(
-            statement="the last bucket starts at max_distance, and everything nearer is told apart from it",
-            form=LastBucket(start=lambda _buckets, distance: distance),
+    near_misses=(
+        NearMiss(
+            "the last bucket starts at max_distance, and everything nearer is in another",
+            LastBucket(start=lambda _buckets, distance: distance),
         ),
-        Rival(
-            statement="buckets go on growing logarithmically, so 10⁶ is in another one than 128",
-            form=LastBucket(is_endless=False),
+        NearMiss(
+            "buckets keep growing logarithmically, so 10⁶ and 128 are in different ones", LastBucket(is_endless=False)
         ),
-        Rival(
-            statement="the last bucket starts at E(D/E)^{1−1/N}",
-            form=LastBucket(
+        NearMiss(
+            "the last bucket starts at E(D/E)^{1−1/N}",
+            LastBucket(
                 start=lambda buckets, distance: int(
                     np.ceil(buckets // 2 * (distance / (buckets // 2)) ** (1 - 1 / buckets))
                 )
             ),
         ),
     ),
-    routes=(_by_reference_code, _by_algebra),
-    figure=distances.buckets,
-    derivation="b(n) = min(E + ⌊(N−E)·log(n/E)/log(D/E)⌋, N−1) for n ≥ E. From n = D on the quotient is at least 1, so "
-    "the minimum is N−1 for ever; it is N−1 as soon as the quotient reaches 1 − 1/(N−E). N = 32, D = 128: bucket 31 "
-    "holds 113, 128 and 10⁶ alike, and bucket 30 ends at 112. Whole numbers decide it: 112^16 < 128^15·16 ≤ 113^16.",
+    methods={"reference code": _by_reference_code, "algebra": _by_algebra},
+    derivation="b(n) = min(E + ⌊(N−E)·log(n/E)/log(D/E)⌋, N−1) for n ≥ E. From n = D on the quotient is at least 1, "
+    "so the minimum is N−1 from then on; it is N−1 as soon as the quotient reaches 1 − 1/(N−E). N = 32, D = 128: "
+    "bucket 31 holds 113, 128 and 10⁶ alike, and bucket 30 ends at 112. Whole numbers decide it: 112^16 < 128^15·16 "
+    "≤ 113^16.",
     source="Raffel et al. 2020, Exploring the limits of transfer learning with a unified text-to-text transformer",
+    figure=_figure,
 )

@@ -1,4 +1,4 @@
-"""The myth that with two heads the first always locks on its value."""
+"""Misconception: with two heads, the first always locks on to its value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,38 +10,37 @@ from regard.analysis.closed_forms.random_keys import backwards_chance, two_head_
 from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
-from regard.claims._comparisons import all_parts, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, in_balls
+from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.render.figures import Chart
 
 _LOCKED = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """The limit of P(w_a < 0.9) as β → ∞, as a function of σ; perhaps only given γ > 0."""
+    """The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0."""
 
     misses: Callable[[Any], Any]
     is_given_positive: bool = False
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """γ < 0 leaves a no more than an even share, at every scale; γ > 0 gives it everything in the limit."""
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """If γ < 0, a gets at most 1/n at every scale; if γ > 0, it gets everything in the limit."""
     field, rng = Field("e^(beta |gamma|)-1", counts=("n-1",), exponentials=("z",)), trial.rng("algebra")
     growth, m, z = (field[name] for name in field.symbols)
     share = two_head_weight(z, m + 1)
-    parts = [
+    return [
         nonnegative(1 / (m + 1) - share.substitute(e_z=1 / (1 + growth)), rng=rng, what="w_a ≤ 1/n where γ ≤ 0"),
         identity(share.limit("e^z"), field.constant(1), rng=rng, what="w_a → 1 as β → ∞ where γ > 0"),
+        _chance_part(trial),
     ]
-    return all_parts("algebra", [*parts, _chance_part(trial)])
 
 
 def _chance_part(trial: Trial) -> Evidence:
-    """So the misses tend to P(γ < 0) = Φ(−1/σ), or to nothing given γ > 0."""
-    setting = Setting.of(trial.at)
+    """So the probability of a miss tends to P(γ < 0) = Φ(−1/σ), or to 0 given γ > 0."""
+    setting = CourseSetting.of(trial.at)
     with ctx.workprec(128):
         sigma = arb(setting.sigma)
         truth = arb(0) if trial.form.is_given_positive else backwards_chance(sigma)
@@ -49,21 +48,17 @@ def _chance_part(trial: Trial) -> Evidence:
         chance = truth.str(12, radius=False)
         shown = f"σ² = {setting.sigma2:g}, any n and β: P(w_a ≤ 1/n) = P(γ < 0) = Φ(−1/σ) = {chance}"
         if claimed < truth or claimed > truth:
-            backwards = float(two_head_weight(-0.1 * min(setting.beta, 1e3), setting.n))
-            return Evidence(
-                route="algebra",
-                status="refuted",
-                detail=shown,
-                value=float(truth),
-                counterexample=f"{shown}, the statement says {float(claimed):g}; "
-                f"γ = −0.1 with n = {setting.n:.12g} and β = {min(setting.beta, 1e3):g} gives w_a = {backwards:.3g}",
-            )
+            beta = min(setting.beta, 1e3)
+            backwards = float(two_head_weight(-0.1 * beta, setting.n))
+            case = f"γ = −0.1 with n = {setting.n:.12g} and β = {beta:g} gives w_a = {backwards:.3g}"
+            against = f"{shown}, the statement says {float(claimed):g}; {case}"
+            return Evidence(status="refuted", detail=shown, value=float(truth), counterexample=against)
         if claimed.overlaps(truth):
-            return Evidence(route="algebra", status="holds", detail="the misses tend to P(γ < 0 | condition)")
-    return Evidence(route="algebra", status="undecided", detail="the claimed limit is not a number")
+            return Evidence(status="holds", detail="the probability of a miss tends to P(γ < 0 | condition)")
+    return Evidence(status="undecided", detail="the claimed limit is not a number")
 
 
-def _compared(trial: Trial, found: Estimate, far: Setting) -> Evidence:
+def _compared(trial: Trial, found: Estimate, far: CourseSetting) -> Evidence:
     claimed = in_balls(trial.form.misses, far.sigma)
     return compared(f"P(w_a ≤ {_LOCKED:g})", claimed=claimed, found=found, slack=far.step_error, at=far)
 
@@ -74,36 +69,39 @@ def _question(trial: Trial) -> Probability:
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
-    far = Setting.of(trial.at, beta=FAR)
+    far = CourseSetting.of(trial.at, beta=FAR)
     return _compared(trial, far.certified(two_heads, [_question(trial)])[0], far)
 
 
 def _by_sampling(trial: Trial) -> Evidence:
-    far = Setting.of(trial.at, beta=FAR)
+    far = CourseSetting.of(trial.at, beta=FAR)
     return _compared(trial, far.sampled(two_heads, [_question(trial)], seed=trial.seed)[0], far)
+
+
+def _figure(at: Settings) -> Chart:
+    return reliability_chart(at, epsilon=0.1, ns=(at.n,))
 
 
 CLAIM = Claim(
     id="two-heads-always-steady",
     section="3 two heads",
-    statement="with q_1 = βμ_a and β large enough, head 1 always locks on v_a: P(w_a ≥ 0.9) → 1",
+    statement="with q_1 = βμ_a and β large enough, head 1 always locks on to v_a: P(w_a ≥ 0.9) → 1",
     latex=r"q_1=\beta\mu_a:\quad P(w_a\ge0.9)\xrightarrow{\beta\to\infty}1",
     expected="refuted",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
     assumes=("P(w_a < 0.9) converges where w_a does for almost every γ",),
     form=Lock(misses=lambda sigma: 0 * sigma),
-    rivals=(
-        Rival(statement="P(w_a ≥ 0.9) → Φ(1/σ)", form=Lock(misses=backwards_chance), becomes="holds"),
-        Rival(
-            statement="given γ > 0 it does",
-            form=Lock(misses=lambda sigma: 0 * sigma, is_given_positive=True),
-            becomes="holds",
+    near_misses=(
+        NearMiss("P(w_a ≥ 0.9) → Φ(1/σ)", Lock(misses=backwards_chance), becomes="holds"),
+        NearMiss(
+            "given γ > 0 it always does", Lock(misses=lambda sigma: 0 * sigma, is_given_positive=True), becomes="holds"
         ),
     ),
-    routes=(_by_enclosure, _by_sampling, _by_algebra),
-    derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). Where γ < 0 a larger β makes it smaller: it is below 1/n at every "
-    "β, and head 1 looks everywhere but at a. That happens with probability Φ(−1/σ), 0.0786496035251 at σ² = ½.",
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). If γ < 0 a larger β makes it smaller: it is below 1/n at every "
+    "β, and head 1 attends to everything but a. That happens with probability Φ(−1/σ), 0.0786496035251 at σ² = ½.",
     source="CS224N assignment 4, question 1(d)",
-    figure=random_keys.locked,
+    figure=_figure,
+    demonstration="swing?beta=20",
 )

@@ -1,4 +1,4 @@
-"""Where the key points the right way, a larger scale steadies its head without end."""
+"""If the key points in the right direction, a larger scale makes its head ever steadier."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,18 +7,31 @@ from typing import Any
 from regard.analysis.closed_forms.random_keys import given_positive_bound, given_positive_slope
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, QueryDesign, one_head, two_heads
-from regard.claims._comparisons import all_parts, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, Setting, compared, route_of
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import random_keys
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, in_balls
+from regard.claims._figures import around
+from regard.claims._random_keys import (
+    BETA,
+    COURSE,
+    FAR,
+    KEYS,
+    NUM_POINTS,
+    SCALE_AXIS,
+    SIGMA2,
+    CourseSetting,
+    certified_curves,
+    compared,
+    scale_rule,
+    smooth_series,
+)
+from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.render.figures import Axis, Chart, Series
 
 _PRINTED = {20.0: "0.0167939", 100.0: "0.00320575", 1000.0: "0.000316434"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vanishing:
-    """A bound of Var(w_a | γ > 0) that vanishes as β → ∞, the limit of β times it, and printed values of it.
+    """A bound on Var(w_a | γ > 0) that vanishes as β → ∞, the limit of β times the variance, and printed values.
 
     `printed` is by β, at n = 10 and σ² = ½.
     """
@@ -34,33 +47,23 @@ def _question(trial: Trial) -> Variance:
     return Variance(of=weight("a"), given=GAMMA_POSITIVE if trial.form.is_conditional else None)
 
 
-def _bound_part(trial: Trial, setting: Setting, found: Estimate) -> Evidence:
+def _bound_part(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence:
     """Whether the variance is within the bound at one scale."""
-    bound, route = in_balls(trial.form.bound, setting.beta, setting.n, setting.sigma), route_of(found)
+    bound = in_balls(trial.form.bound, setting.beta, setting.n, setting.sigma)
     error = max(found.upper - found.value, found.value - found.lower)
     # The bound is computed in balls and rounded once.
     if found.lower <= bound * (1 + 1e-12):
-        return Evidence(
-            route=route,
-            status="holds",
-            value=found.value,
-            bound=error,
-            detail=f"variance {found.value:.6g} is within the bound {bound:.3g} at {setting}",
-        )
-    return Evidence(
-        route=route,
-        status="refuted",
-        value=found.value,
-        bound=error,
-        detail=f"variance {found.value:.6g} exceeds the bound {bound:.3g}",
-        counterexample=f"{setting}: Var w_a is at least {found.lower:.9g}, the statement says at most {bound:.9g}",
-    )
+        detail = f"variance {found.value:.6g} is within the bound {bound:.3g} at {setting}"
+        return Evidence(status="holds", value=found.value, bound=error, detail=detail)
+    detail = f"variance {found.value:.6g} exceeds the bound {bound:.3g}"
+    against = f"{setting}: Var w_a is at least {found.lower:.9g}, the statement says at most {bound:.9g}"
+    return Evidence(status="refuted", value=found.value, bound=error, detail=detail, counterexample=against)
 
 
-def _by_enclosure(trial: Trial) -> Evidence:
-    """The bound at the scale that is asked for and far out, β times the variance far out, and the printed values."""
+def _by_enclosure(trial: Trial) -> list[Evidence]:
+    """The bound at the given scale and at a huge one, β times the variance at the huge one, and the printed values."""
     form, question = trial.form, _question(trial)
-    here, far = Setting.of(trial.at), Setting.of(trial.at, beta=FAR)
+    here, far = CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR)
     near, distant = (setting.certified(form.design, [question])[0] for setting in (here, far))
     slope = in_balls(form.slope, far.n, far.sigma)
     # Near γ = 0 the density changes by a factor e within σ², so the step's error is relative to the limit itself.
@@ -71,20 +74,39 @@ def _by_enclosure(trial: Trial) -> Evidence:
         compared("β·Var w_a", claimed=slope, found=FAR * distant, slack=relative * slope, at=far),
     ]
     for beta, digits in form.printed.items():
-        setting = Setting(n=10, beta=beta, sigma2=0.5)
+        setting = CourseSetting(n=10, beta=beta, sigma2=0.5)
         half_unit = 0.5 * 10.0 ** -len(digits.partition(".")[2])
         found = near if setting == here else setting.certified(form.design, [question])[0]
         parts.append(compared("Var w_a", claimed=float(digits), found=found, slack=half_unit, at=setting))
-    return all_parts("certified", parts)
+    return parts
 
 
-def _by_sampling(trial: Trial) -> Evidence:
-    settings = (Setting.of(trial.at), Setting.of(trial.at, beta=FAR))
-    parts = [
+def _by_sampling(trial: Trial) -> list[Evidence]:
+    settings = (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR))
+    return [
         _bound_part(trial, each, each.sampled(trial.form.design, [_question(trial)], seed=trial.seed)[0])
         for each in settings
     ]
-    return all_parts("monte carlo", parts)
+
+
+def _figure(at: Settings) -> Chart:
+    scales, setting = around(at.beta, 2.0, 1000.0, NUM_POINTS // 2), CourseSetting.of(at)
+    questions = (Variance(of=weight("a"), given=GAMMA_POSITIVE), Variance(of=weight("a")))
+    given, plain = certified_curves(at, scales, two_heads, questions)
+    bound = given_positive_bound(scales, float(at.n), setting.sigma)
+    return Chart(
+        title="Steady if the key points forward",
+        caption=f"The variance of head 1's w_a, n = {at.n:g}, σ² = {at.sigma2:g}. Given γ > 0 it falls like 1/β, "
+        "below the bound; without the condition it stays at Φ(1/σ)Φ(−1/σ).",
+        x=SCALE_AXIS,
+        y=Axis(label="variance of w_a", is_log=True),
+        series=(
+            smooth_series("given γ > 0", scales, given),
+            smooth_series("without the condition", scales, plain),
+            Series(label="the bound", x=scales, y=bound, style="dashed"),
+        ),
+        rules=scale_rule(at.beta),
+    )
 
 
 CLAIM = Claim(
@@ -92,30 +114,30 @@ CLAIM = Claim(
     section="3 two heads",
     statement="given γ > 0, head 1's variance of w_a is at most (log n − 1 + 1/n)/(βσ√(2π)Φ(1/σ)) → 0 as β→∞ "
     "(n = 10, σ² = ½: 0.0167939 at β = 20, 0.00320575 at 100, 0.000316434 at 1000); "
-    "β times it tends to e^{−1/(2σ²)} times that of the bound",
+    "β times it tends to e^{−1/(2σ²)} times β times the bound",
     latex=r"\mathrm{Var}(w_a\mid\gamma>0)\le\frac{\log n-1+1/n}{\beta\,\sigma\sqrt{2\pi}\,\Phi(1/\sigma)}"
     r"\xrightarrow{\beta\to\infty}0",
     expected="holds",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
     form=Vanishing(),
-    rivals=(
-        Rival(statement="without the condition as well", form=Vanishing(is_conditional=False, printed={})),
-        Rival(statement="under one head as well", form=Vanishing(design=one_head, printed={})),
-        Rival(
-            statement="it falls like 1/β²",
-            form=Vanishing(bound=lambda beta, n, sigma: given_positive_bound(beta * beta, n, sigma)),
+    near_misses=(
+        NearMiss("also without the condition", Vanishing(is_conditional=False, printed={})),
+        NearMiss("also under one head", Vanishing(design=one_head, printed={})),
+        NearMiss(
+            "it falls like 1/β²", Vanishing(bound=lambda beta, n, sigma: given_positive_bound(beta * beta, n, sigma))
         ),
-        Rival(
-            statement="β times it tends to that of the bound itself",
-            form=Vanishing(slope=lambda n, sigma: given_positive_bound(1 + 0 * sigma, n, sigma)),
+        NearMiss(
+            "β times it tends to β times the bound itself",
+            Vanishing(slope=lambda n, sigma: given_positive_bound(1 + 0 * sigma, n, sigma)),
         ),
     ),
-    routes=(_by_enclosure, _by_sampling),
+    methods={"certified": _by_enclosure, "monte carlo": _by_sampling},
     derivation="Var w_a ≤ E(1−w_a)². With x = βγ − log(n−1) and s the sigmoid, ∫(1−s(x))² dx from x = −log(n−1) up is "
     "log n − (n−1)/n, and γ's density given γ > 0 is at most 1/(σ√(2π)Φ(1/σ)). As β→∞ only the density at γ = 0 "
-    "counts, which is e^{−1/(2σ²)} times that. The variance falls like 1/β because γ is within 1/β of 0 with a "
-    "chance ∝ 1/β.",
+    "matters, which is e^{−1/(2σ²)} times that. The variance falls like 1/β because γ is within 1/β of 0 with "
+    "probability ∝ 1/β.",
     source="CS224N assignment 4, question 1(d)",
-    figure=random_keys.given_positive,
+    figure=_figure,
+    demonstration="swing?beta=50&isPositive=1",
 )

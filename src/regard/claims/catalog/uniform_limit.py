@@ -1,4 +1,4 @@
-"""A query shrunk to nothing returns the plain mean of the values."""
+"""A query that shrinks to zero returns the plain mean of the values."""
 
 import math
 
@@ -6,15 +6,13 @@ import numpy as np
 
 from regard.analysis.closed_forms.retrieval import uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
-from regard.claims._comparisons import Measured, agreement, all_parts, of_smaller_case
-from regard.claims._retrieval import counted, rounding, thinned, weights
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import retrieval
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, agreement, smaller_case
+from regard.claims._retrieval import WEIGHT_AXIS, counted, rounding, thinned, weights
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.render.figures import Axis, Chart, Rule, Series
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """Squeeze: with logits within βR of each other and E = e^{βR}, Σ_{j≠i} e^{z_j−z_i} lies in [(n−1)/E, (n−1)E].
 
     The slack to either end is ≥ 0. As β → 0, E → 1, where both ends of the weight must be the claimed limit.
@@ -23,18 +21,15 @@ def _by_algebra(trial: Trial) -> Evidence:
     end, rest, slack, m = (field[name] for name in ("E", "rest", "slack", "n-1"))
     least, most, rng = 1 / (1 + m * end), 1 / (1 + m / end), trial.rng("algebra")
     limit = trial.form(field["n"]).substitute(n=m + 1)
-    return all_parts(
-        "algebra",
-        [
-            nonnegative(1 / (1 + rest) - least.substitute(E=(rest + slack) / m), rng=rng, what="a_i ≥ 1/(1+(n−1)E)"),
-            nonnegative(most - 1 / (1 + m / end + slack), rng=rng, what="a_i ≤ 1/(1+(n−1)/E)"),
-            identity(least.substitute(E=1), limit, rng=rng, what="the lower end at β = 0"),
-            identity(most.substitute(E=1), limit, rng=rng, what="the upper end at β = 0"),
-        ],
-    )
+    return [
+        nonnegative(1 / (1 + rest) - least.substitute(E=(rest + slack) / m), rng=rng, what="a_i ≥ 1/(1+(n−1)E)"),
+        nonnegative(most - 1 / (1 + m / end + slack), rng=rng, what="a_i ≤ 1/(1+(n−1)/E)"),
+        identity(least.substitute(E=1), limit, rng=rng, what="the lower end at β = 0"),
+        identity(most.substitute(E=1), limit, rng=rng, what="the upper end at β = 0"),
+    ]
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
+def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Random keys under ever smaller queries: logits within βR of each other leave a_i within (e^{βR}−1)/n of 1/n."""
     n, rng = thinned(trial.at.n), trial.rng("keys")
     keys, query, claimed = rng.normal(size=(n, 4)), rng.normal(size=4), float(trial.form(n))
@@ -43,17 +38,29 @@ def _by_brute_force(trial: Trial) -> Evidence:
         found = weights(beta * query, keys)
         farthest = float(found[np.abs(found - claimed).argmax()])
         tolerance = math.expm1(beta * spread) / n + rounding(n, 0.0)
-        parts.append(
-            agreement(
-                "a weight",
-                claimed=claimed,
-                route="brute force",
-                measured=Measured(value=farthest, tolerance=tolerance),
-                at=f"{counted(trial.at.n)}, β = {beta:g}, logits within {beta * spread:.3g}",
-            )
-        )
-    outcome = all_parts("brute force", parts)
-    return of_smaller_case(outcome, tried=n, asked=trial.at.n)
+        at = f"{counted(trial.at.n)}, β = {beta:g}, logits within {beta * spread:.3g}"
+        parts.append(agreement("a weight", claimed=claimed, found=farthest, tolerance=tolerance, at=at))
+    return smaller_case(parts, tried=n, asked=trial.at.n)
+
+
+def _figure(at: Settings) -> Chart:
+    n, scales = thinned(at.n, 8), np.geomspace(1e-3, 10.0, 50)
+    rng = np.random.default_rng(0)
+    keys, direction = rng.normal(size=(n, 4)), rng.normal(size=4)
+    found = np.array([weights(scale * direction, keys) for scale in scales])
+    order = np.argsort(-found[-1])[[0, 1, -1]]
+    return Chart(
+        title="A vanishing query asks for nothing",
+        caption=f"The weights of n = {n} random keys under q = βq₀. On the left they all meet at 1/n; on the "
+        "right one key takes everything.",
+        x=Axis(label="scale β", is_log=True),
+        y=WEIGHT_AXIS,
+        series=[
+            Series(label=name, x=scales, y=found[:, key])
+            for name, key in zip(("the best key", "the second", "the last"), order, strict=True)
+        ],
+        rules=(Rule(at=float(uniform_weight(n)), label=f"1/n = {uniform_weight(n):.3g}"),),
+    )
 
 
 CLAIM = Claim(
@@ -62,17 +69,18 @@ CLAIM = Claim(
     statement="q = βq₀ with β → 0 gives the plain mean of the values: a_i → 1/n",
     latex=r"q=\beta q_0,\ \beta\to0:\quad a_i\to\frac1n,\qquad c\to\frac1n\sum_i v_i",
     expected="proved",
-    parameters=(Parameter(name="n", default=10, lower=2, is_integer=True),),
-    form=uniform_weight,
-    rivals=(
-        Rival(statement="a_i → 1/(n−1)", form=lambda n: 1 / (n - 1)),
-        Rival(statement="c → the sum of the values", form=lambda n: 1 + 0 * n),
-        Rival(statement="c → 0, as the query does", form=lambda n: 0 * n),
-    ),
-    routes=(_by_brute_force, _by_algebra),
+    parameters=(integer("n", 10, lower=2),),
     assumes=("the squeeze theorem",),
+    form=uniform_weight,
+    near_misses=(
+        NearMiss("a_i → 1/(n−1)", lambda n: 1 / (n - 1)),
+        NearMiss("c → the sum of the values", lambda n: 1 + 0 * n),
+        NearMiss("c → 0, like the query", lambda n: 0 * n),
+    ),
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="If the logits of q₀ lie within R of each other, those of βq₀ lie within βR, so "
     "1/(1+(n−1)e^{βR}) ≤ a_i ≤ 1/(1+(n−1)e^{−βR}); both ends are 1/n at β = 0, and c is linear in the weights.",
     source="CS224N assignment 4, question 1(a)",
-    figure=retrieval.even_mean,
+    figure=_figure,
+    demonstration="copy?beta=0&n=10",
 )

@@ -1,4 +1,4 @@
-"""Unit queries and keys with a fixed gain cannot single out a key once there are enough of them."""
+"""Unit queries and keys with a fixed gain cannot single out a key once there are enough keys."""
 
 import math
 from collections.abc import Callable
@@ -8,28 +8,37 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.retrieval import copy_margin
+from regard.analysis.closed_forms.retrieval import copy_margin, uniform_weight
 from regard.analysis.closed_forms.sharpness import unit_bound, unit_gain
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
-from regard.claims._comparisons import Measured, agreement, all_parts, in_balls, of_smaller_case
-from regard.claims._retrieval import counted, crossing, log_odds, rounding, tempered, thinned, weights
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import softmax
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
+from regard.claims._figures import counts
+from regard.claims._retrieval import (
+    KEYS_AXIS,
+    WEIGHT_AXIS,
+    counted,
+    crossing,
+    log_odds,
+    rounding,
+    tempered,
+    thinned,
+    weights,
+)
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.render.figures import Chart, Rule, Series
 
 _WIDTH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitKeys:
-    """The most that one of n unit keys can weigh at a gain, and the least gain at which one can weigh 1−ε."""
+    """The largest weight of one of n unit keys at a gain, and the least gain at which a weight can be 1−ε."""
 
     bound: Callable[[Any, Any], Any] = unit_bound
     gain: Callable[[Any, Any], Any] = unit_gain
 
 
-def _by_algebra(trial: Trial) -> Evidence:
+def _by_algebra(trial: Trial) -> list[Evidence]:
     """g·qᵀk lies in [−g, g], so 1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j} = 1 + (n−1)e^{−2g} + slack; opposite keys have none."""
     field = Field("e^g-1", "slack", "(1-epsilon)/epsilon", "e^2g/claimed-1", counts=("n", "n-1"), exponentials=("g",))
     growth, slack, odds, step, m = (field[name] for name in field.symbols if name not in ("n", "g"))
@@ -39,20 +48,17 @@ def _by_algebra(trial: Trial) -> Evidence:
     epsilon = 1 / (1 + odds)
     claimed = (2 * trial.form.gain(epsilon, 1 + m)).exp()
     at_gain, below = 1 / (1 + m / claimed), 1 / (1 + m * (1 + step) / claimed)
-    return all_parts(
-        "algebra",
-        [
-            nonnegative(here - 1 / (1 + m / end**2 + slack), rng=rng, what="a_j ≤ bound"),
-            identity(here, 1 / (1 + m / end**2), rng=rng, what="equality for q = k_j and the other keys opposite"),
-            identity(bound.limit("n"), field.constant(0), rng=rng, what="the bound's limit as n → ∞"),
-            identity(at_gain, 1 - epsilon, rng=rng, what="a_j can be 1−ε at the claimed gain"),
-            positive((1 - epsilon) - below, rng=rng, what="and is below 1−ε at any smaller one"),
-        ],
-    )
+    return [
+        nonnegative(here - 1 / (1 + m / end**2 + slack), rng=rng, what="a_j ≤ bound"),
+        identity(here, 1 / (1 + m / end**2), rng=rng, what="equality for q = k_j and the other keys opposite"),
+        identity(bound.limit("n"), field.constant(0), rng=rng, what="the bound's limit as n → ∞"),
+        identity(at_gain, 1 - epsilon, rng=rng, what="a_j can be 1−ε at the claimed gain"),
+        positive((1 - epsilon) - below, rng=rng, what="and is below 1−ε at any smaller one"),
+    ]
 
 
-def _by_brute_force(trial: Trial) -> Evidence:
-    """Unit vectors: the other keys opposite to key j first, then random ones; and the gain found by halving."""
+def _by_brute_force(trial: Trial) -> list[Evidence]:
+    """Unit vectors: first all other keys opposite to key j, then random ones; and the gain found by bisection."""
     n, gain, rng = thinned(trial.at.n), tempered(trial.at.gain), trial.rng("unit vectors")
     keys = rng.normal(size=(40, n, _WIDTH))
     keys /= np.linalg.norm(keys, axis=-1, keepdims=True)
@@ -60,35 +66,37 @@ def _by_brute_force(trial: Trial) -> Evidence:
     found = [float(weights(gain * each[0], each)[0]) for each in keys]
     bound, worst = in_balls(trial.form.bound, gain, n), int(np.argmax(found))
     if not found[worst] <= bound * (1 + rounding(n, gain)):
-        others = "random" if worst else "opposite"
-        return Evidence(
-            route="brute force",
-            status="refuted",
-            detail="a key outweighs the bound",
-            value=found[worst],
-            counterexample=f"n = {n} unit keys of width {_WIDTH}, g = {gain:g}, q = k_j, {others} other "
-            f"keys: a_j = {found[worst]:.12g} exceeds the claimed bound {bound:.12g}",
-        )
-    tight = agreement(
-        "a_j",
-        claimed=bound,
-        measured=Measured(value=found[0], tolerance=rounding(n, gain)),
-        at=f"{counted(trial.at.n)} unit keys, g = {gain:g}, the others opposite to q = k_j",
-        route="brute force",
-    )
-    return of_smaller_case(all_parts("brute force", [tight, _gain_part(trial, n)]), tried=n, asked=trial.at.n)
+        keys_shown = f"n = {n} unit keys of width {_WIDTH}, {'random' if worst else 'opposite'} other keys"
+        weight = f"a_j = {found[worst]:.12g} exceeds the claimed bound {bound:.12g}"
+        against, detail = f"{keys_shown}, g = {gain:g}, q = k_j: {weight}", "a weight exceeds the bound"
+        return [Evidence(status="refuted", detail=detail, value=found[worst], counterexample=against)]
+    at = f"{counted(trial.at.n)} unit keys, g = {gain:g}, the others opposite to q = k_j"
+    tight = agreement("a_j", claimed=bound, found=found[0], tolerance=rounding(n, gain), at=at)
+    return smaller_case([tight, _gain_part(trial, n)], tried=n, asked=trial.at.n)
 
 
 def _gain_part(trial: Trial, n: int) -> Evidence:
     epsilon = trial.at.epsilon
     wanted = math.log(epsilon) - math.log(1 - epsilon)
     found = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
-    return agreement(
-        "least gain",
-        claimed=in_balls(trial.form.gain, epsilon, n),
-        route="brute force",
-        measured=Measured(value=found, tolerance=rounding(n, found)),
-        at=f"{counted(trial.at.n)}, ε = {epsilon:g}",
+    at, claimed = f"{counted(trial.at.n)}, ε = {epsilon:g}", in_balls(trial.form.gain, epsilon, n)
+    return agreement("least gain", claimed=claimed, found=found, tolerance=rounding(n, found), at=at)
+
+
+def _figure(at: Settings) -> Chart:
+    keys = counts(2, 1_000_000).astype(float)
+    gains = sorted({min(at.gain, 300.0), 2.0, 4.0, 8.0})
+    return Chart(
+        title="Any fixed gain disperses",
+        caption="The largest weight of one of n unit keys under a unit query, with all other keys opposite. A larger "
+        "gain only delays the fall to more keys: the weight is ½ near n = e^{2g}.",
+        x=KEYS_AXIS,
+        y=WEIGHT_AXIS,
+        series=[
+            *(Series(label=f"g = {gain:g}", x=keys, y=unit_bound(gain, keys)) for gain in gains),
+            Series(label="equal weights, 1/n", x=keys, y=uniform_weight(keys), style="dashed"),
+        ],
+        rules=(Rule(at=0.5, label="½"),),
     )
 
 
@@ -101,32 +109,30 @@ CLAIM = Claim(
     r"a_j\ge1-\varepsilon\Rightarrow g\ge\tfrac12\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}",
     expected="proved",
     parameters=(
-        Parameter(name="n", default=10, lower=2, is_integer=True),
+        integer("n", 10, lower=2),
         Parameter(name="gain", default=1.0, lower=0),
         Parameter(name="epsilon", default=0.01, lower=0, upper=1, is_open=True),
     ),
     conditions=("unit query and keys",),
     assumes=("|qᵀk| ≤ ‖q‖·‖k‖",),
     form=UnitKeys(),
-    rivals=(
-        Rival(
-            statement="a_j ≤ 1/(1+(n−1)e^{−g}), as if the other keys were orthogonal at best",
-            form=UnitKeys(bound=lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))),
+    near_misses=(
+        NearMiss(
+            "a_j ≤ 1/(1+(n−1)e^{−g}), as if the other keys could at best be orthogonal",
+            UnitKeys(bound=lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))),
         ),
-        Rival(statement="g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", form=UnitKeys(gain=copy_margin)),
-        Rival(
-            statement="g ≥ ½log(n(1−ε)/ε) is needed", form=UnitKeys(gain=lambda epsilon, n: unit_gain(epsilon, n + 1))
-        ),
-        Rival(
-            statement="a fixed gain keeps its sharpness: a_j ≤ 1/(1+e^{−2g})",
-            form=UnitKeys(bound=lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n),
+        NearMiss("g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", UnitKeys(gain=copy_margin)),
+        NearMiss("g ≥ ½log(n(1−ε)/ε) is needed", UnitKeys(gain=lambda epsilon, n: unit_gain(epsilon, n + 1))),
+        NearMiss(
+            "a fixed gain keeps its sharpness: a_j ≤ 1/(1+e^{−2g})",
+            UnitKeys(bound=lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n),
         ),
     ),
-    routes=(_by_brute_force, _by_algebra),
-    figure=softmax.unit_keys,
+    methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="Cosines lie in [−1, 1], so logits spread over 2g at most, which is `dispersion` with R = 2g. "
     "Solving the bound for g gives the gain. g = 1: 0.45085 at n = 10, 0.0073421 at n = 1000. "
-    "A weight of 0.99 needs g = 8.1893 at n = 131072: a learnt gain must know the length it will meet.",
+    "A weight of 0.99 needs g = 8.1893 at n = 131072: a learned gain must know the length it will meet.",
     source="Henry et al. 2020, Query-key normalization for Transformers; Dehghani et al. 2023, Scaling vision "
     "Transformers to 22 billion parameters",
+    figure=_figure,
 )

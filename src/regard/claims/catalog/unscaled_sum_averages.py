@@ -1,10 +1,14 @@
-"""The myth that the plain sum of two keys averages their values."""
+"""Misconception: the plain sum of two keys averages their values."""
 
 from regard.analysis.closed_forms.retrieval import average_weight, other_weight
-from regard.claims._retrieval import weight_routes
-from regard.claims.claim import Claim, Rival
-from regard.claims.figures import retrieval
-from regard.claims.parameters import Parameter
+from regard.claims._retrieval import short_of_half, weight_methods
+from regard.claims.claim import Claim, NearMiss, Settings, integer
+from regard.render.figures import Chart
+
+
+def _figure(at: Settings) -> Chart:
+    return short_of_half(at, beta=1.0, name="q = k_a+k_b")
+
 
 CLAIM = Claim(
     id="unscaled-sum-averages",
@@ -12,20 +16,21 @@ CLAIM = Claim(
     statement="orthonormal keys: q = k_a+k_b already averages, a_a = a_b ≈ ½",
     latex=r"q=k_a+k_b\;\Rightarrow\;a_a=a_b\approx\tfrac12",
     expected="refuted",
-    parameters=(Parameter(name="n", default=10, lower=3, is_integer=True),),
+    parameters=(integer("n", 10, lower=3),),
     conditions=("orthonormal keys", "≈ means within 0.05"),
     form=lambda _beta, n: (1 + 0 * n) / 2,
-    rivals=(
-        Rival(statement="a_a = e/(2e+n−2)", form=average_weight, becomes="proved"),
-        Rival(
-            statement="a_a falls short of ½ by ½(n−2)/(2e+n−2)",
-            form=lambda beta, n: (1 - (n - 2) * other_weight(beta, n)) / 2,
+    near_misses=(
+        NearMiss("a_a = e/(2e+n−2)", average_weight, becomes="proved"),
+        NearMiss(
+            "a_a falls short of ½ by ½(n−2)/(2e+n−2)",
+            lambda beta, n: (1 - (n - 2) * other_weight(beta, n)) / 2,
             becomes="proved",
         ),
     ),
-    routes=weight_routes("a_a", "q = k_a+k_b", num_hot=2, beta=1.0),
+    methods=weight_methods("a_a", "q = k_a+k_b", num_hot=2, beta=1.0),
     derivation="The logits are 1, 1 and n−2 zeros, so a_a = e/(2e+n−2): 0.4223 at n = 3, 0.2023 at n = 10, "
-    "and it falls with n. Only for n = 2 is it ½. The scale must grow like log n (claim `average-scale`).",
+    "and it falls with n. It is ½ only for n = 2. The scale must grow like log n (see `average-scale`).",
     source="CS224N assignment 4, question 1(b)",
-    figure=retrieval.whole_sum,
+    figure=_figure,
+    demonstration="copy?goal=average&degrees=45&beta=1&n=10",
 )

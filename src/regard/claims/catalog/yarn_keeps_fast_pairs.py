@@ -1,4 +1,4 @@
-"""YaRN keeps the pairs that turn often within the trained length, and stretches those that hardly turn."""
+"""YaRN keeps the pairs that turn often within the trained length, and slows those that hardly turn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,34 +8,32 @@ import numpy as np
 
 from regard.analysis.closed_forms.frequency_scaling import yarn_logit_gain, yarn_ramp
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.claims._comparisons import Measured, agreement, all_parts
-from regard.claims._turns import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, tried
-from regard.claims.claim import Claim, Rival, Trial
-from regard.claims.figures import distances
-from regard.claims.parameters import Parameter
-from regard.core.verdict import Evidence
+from regard.claims._evidence import Evidence, agreement
+from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
+from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import Ramp, Yarn, rotary_frequencies
+from regard.positions.rotary_scaling import Ntk, Ramp, Yarn, rotary_frequencies
+from regard.render.figures import Chart
 
-# A pair this close to an end may be on either side of it once its rotations are rounded.
+# A pair this close to a threshold may be on either side of it once its rotations are rounded.
 _AT_AN_END = 1e-9
 _FAST, _SLOW = 32.0, 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ends:
-    """Rotations from which pairs are kept, and up to which they are stretched; what logits are multiplied by."""
+    """The number of rotations from which pairs are kept, and up to which they are slowed; the gain of the logits."""
 
     kept_from: Callable[[Any, Any], Any] = lambda _slow, fast: fast
     stretched_to: Callable[[Any, Any], Any] = lambda slow, _fast: slow
     logit_gain: Callable[[Any], Any] = yarn_logit_gain
 
 
-def _by_algebra(trial: Trial) -> Evidence:
-    """θ'/θ = γ + (1−γ)/s with γ along r, or along log r as pairs go: 1 and 1/s at the ends, and it grows between.
+def _by_algebra(trial: Trial) -> list[Evidence]:
+    """θ'/θ = γ + (1−γ)/s with γ linear in r or in log r: 1/s and 1 at the ends, and it grows in between.
 
-    γ is cut to [0, 1], so that it stays what it is at an end beyond it; rounding the ends of pairs outward moves no
-    whole pair across one.
+    γ is clipped to [0, 1], so it is constant beyond the ends; rounding the ends outward to whole pairs moves no pair
+    across one.
     """
     field, rng, form = Field("slow", "fast-slow", "s-1", "growth", "ln s", "qk"), trial.rng("algebra"), trial.form
     slow, apart, more, growth, log_s, score = (field[name] for name in field.symbols)
@@ -46,28 +44,16 @@ def _by_algebra(trial: Trial) -> Evidence:
         return kept + (1 - kept) / s
 
     gain = 1 + log_s / 10
-    return all_parts(
-        "algebra",
-        [
-            identity(
-                ratio(form.kept_from(slow, fast)), field.constant(1), rng=rng, what="θ' = θ from r_fast rotations on"
-            ),
-            identity(ratio(form.stretched_to(slow, fast)), 1 / s, rng=rng, what="θ' = θ/s up to r_slow rotations"),
-            positive(
-                ratio(slow + growth) - ratio(slow), rng=rng, what="between the ends θ'/θ grows with the rotations"
-            ),
-            identity(
-                form.logit_gain(log_s) * score,
-                (gain * gain) * score,
-                rng=rng,
-                what="queries and keys both times 0.1·ln s + 1",
-            ),
-        ],
-    )
+    return [
+        identity(ratio(form.kept_from(slow, fast)), field.constant(1), rng=rng, what="θ' = θ from r_fast rotations on"),
+        identity(ratio(form.stretched_to(slow, fast)), 1 / s, rng=rng, what="θ' = θ/s up to r_slow rotations"),
+        positive(ratio(slow + growth) - ratio(slow), rng=rng, what="between the ends θ'/θ grows with the rotations"),
+        identity(form.logit_gain(log_s) * score, gain * gain * score, rng=rng, what="q and k both times 0.1·ln s + 1"),
+    ]
 
 
-def _by_reference_code(trial: Trial) -> Evidence:
-    """The code's frequencies with all three of its ramps, and its scores; nothing but θ and s decides what is right."""
+def _by_reference_code(trial: Trial) -> list[Evidence]:
+    """The reference code's frequencies with all three of its ramps, compared with θ and s alone; and its scores."""
     width, note = tried(trial.at.d, 4096)
     base, length, factor = min(trial.at.B, LARGEST_BASE), trial.at.length, min(trial.at.s, LARGEST_FACTOR)
     plain = rotary_frequencies(base, width)
@@ -82,33 +68,33 @@ def _by_reference_code(trial: Trial) -> Evidence:
         for name, chosen, wanted in (("unchanged", is_kept, 1.0), (f"{factor:g} times slower", is_stretched, factor)):
             off = np.where(chosen, np.abs(slowed / wanted - 1), 0.0)
             pair = int(np.argmax(off))
-            told = f"{int(chosen.sum())} pairs {name} with the ramp along {ramp}{note}"
-            is_so = bool(off[pair] <= 1e-12)
-            parts.append(
-                Evidence(
-                    route="reference code",
-                    status="holds" if is_so else "refuted",
-                    detail=told,
-                    counterexample=None
-                    if is_so
-                    else f"{at}, ramp along {ramp}: pair {pair} turns {turns[pair]:.6g} times "
-                    f"within L and is {slowed[pair]:.6g} times slower, the statement says {wanted:g}",
-                )
-            )
-    return all_parts("reference code", parts)
+            detail = f"{int(chosen.sum())} pairs {name} with the ramp along {ramp}{note}"
+            if off[pair] <= 1e-12:
+                parts.append(Evidence(status="holds", detail=detail))
+                continue
+            shown = f"pair {pair} turns {turns[pair]:.6g} times within L and is {slowed[pair]:.6g} times slower"
+            against = f"{at}, ramp along {ramp}: {shown}, the statement says {wanted:g}"
+            parts.append(Evidence(status="refuted", detail=detail, counterexample=against))
+    return parts
 
 
 def _gains(trial: Trial, at: str) -> Evidence:
-    """The score of a vector with itself at one position, turned by the code, over its squared norm."""
+    """The score of a rotated vector with itself at one position, over its squared norm."""
     scaling = Yarn(factor=trial.at.s, original_length=trial.at.length)
     turned = Rotary(scaling=scaling).rotate(np.array([[3.0, 4.0]]), np.array([5]))
     found, claimed = float((turned**2).sum()) / 25, float(trial.form.logit_gain(np.log(trial.at.s)))
-    return agreement(
-        "gain of the logits",
-        claimed=claimed,
-        measured=Measured(value=found, tolerance=1e-12 * found),
-        at=at,
-        route="reference code",
+    return agreement("gain of the logits", claimed=claimed, found=found, tolerance=1e-12 * found, at=at)
+
+
+def _figure(at: Settings) -> Chart:
+    factor, width = min(at.s, 1e6), figure_width(at.d)
+    length, base = int(min(at.length, 10**9)), max(at.B, 1.0 + 1e-9)
+    return slowdowns(
+        {"YaRN": Yarn(factor=factor, original_length=length), "NTK-aware": Ntk(factor=factor)},
+        width=width,
+        base=base,
+        caption=f"θ_i/θ'_i for d = {width}, B = {at.B:g}, s = {factor:g}, trained length {length}. Pairs that turn "
+        "more than 32 times are kept, those that turn less than once are slowed by s, and a ramp joins the two.",
     )
 
 
@@ -124,30 +110,26 @@ CLAIM = Claim(
     parameters=(
         replace(WIDTH, default=128),
         BASE,
-        Parameter(name="length", default=4096, lower=7, is_integer=True),
+        integer("length", 4096, lower=7),
         Parameter(name="s", default=16.0, lower=1),
     ),
     conditions=("β_fast = 32 and β_slow = 1, the paper's for Llama", "any of the ramps in use between them"),
     form=Ends(),
-    rivals=(
-        Rival(
-            statement="all pairs that turn more than β_slow times are kept",
-            form=Ends(kept_from=lambda slow, _fast: slow),
+    near_misses=(
+        NearMiss("all pairs that turn more than β_slow times are kept", Ends(kept_from=lambda slow, _fast: slow)),
+        NearMiss(
+            "all pairs that turn less than β_fast times are slowed by s", Ends(stretched_to=lambda _slow, fast: fast)
         ),
-        Rival(
-            statement="all pairs that turn less than β_fast times are slowed by s",
-            form=Ends(stretched_to=lambda _slow, fast: fast),
-        ),
-        Rival(
-            statement="logits are multiplied by 0.1·ln s + 1, once",
-            form=Ends(logit_gain=lambda log_factor: 1 + log_factor / 10),
+        NearMiss(
+            "logits are multiplied by 0.1·ln s + 1 only once", Ends(logit_gain=lambda log_factor: 1 + log_factor / 10)
         ),
     ),
-    routes=(_by_reference_code, _by_algebra),
-    figure=distances.slowed_yarn,
+    methods={"reference code": _by_reference_code, "algebra": _by_algebra},
     derivation="θ'/θ = γ + (1−γ)/s, and γ goes from 0 at β_slow rotations to 1 at β_fast, along the rotations (the "
     "paper) or along the pairs (the released code, whose ends are rounded outward to whole pairs). d = 128, B = 10⁴, "
-    "L = 4096, s = 16: of 64 pairs 21 are kept and 18 slowed by 16. The factor 0.1·ln s + 1 = 1.2773 is put on "
-    "queries and on keys, so logits get its square, 1.6314.",
+    "L = 4096, s = 16: of 64 pairs 21 are kept and 18 slowed by 16. The factor 0.1·ln s + 1 = 1.2773 multiplies "
+    "both queries and keys, so logits are multiplied by its square, 1.6314.",
     source="Peng et al. 2023, YaRN: efficient context window extension of large language models, section 3.2 to 3.4",
+    figure=_figure,
+    demonstration="positions?scaling=yarn&factor=8&turnWidth=64",
 )

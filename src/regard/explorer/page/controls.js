@@ -1,8 +1,8 @@
-// Controls and state: every named input of a part is one entry of its state, and the address holds what was changed.
+// Controls and state: every named input of a part is one entry of its state; the address contains what was changed.
 
 import { shown } from "./drawing/scales.js";
 
-// A slider may be logarithmic (data-log="1 1000"): it then runs from 0 to 1, and data-start says where it begins.
+// A slider may be logarithmic (data-log="1 1000"): it then runs from 0 to 1, and data-start is its initial value.
 function fromInput(input) {
   if (input.type === "checkbox") return input.checked;
   if (input.type !== "range") return input.value;
@@ -21,13 +21,13 @@ function intoInput(input, value) {
   }
 }
 
-// The nearest number that a slider of whole numbers can stand at, such as an even width.
+// The nearest valid value of a slider of whole numbers, such as an even width.
 function wholeOf({ min, step, dataset }, number) {
   if (dataset.log) return Math.round(number);
   return Number(min) + Math.round((number - min) / step) * step;
 }
 
-// The state of a part's controls. `set` moves controls too; `listen` is called whenever anything changes.
+// The state of a part's controls. `set` also moves the controls; listeners are called whenever anything changes.
 export class Panel {
   constructor(section) {
     this.groups = new Map();
@@ -35,7 +35,7 @@ export class Panel {
       this.groups.set(input.name, [...(this.groups.get(input.name) ?? []), input]);
     }
     this.places = new Map([...section.querySelectorAll("[data-value]")].map((place) => [place.dataset.value, place]));
-    // What a logarithmic slider was set to exactly, since its own steps are coarser.
+    // The exact value that a logarithmic slider was set to, since its own steps are coarser.
     this.exact = new Map();
     this.listeners = [];
     for (const [input] of this.groups.values()) if (input.dataset.start) this.put(input, input.dataset.start);
@@ -65,7 +65,7 @@ export class Panel {
 
   put(input, value) {
     if (input.type === "radio") {
-      // A choice that is not there leaves what is chosen.
+      // An unknown choice changes nothing.
       if (this.groups.get(input.name).some((choice) => choice.value === value)) input.checked = input.value === value;
       return;
     }
@@ -100,7 +100,7 @@ export class Panel {
     }
   }
 
-  // What differs from the state at the start, for the address.
+  // What differs from the initial state, for the address.
   get changes() {
     const written = (value) => (typeof value === "boolean" ? String(Number(value)) : String(value));
     const changed = Object.entries(this.state).filter(([name, value]) => value !== this.initial[name]);

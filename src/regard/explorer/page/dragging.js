@@ -1,6 +1,6 @@
-// Dragging in an SVG drawing by mouse, finger or pen, and the same by the arrow keys.
+// Dragging in an SVG drawing by mouse, finger or pen, or with the arrow keys.
 
-// `move` gets the pointer's place in the drawing's own units; `keys` gives what `nudge` gets for each key.
+// `move` gets the pointer's position in the drawing's own units; `keys` maps each key to the argument of `nudge`.
 export function makeDraggable(svg, { start, move, end, keys, nudge }) {
   const placed = (event) => {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());

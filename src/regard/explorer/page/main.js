@@ -1,4 +1,4 @@
-// The page: six parts, one shown at a time; the address says which one, and what its controls are set to.
+// The page: six parts, one shown at a time; the address says which part, and the state of its controls.
 
 import { Panel } from "./controls.js";
 import { forgetColours } from "./drawing/colours.js";
@@ -47,7 +47,7 @@ function show(name, changes) {
   current = null;
   forgetSizes();
   if (changes) {
-    // First the state at the start, so that a value that makes no sense leaves that and not what was shown before.
+    // First the initial state, so that an invalid value leaves the initial one and not what was shown before.
     view.panel.set(view.panel.initial);
     view.panel.set(changes);
   }
@@ -57,14 +57,14 @@ function show(name, changes) {
   view.start?.();
 }
 
-// On a phone the parts are a row that scrolls sideways.
+// On a phone the list of parts scrolls sideways.
 function mark(link) {
   link.setAttribute("aria-current", "page");
   const row = link.closest(".parts");
   row.scrollLeft = link.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
 }
 
-// "#copy?n=100&beta=3" → ["copy", { n: "100", beta: "3" }]; without a question mark nothing is reset.
+// "#copy?n=100&beta=3" → ["copy", { n: "100", beta: "3" }]; without a question mark the state is kept.
 function parsed(address) {
   const [name, question] = address.replace(/^#/, "").split("?");
   return [name, question === undefined ? null : Object.fromEntries(new URLSearchParams(question))];
@@ -81,7 +81,7 @@ function remember() {
 
 function write(address, how) {
   // A page inside a notebook has no address of its own.
-  try { history[how](null, "", address); } catch { /* the state is kept all the same */ }
+  try { history[how](null, "", address); } catch { /* the state is kept anyway */ }
 }
 
 addEventListener("click", (event) => {

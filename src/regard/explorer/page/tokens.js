@@ -1,13 +1,13 @@
 // A row of words that can be dragged, or moved with the arrow keys.
 
 export class TokenRow {
-  // `reorder` gets the new order: for each place the typed word that stands there.
+  // `reorder` gets the new order: for each place, the index of the typed word there.
   constructor(list, reorder) {
     this.list = list;
     this.reorder = reorder;
     this.order = [];
     this.held = null;
-    // The word that was moved last by hand.
+    // The word that was last moved by hand.
     this.moved = null;
     list.addEventListener("pointerdown", (event) => this.take(event));
     list.addEventListener("pointermove", (event) => this.drag(event));
@@ -38,7 +38,7 @@ export class TokenRow {
     const chip = event.target.closest(".token");
     if (!chip) return;
     this.held = Number(chip.dataset.word);
-    // The list takes the pointer, because the words themselves are made anew at every move.
+    // The list captures the pointer, because the words are recreated at every move.
     this.list.setPointerCapture(event.pointerId);
     chip.classList.add("held");
     chip.focus();
@@ -53,8 +53,8 @@ export class TokenRow {
     if (this.isPast(over, to, event.clientX)) this.move(to);
   }
 
-  // Whether the pointer is past the middle of the word it is over, as seen from the held one. Two words of unequal
-  // width would change places back and forth otherwise.
+  // Whether the pointer is past the middle of the word under it, coming from the held one. Otherwise two words of
+  // unequal width would swap back and forth.
   isPast(over, to, x) {
     const box = over.getBoundingClientRect();
     const from = this.list.querySelector(`[data-word="${this.held}"]`).getBoundingClientRect();
@@ -78,7 +78,7 @@ export class TokenRow {
     this.drop();
   }
 
-  // The held word to another place; the words between move up.
+  // Moves the held word to another place; the words in between shift.
   move(to) {
     const from = this.order.indexOf(this.held);
     if (to === from || to < 0 || to >= this.order.length) return;

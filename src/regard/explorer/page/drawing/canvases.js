@@ -1,9 +1,9 @@
-// Canvases that are as sharp as the screen, and tables of numbers as colours on them.
+// Canvases at the resolution of the screen, and tables of numbers as colours on them.
 
 import { ink, ramp } from "./colours.js";
 import { sizeOf } from "./sizes.js";
 
-// The canvas's context in units of CSS pixels, cleared; width and height are those of its place in the page.
+// The cleared canvas's context in CSS pixels, with the width and height of its element.
 export function opened(canvas) {
   const { width, height } = sizeOf(canvas);
   const sharpness = Math.min(devicePixelRatio || 1, 2);
@@ -15,7 +15,7 @@ export function opened(canvas) {
   return { context, width, height };
 }
 
-// Paints a table, row after row in one array, a pixel a number; the style sheet stretches it.
+// Paints a table, given row by row in one array, with one pixel per number; the style sheet stretches it.
 export function paintTable(canvas, values, columns, { lower, upper, kind }) {
   const rows = values.length / columns;
   if (canvas.width !== columns || canvas.height !== rows) [canvas.width, canvas.height] = [columns, rows];
@@ -30,7 +30,7 @@ export function paintTable(canvas, values, columns, { lower, upper, kind }) {
   context.putImageData(image, 0, 0);
 }
 
-// A strip from 0 to count with a mark at each of the places.
+// A strip from 0 to `count` with a mark at each of the places.
 export function paintMarks(canvas, places, count) {
   const { context, width, height } = opened(canvas);
   context.fillStyle = ink("line", 0.5);

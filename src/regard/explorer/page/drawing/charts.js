@@ -10,7 +10,7 @@ const NARROWEST = 260;
 // a series { xs, ys, style, colour, label: { text, at, value, anchor } }, a rule { at, label, isVertical, isLow }.
 // Instead of ticks, `words` may name places along x: { at, text, colour }.
 export function drawChart(svg, chart) {
-  // A unit of the drawing is a pixel, so that words have one size in every figure.
+  // One unit of the drawing is one pixel, so that text has the same size in every figure.
   const [width, height] = [Math.max(Math.round(sizeOf(svg).width), NARROWEST), chart.height ?? 240];
   const x = scaleOf(chart.x, LEFT, width - RIGHT);
   const y = scaleOf(chart.y, height - BOTTOM, TOP);
@@ -58,7 +58,7 @@ function path({ xs, ys }, x, y) {
   return line;
 }
 
-// The inside of an SVG element, its title kept; what is the same already is left alone, since laying out takes time.
+// Replaces the contents of an SVG element but keeps its title; does nothing if they are the same, since layout is slow.
 export function replaceDrawing(svg, inside, viewBox) {
   if (svg.drawn === inside + viewBox) return;
   svg.drawn = inside + viewBox;
@@ -66,7 +66,7 @@ export function replaceDrawing(svg, inside, viewBox) {
   svg.innerHTML = (svg.querySelector("title")?.outerHTML ?? "") + inside;
 }
 
-// Bars have one x more than y, their edges; or every x is a pair of edges.
+// Bars have one more x than y, the edges; or every x is a pair of edges.
 function bars({ xs, ys }, x, y) {
   return ys.map((value, k) => {
     const [from, to] = xs[k].length ? xs[k] : [xs[k], xs[k + 1]];
@@ -89,7 +89,7 @@ function ruleLine({ at, isVertical }, x, y) {
   return `<path class="chart-rule" d="${isVertical ? `M${place},${TOP}V${y.start}` : `M${LEFT},${place}H${x.end}`}"/>`;
 }
 
-// A rule's words stand at its end, on the side that has more room.
+// A rule's label is at its end, on the side with more space.
 function ruleLabel({ at, label: words, isVertical, isLow }, x, y) {
   const scale = isVertical ? x : y;
   if (!words || !(at >= scale.lower && at <= scale.upper)) return "";

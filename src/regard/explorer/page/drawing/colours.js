@@ -1,4 +1,4 @@
-// Colours of the theme as numbers, for canvases: a style sheet's variable has no colour until it is applied.
+// The theme's colours as numbers, for canvases: a CSS variable has no value until it is applied.
 
 let cache = new Map();
 
@@ -20,7 +20,7 @@ export function colour(name) {
   return cache.get(name);
 }
 
-// The colour as a canvas takes it.
+// The colour in the form that a canvas accepts.
 export function ink(name, opacity = 1) {
   return `rgb(${colour(name).join(" ")} / ${opacity})`;
 }
@@ -28,7 +28,7 @@ export function ink(name, opacity = 1) {
 const DIVERGING = ["minus", "minus-half", "zero", "plus-half", "plus"];
 const SEQUENTIAL = ["low", "middle", "high"];
 
-// 256 colours from one end of a scale to the other; 0 is in the middle of a diverging one.
+// 256 colours from one end of a scale to the other; a diverging scale has 0 in the middle.
 export function ramp(kind) {
   const key = `ramp ${kind}`;
   if (!cache.has(key)) {

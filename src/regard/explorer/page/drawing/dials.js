@@ -1,9 +1,9 @@
-// Clock dials: hands for the pairs of a code, as many as there are frequencies.
+// Clock dials: the pairs of a code as hands, one dial per frequency.
 
 import { opened } from "./canvases.js";
 import { ink } from "./colours.js";
 
-// Draws a dial for each pair into a canvas; a pair is a list of hands { angle, colour }, in radians from the right.
+// Draws one dial per pair into a canvas; a pair is a list of hands { angle, colour }, in radians from the right.
 export function paintDials(canvas, pairs, { hasWedge = false } = {}) {
   const { context, width, height } = opened(canvas);
   const { columns, size } = arranged(pairs.length, width, height);
@@ -15,7 +15,7 @@ export function paintDials(canvas, pairs, { hasWedge = false } = {}) {
   });
 }
 
-// The number of columns that lets the dials be largest.
+// The number of columns that makes the dials largest.
 function arranged(count, width, height) {
   let best = { columns: 1, size: 0 };
   for (let columns = 1; columns <= count; columns += 1) {
@@ -54,7 +54,7 @@ function paintDial(context, [x, y], radius, hands, hasWedge) {
   context.fill();
 }
 
-// The angle from the second hand to the first, the shorter way round.
+// The angle from the second hand to the first, the shorter way.
 function paintWedge(context, [x, y], radius, [first, second]) {
   const turn = 2 * Math.PI;
   const between = ((first.angle - second.angle + Math.PI) % turn + turn) % turn - Math.PI;

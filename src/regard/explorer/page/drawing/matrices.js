@@ -1,4 +1,4 @@
-// Small tables of numbers as coloured cells with a word for each row and column.
+// Small tables of numbers as coloured cells, with a word for each row and column.
 
 import { replaceDrawing } from "./charts.js";
 

@@ -1,4 +1,4 @@
-// Axes: from numbers to places in a drawing, and the round numbers that are marked on them.
+// Axes: from numbers to places in a drawing, and the round numbers marked on them.
 
 // A function from values to places, with its range; logarithmic if asked for.
 export function scaleOf({ lower, upper, isLog = false }, start, end) {
@@ -48,7 +48,7 @@ function power(x) {
   return factor === -1 ? `−10${raised}` : `${minus(String(factor))}·10${raised}`;
 }
 
-// A number to read: so many significant digits, powers of ten where it is very large or small.
+// A number for reading: this many significant digits, and a power of ten if it is very large or small.
 export function shown(x, digits = 4) {
   if (Number.isNaN(x)) return "undefined";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";

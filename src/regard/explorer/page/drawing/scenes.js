@@ -5,7 +5,7 @@ import { ink } from "./colours.js";
 
 const OTHERS = [205, 232, 262, 295];
 
-// Key a lies along its mean, as long as γ says; b and the others are one long.
+// Key a lies along its mean and has length γ; b and the others have length 1.
 export function paintKeys(canvas, { gamma, sigma }) {
   const { context, width, height } = opened(canvas);
   const unit = Math.min(width * 0.22, height * 0.36);
@@ -24,7 +24,7 @@ export function paintKeys(canvas, { gamma, sigma }) {
   named(context, "k", "a", gamma < 0 ? [Math.max(x + gamma * unit - 12, 2), y - 13] : [Math.min(x + gamma * unit + 6, width - 18), y + 22], "series-0");
 }
 
-// The triangle of v_a, v_b and the mean of the others, the wanted ½(v_a+v_b), and the way the output took.
+// The triangle of v_a, v_b and the mean of the others, the target ½(v_a+v_b), and the path of the output.
 export function paintTriangle(canvas, { trail, colour }) {
   const { context, width, height } = opened(canvas);
   const size = Math.min(width * 0.8, (height - 52) / 0.8);

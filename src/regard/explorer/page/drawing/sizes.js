@@ -1,8 +1,8 @@
-// Sizes of drawings, measured once: asking while others are being drawn would lay out the page anew each time.
+// Sizes of drawings, measured once: measuring while others are drawn would force a new layout each time.
 
 let sizes = new WeakMap();
 
-// Forgets all sizes, when the window or the part shown has changed.
+// Forgets all sizes, after the window or the visible part has changed.
 export function forgetSizes() {
   sizes = new WeakMap();
 }

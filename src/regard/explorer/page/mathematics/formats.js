@@ -1,6 +1,6 @@
-// Floating-point formats: the nearest number that each can hold, ties to even.
+// Floating-point formats: rounding to the nearest representable number, ties to even.
 
-// `bits` significant bits, subnormals below 2^least, nothing above `largest`; what rounds beyond becomes `beyond`.
+// `bits` significant bits, subnormals below 2^least; numbers that round beyond `largest` become `beyond`.
 export const FORMATS = {
   float64: { bits: 53, least: -1022, largest: Number.MAX_VALUE, beyond: Infinity },
   float32: { bits: 24, least: -126, largest: (2 - 2 ** -23) * 2 ** 127, beyond: Infinity },
@@ -12,18 +12,18 @@ export const FORMATS = {
 
 const NUMBER = new Float64Array(1);
 const WORDS = new Uint32Array(NUMBER.buffer);
-// Adding and taking away 1.5·2^52 leaves the nearest whole number, ties to even.
+// Adding and subtracting 1.5·2^52 rounds to the nearest whole number, ties to even.
 const WHOLE = 1.5 * 2 ** 52;
 
-// 2^k for every exponent k of a double; looked up because powers are slow.
+// 2^k for every exponent k of a double, in a table because powers are slow.
 const POWERS = Float64Array.from({ length: 2100 }, (_, place) => 2 ** (place - 1075));
 
-// The number as the format of that name holds it.
+// The number rounded to the format with this name.
 export function rounded(x, name) {
   return inFormat(x, FORMATS[name]);
 }
 
-// The number as a format holds it.
+// The number rounded to a format.
 export function inFormat(x, { bits, least, largest, beyond }) {
   if (bits === 53 || x === 0 || Number.isNaN(x)) return x;
   if (!Number.isFinite(x)) return Math.sign(x) * beyond;

@@ -7,13 +7,13 @@ export function normalDensity(x) {
   return Math.exp(-x * x / 2) / ROOT_TWO_PI;
 }
 
-// Φ(−x) = erfc(x/√2)/2, the share above x, without loss of digits where it is small.
+// Φ(−x) = erfc(x/√2)/2, the probability above x, accurate even where it is small.
 export function normalTail(x) {
   if (x < 0) return 1 - normalTail(-x);
   return x < 2.5 ? 0.5 - normalDensity(x) * oddSeries(x) : normalDensity(x) * millsRatio(x);
 }
 
-// Φ(x), the share below x.
+// Φ(x), the probability below x.
 export function normalCdf(x) {
   return normalTail(-x);
 }
@@ -29,7 +29,7 @@ function oddSeries(x) {
   return sum;
 }
 
-// Φ(−x)/φ(x) = 1/(x + 1/(x + 2/(x + 3/(x + …)))), from the tail of the fraction to its head.
+// Φ(−x)/φ(x) = 1/(x + 1/(x + 2/(x + 3/(x + …)))), evaluated from the tail of the fraction.
 function millsRatio(x) {
   let below = x;
   for (let k = Math.ceil(40 + 900 / (x * x)); k > 0; k -= 1) below = x + k / below;

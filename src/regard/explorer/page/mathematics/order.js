@@ -4,7 +4,7 @@ import { normals, seedOf } from "./randomness.js";
 import { rotated, turningOf } from "./rotary.js";
 import { sinusoid } from "./sinusoids.js";
 
-// Each word as a vector of normal numbers that depends on the word alone.
+// Each word as a vector of normal numbers that depends only on the word.
 export function embeddings(words, width) {
   return words.map((word) => {
     const normal = normals(seedOf(word.toLowerCase()));
@@ -12,7 +12,7 @@ export function embeddings(words, width) {
   });
 }
 
-// The weights of a layer, drawn from a seed.
+// Random weights of a layer, from a seed.
 export function layerWeights(width, seed) {
   const normal = normals(seed);
   const matrix = (rows, columns) =>

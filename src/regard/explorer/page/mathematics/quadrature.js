@@ -1,4 +1,4 @@
-// Integrals of smooth functions by Gauss and Legendre's rule on panels.
+// Integrals of smooth functions by Gauss–Legendre quadrature on panels.
 
 const ORDER = 16;
 const RULE = gaussLegendre(ORDER);

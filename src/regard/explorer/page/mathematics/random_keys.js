@@ -1,10 +1,10 @@
-// One key of random length, k_a = γμ_a with γ ~ N(1, σ²): what one query makes of it, and what two do.
+// One key of random length, k_a = γμ_a with γ ~ N(1, σ²): the output under one query, and under two.
 // A setting is { n, beta, sigma2, design: "one" | "two" | "identical", isNormalised, isPositive }.
 
 import { normalDensity, normalTail } from "./normal.js";
 import { integral } from "./quadrature.js";
 
-// Beyond these many standard deviations neither γ nor e^{βγ} leaves a trace in a double.
+// Beyond this many standard deviations γ is negligible in a double.
 const FAR = 14;
 
 // The logit log(w/(1−w)) of a's weight is β(γ − centre) − offset: β(γ−1) − log(1 + (n−2)e^{−β}) under one head,
@@ -23,7 +23,7 @@ function sigmoid(logit) {
   return 1 / (1 + Math.exp(-logit));
 }
 
-// What the head that looks for a gives it.
+// The weight on a from the head that looks for it.
 export function weightOfA(gamma, setting) {
   return sigmoid(logitOfA(gamma, setting));
 }
@@ -68,7 +68,7 @@ export function outputMoments(setting) {
   };
 }
 
-// ‖c − ½(v_a+v_b)‖² from what is missing to ½ rather than from ½ less what is there, so that nothing cancels.
+// ‖c − ½(v_a+v_b)‖², computed from the differences to ½ in closed form, so that nothing cancels.
 function squaredError(logit, { n, beta, design }) {
   const away = sigmoid(-logit);
   if (design === "two") {
@@ -122,7 +122,7 @@ export function coefficientAtoms(setting) {
   return [{ at: at(1), chance: 1 - backwards }, { at: at(-1), chance: backwards }];
 }
 
-// P(lower ≤ w_a's coefficient < upper), for the bars that a histogram should have in the long run.
+// P(lower ≤ w_a's coefficient < upper), the height of a histogram's bars in the long run.
 export function binChance(lower, upper, setting) {
   return below(upper, setting) - below(lower, setting);
 }

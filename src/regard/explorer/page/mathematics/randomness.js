@@ -22,7 +22,7 @@ export function uniforms(seed) {
   return () => (next() * 2 ** 21 + (next() >>> 11)) / 2 ** 53;
 }
 
-// Standard normal numbers, by Box and Muller.
+// Standard normal numbers, by the Box–Muller transform.
 export function normals(seed) {
   const uniform = uniforms(seed);
   let spare = null;
@@ -39,7 +39,7 @@ export function normals(seed) {
   };
 }
 
-// A whole number for a word: the same word always has the same one.
+// A seed for a word: the same word always has the same seed.
 export function seedOf(word) {
   let seed = 0x811c9dc5;
   for (let place = 0; place < word.length; place += 1) seed = Math.imul(seed ^ word.charCodeAt(place), 0x01000193);

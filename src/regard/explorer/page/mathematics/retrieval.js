@@ -8,7 +8,7 @@ export function planeLogits({ beta, degrees }) {
   return [beta * across / longest, beta * upward / longest];
 }
 
-// Softmax of the logits z_a, z_b and n−2 zeros: what a, b, each other key and all the others together weigh.
+// Softmax of the logits z_a, z_b and n−2 zeros: the weights of a, b, each other key, and all others together.
 export function planeWeights({ n, beta, degrees }) {
   const [za, zb] = planeLogits({ beta, degrees });
   const peak = Math.max(za, zb, 0);
@@ -17,7 +17,7 @@ export function planeWeights({ n, beta, degrees }) {
   return { a: a / total, b: b / total, other: other / total, rest: (n - 2) * other / total };
 }
 
-// e^{z_i}/Σ e^{z_l}, with the largest logit taken out first.
+// e^{z_i}/Σ e^{z_l}, with the largest logit subtracted first.
 export function softmax(logits) {
   const peak = Math.max(...logits);
   const mass = logits.map((logit) => Math.exp(logit - peak));
@@ -29,7 +29,7 @@ export function softmax(logits) {
 export function outputError(weights, goal) {
   const { a, b, other, rest } = weights;
   const others = rest * other;
-  // 1 − a and ½ − a are sums of what the other keys weigh, so that nothing cancels.
+  // 1 − a and ½ − a are written as sums of the other weights, so that nothing cancels.
   if (goal === "copy") return Math.sqrt((b + rest) ** 2 + b * b + others);
   return Math.sqrt(((b - a + rest) / 2) ** 2 + ((a - b + rest) / 2) ** 2 + others);
 }

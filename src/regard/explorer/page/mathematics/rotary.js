@@ -19,7 +19,7 @@ export function frequencies({ width, base, scaling, factor, original }) {
   return plain.map((theta, i) => theta * (kept[i] + (1 - kept[i]) / factor));
 }
 
-// The share of its own frequency that each pair keeps under YaRN: linear in the pair, between whole pairs.
+// How much of its own frequency each pair keeps under YaRN, from 1 to 0: linear in the pair, between whole pairs.
 export function yarnKept({ width, base, original }) {
   const pairAt = (turns) => width * Math.log(original / (2 * Math.PI * turns)) / (2 * Math.log(base));
   const first = Math.max(Math.floor(pairAt(FAST)), 0);
@@ -28,12 +28,12 @@ export function yarnKept({ width, base, original }) {
   return Array.from({ length: width / 2 }, (_, i) => 1 - Math.min(Math.max((i - first) / length, 0), 1));
 }
 
-// What rotated queries and keys are multiplied by: 0.1 ln s + 1 under YaRN.
+// The factor on rotated queries and keys: 0.1 ln s + 1 under YaRN.
 export function gain({ scaling, factor }) {
   return scaling === "yarn" ? 0.1 * Math.log(factor) + 1 : 1;
 }
 
-// What a rotation needs, computed once: the frequencies and the gain.
+// The frequencies and the gain of a rotation, computed once.
 export function turningOf(choice) {
   return { thetas: frequencies(choice), size: gain(choice) };
 }
@@ -57,7 +57,7 @@ export function scores({ query, key, queryLayout, keyLayout }, queryPositions, k
     rotated(query, at, turning, queryLayout).reduce((sum, x, j) => sum + x * turnedKey[j], 0));
 }
 
-// |Σ_j e^{isθ_j}|: how well the pairs still agree at distance s.
+// |Σ_j e^{isθ_j}|: how similar the pairs still are at distance s.
 export function envelope(lag, thetas) {
   let across = 0;
   let upward = 0;

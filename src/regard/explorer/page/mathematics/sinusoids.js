@@ -19,7 +19,7 @@ export function codeDistance(lag, width, base) {
   return Math.sqrt(sum);
 }
 
-// The lag below `count` at which two codes are nearest, and how far apart they then are.
+// The lag below `count` at which two codes are nearest, and their distance.
 export function nearestCodes(count, width, base) {
   const lengths = wavelengths(width, base);
   let best = { lag: 0, distance: Infinity };
@@ -46,7 +46,7 @@ export function roundedCodes({ count, width, base, format }) {
   return codes;
 }
 
-// The rows that repeat an earlier one, how many they are, and the first of them with the row it repeats.
+// The rows that repeat an earlier one, their number, and the first of them with the row it repeats.
 export function collisions(codes, width) {
   const count = codes.length / width;
   const table = new Int32Array(2 ** Math.ceil(Math.log2(2 * count + 1))).fill(-1);
@@ -64,7 +64,7 @@ export function collisions(codes, width) {
 const NUMBER = new Float64Array(1);
 const WORDS = new Uint32Array(NUMBER.buffer);
 
-// The earlier row that is equal to this one; else −1, and the row is entered into the table.
+// The earlier row that is equal to this one; or −1, and then the row is added to the table.
 function seenBefore(codes, width, row, table) {
   let slot = hashOf(codes, width, row) & (table.length - 1);
   for (; table[slot] >= 0; slot = (slot + 1) & (table.length - 1)) {

@@ -8,7 +8,7 @@ export class Tally {
     this.squares = 0;
   }
 
-  // Counts a number in [0, 1]; mean and squares follow by Welford's rule.
+  // Counts a number in [0, 1]; mean and squares are updated by Welford's algorithm.
   add(x) {
     this.bins[Math.min(Math.floor(x * this.bins.length), this.bins.length - 1)] += 1;
     this.count += 1;
@@ -21,7 +21,7 @@ export class Tally {
     return this.count > 1 ? this.squares / (this.count - 1) : NaN;
   }
 
-  // Share of each bin over its width.
+  // The density in each bin.
   get densities() {
     return this.bins.map((count) => (this.count ? count * this.bins.length / this.count : 0));
   }

@@ -1,15 +1,15 @@
-// Part 1, copy and average: the query in the plane of two keys, the weights, the error and the scale that is needed.
+// Part 1, copy and average: the query in the plane of two keys, the weights, the error and the scale needed.
 
 import { drawChart } from "../drawing/charts.js";
 import { shown } from "../drawing/scales.js";
 import { averageScale, averageWeight, copyMargin, copyWeight, errorBound, outputError, planeLogits, planeWeights } from "../mathematics/retrieval.js";
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 import { makeDraggable } from "../dragging.js";
 
-// Enough for the smallest ε at the largest n, so that every scale that is needed can be used.
+// Enough for the smallest ε at the largest n, so that the scale needed can always be used.
 const LARGEST = 17;
 const REACH = 100;
-// The plane shows at least this scale, so that a short query is still seen.
+// The view never zooms in closer than this scale.
 const SMALLEST_VIEW = 4;
 const SNAP = 3;
 const MOST_BARS = 48;
@@ -42,7 +42,7 @@ export function makeCopy(section, panel) {
       paintPlane(plane, state, weights, unit());
       paintBars(section.querySelector("#copy-bars"), state, weights);
       paintScale(section.querySelector("#copy-scale"), state, weights);
-      tellNumbers(section, state, weights);
+      showNumbers(section, state, weights);
     },
   };
 }
@@ -130,11 +130,11 @@ function paintScale(svg, state, weights) {
   });
 }
 
-function tellNumbers(section, state, weights) {
+function showNumbers(section, state, weights) {
   const { goal, n, epsilon } = state;
   const error = outputError(weights, goal);
   const scale = needed(state);
-  tell(section, {
+  setTexts(section, {
     a: shown(weights.a, 5), b: shown(weights.b, 5), rest: shown(weights.rest, 5),
     "error-name": goal === "copy" ? "error ‖c − v_a‖" : "error ‖c − ½(v_a+v_b)‖",
     error: shown(error, 5), bound: shown(errorBound(weights, goal), 5),

@@ -1,11 +1,11 @@
-// The second half of part 4: rotary codes, their scores against the distance, and how scalings stretch them.
+// The second half of part 4: rotary codes, their scores against distance, and how scalings stretch them.
 
 import { drawChart } from "../drawing/charts.js";
 import { paintDials } from "../drawing/dials.js";
 import { shown } from "../drawing/scales.js";
 import { normals } from "../mathematics/randomness.js";
 import { envelope, plainFrequencies, scores, turningOf } from "../mathematics/rotary.js";
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 
 const FARTHEST = 200;
 const MOST_DIALS = 32;
@@ -20,10 +20,10 @@ export function paintRotary(section, state) {
   paintDials(section.querySelector("#rotary-dials"), turning.thetas.slice(0, MOST_DIALS).map((theta) => [
     { angle: (keyAt + lag) * theta, colour: "series-0" }, { angle: keyAt * theta, colour: "series-1" },
   ]), { hasWedge: true });
-  const told = paintScores(section.querySelector("#rotary-scores"), state, turning);
+  const readings = paintScores(section.querySelector("#rotary-scores"), state, turning);
   paintDecay(section.querySelector("#rotary-decay"), state, turning);
-  tell(section, {
-    ...told,
+  setTexts(section, {
+    ...readings,
     "query-at": String(keyAt + lag), "key-at": String(keyAt),
     slowest: `${shown(2 * Math.PI / turning.thetas.at(-1), 4)} positions`,
     gain: shown(turning.size ** 2, 4),

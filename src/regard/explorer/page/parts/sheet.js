@@ -1,8 +1,8 @@
-// Part 6, a derivation judged: the steps of the built-in answer sheet, one after the other, each with its verdict.
+// Part 6, a checked derivation: the steps of the built-in answer sheet one by one, each with its verdict.
 
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 
-// The part that shows what a question is about.
+// The part that demonstrates each question.
 const LIVE = { "1a": "copy?goal=copy&degrees=0&beta=5", "1b": "copy?beta=1", "1c": "swing?", "1d": "swing?", "2a": "shuffle?", "2b": "positions?", "3g": "positions?keyAt=100" };
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -43,12 +43,12 @@ export function makeSheet(section, panel) {
       const link = section.querySelector("#sheet-live");
       link.parentElement.hidden = !live;
       if (live) link.setAttribute("href", `#${live}`);
-      tell(section, { which: `Step ${at() + 1} of ${steps.length}` });
+      setTexts(section, { which: `Step ${at() + 1} of ${steps.length}` });
     },
   };
 }
 
-// The step's name becomes part of what is read out, after the formula itself.
+// A screen reader reads the step's name after its formula.
 function asButton(step) {
   const name = document.createElement("span");
   name.className = "unseen";

@@ -1,17 +1,17 @@
-// Part 3, shuffle the sentence: attention rows that move with their words, until a mask or codes hold them back.
+// Part 3, shuffle the sentence: attention rows move with their words, unless a mask or position codes interfere.
 
 import { drawChart } from "../drawing/charts.js";
 import { paintMatrix } from "../drawing/matrices.js";
 import { shown } from "../drawing/scales.js";
 import { sizeOf } from "../drawing/sizes.js";
 import { embeddings, largestGap, layer, layerWeights, permuted } from "../mathematics/order.js";
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 import { TokenRow } from "../tokens.js";
 
 const WIDTH = 8;
 const BASE = 10_000;
 const MOST_WORDS = 9;
-// Sums in another order differ in their last digits; anything larger is a difference.
+// Sums in a different order differ in their last digits; anything larger is a real difference.
 const ROUNDING = 1e-12;
 const WEIGHTS = layerWeights(WIDTH, 20);
 
@@ -42,8 +42,8 @@ export function makeShuffle(section, panel) {
       paintMatrix(section.querySelector("#shuffle-moved"), found.shuffled.attention, placed, { ...shades, marked: order.indexOf(moved) });
       paintMatrix(section.querySelector("#shuffle-difference"), found.difference, placed, { kind: "d", lower: -0.5, upper: 0.5 });
       paintOutputs(section.querySelector("#shuffle-outputs"), words, found.distances);
-      tellNumbers(section, words, found);
-      sayVerdict(section.querySelector("#shuffle-verdict"), placed.every((word, k) => word === words[k]), found.gap <= ROUNDING);
+      showNumbers(section, words, found);
+      showVerdict(section.querySelector("#shuffle-verdict"), placed.every((word, k) => word === words[k]), found.gap <= ROUNDING);
     },
   };
 }
@@ -66,7 +66,7 @@ function shuffled(order) {
   return next;
 }
 
-// The layer on the typed and on the shuffled words; distances are those of each typed word's two outputs.
+// The layer on the typed and on the shuffled words, and how far apart the two outputs of each word are.
 function compared(words, order, { isCausal, codes }) {
   const tokens = embeddings(words, WIDTH);
   const choice = { isCausal, codes, base: BASE };
@@ -94,22 +94,22 @@ function paintOutputs(svg, words, distances) {
   drawChart(svg, {
     height: 230,
     x: { label: "", lower: -0.2, upper: words.length },
-    y: { label: `how far each word's output moved${most > ROUNDING ? "" : ": not at all"}`, lower: 0, upper: most > ROUNDING ? 1.12 * most : 1 },
+    y: { label: `how much each word's output changed${most > ROUNDING ? "" : ": not at all"}`, lower: 0, upper: most > ROUNDING ? 1.12 * most : 1 },
     series: [{ style: "bars", colour: 0, xs: words.map((_, k) => [k, k + 0.8]), ys: distances }],
     words: words.map((word, k) => ({ at: k + 0.4, text: fitted(word, sizeOf(svg).width / words.length), colour: 5 })),
   });
 }
 
-// As much of a word as fits into so many pixels.
+// As much of a word as fits into this many pixels.
 function fitted(word, width) {
   const most = Math.max(2, Math.floor((width - 14) / 8));
   return word.length > most ? `${word.slice(0, most - 1)}…` : word;
 }
 
-function tellNumbers(section, words, { gap, distances, pooled }) {
+function showNumbers(section, words, { gap, distances, pooled }) {
   const isSame = gap <= ROUNDING;
   const most = distances.indexOf(Math.max(...distances));
-  tell(section, {
+  setTexts(section, {
     gap: gap === 0 ? "0" : `${shown(gap, 4)}${isSame ? " (rounding)" : ""}`,
     "moved-most": isSame ? "none" : `${words[most]}, by ${shown(distances[most], 4)}`,
     pooled: pooled <= ROUNDING ? `${shown(pooled, 2)}${pooled ? " (rounding)" : ""}` : shown(pooled, 4),
@@ -117,13 +117,13 @@ function tellNumbers(section, words, { gap, distances, pooled }) {
 }
 
 // Two equal words that change places leave the sentence as typed.
-function sayVerdict(line, isAsTyped, isSame) {
-  line.className = `verdict-line ${isAsTyped ? "given" : isSame ? "holds" : "telling-apart"}`;
-  const said = isAsTyped ? "The words stand as typed. Move one."
+function showVerdict(line, isAsTyped, isSame) {
+  line.className = `verdict-line ${isAsTyped ? "given" : isSame ? "holds" : "differs"}`;
+  const said = isAsTyped ? "The words are as typed. Move one."
     : isSame ? "Equivariant: every word has the same output as before. The layer cannot tell the two orders apart."
-      : "Not equivariant: outputs changed, so this layer tells the two orders apart.";
-  if (line.dataset.said === said) return;
-  line.dataset.said = said;
+      : "Not equivariant: outputs changed, so this layer can tell the two orders apart.";
+  if (line.dataset.text === said) return;
+  line.dataset.text = said;
   line.innerHTML = `<svg class="icon" aria-hidden="true"><use href="#icon-${isAsTyped ? "given" : isSame ? "holds" : "refuted"}"></use></svg>`;
   line.append(said);
 }

@@ -1,11 +1,11 @@
-// The first half of part 4: sinusoidal codes, how near they come to each other, and what rounding makes of them.
+// The first half of part 4: sinusoidal codes, how close they come to each other, and the effect of rounding.
 
 import { paintMarks, paintTable } from "../drawing/canvases.js";
 import { drawChart } from "../drawing/charts.js";
 import { paintDials } from "../drawing/dials.js";
 import { shown } from "../drawing/scales.js";
 import { codeDistance, collisions, nearestCodes, roundedCodes, wavelengths } from "../mathematics/sinusoids.js";
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 
 const SHOWN_POSITIONS = 256;
 const SHOWN_LAGS = 500;
@@ -19,7 +19,7 @@ export function paintSinusoid(section, state, areCodesNew) {
   const hands = wavelengths(width, base).map((length) => [{ angle: position / length, colour: "series-0" }]);
   paintDials(section.querySelector("#sinusoid-dials"), hands);
   section.querySelector("#sinusoid-here").style.left = `${100 * (position + 0.5) / SHOWN_POSITIONS}%`;
-  tell(section, { position: String(position) });
+  setTexts(section, { position: String(position) });
   if (areCodesNew) paintCodes(section, state);
 }
 
@@ -31,7 +31,7 @@ function paintCodes(section, state) {
   const { rows, lost, first } = collisions(codes.subarray(0, count * width), width);
   paintMarks(section.querySelector("#sinusoid-repeats"), rows, count);
   paintDistances(section.querySelector("#sinusoid-distances"), state, nearest);
-  tell(section, {
+  setTexts(section, {
     "format-name": NAMES[format],
     nearest: `${nearest.lag} apart`, distance: shown(nearest.distance, 5),
     lost: lost ? `${lost} of ${count}` : `none of ${count}`,
@@ -50,7 +50,7 @@ function transposed(codes, width) {
 }
 
 function paintDistances(svg, { count, width, base }, nearest) {
-  // Of each stretch of lags that is too narrow to see, the nearest codes are shown.
+  // Of each run of lags that is too narrow to see, only the nearest codes are shown.
   const stride = Math.ceil((count - 1) / SHOWN_LAGS);
   const [xs, ys] = [[], []];
   for (let lag = 1; lag < count; lag += stride) {
@@ -65,7 +65,7 @@ function paintDistances(svg, { count, width, base }, nearest) {
   drawChart(svg, {
     height: 270,
     x: { label: "lag s", lower: 0, upper: count },
-    y: { label: "distance of codes that are s apart", lower: 0, upper: 1.08 * Math.max(...ys) },
+    y: { label: "distance between codes s apart", lower: 0, upper: 1.08 * Math.max(...ys) },
     series: [
       { xs, ys, colour: 0 },
       { xs: [nearest.lag], ys: [nearest.distance], style: "points", colour: 1, label: {

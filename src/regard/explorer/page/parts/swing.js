@@ -1,4 +1,4 @@
-// Part 2, one head swings and two hold: a random key, live, with histograms over the exact densities.
+// Part 2, one head swings and two are steady: a random key, live, with histograms over the exact densities.
 
 import { drawChart } from "../drawing/charts.js";
 import { shown } from "../drawing/scales.js";
@@ -7,13 +7,13 @@ import { binChance, coefficientAtoms, coefficientDensity, output, outputMoments,
 import { normalTail } from "../mathematics/normal.js";
 import { normals } from "../mathematics/randomness.js";
 import { Tally } from "../mathematics/tally.js";
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 
 const NUM_BINS = 40;
-const DRAWS_A_FRAME = 40;
+const DRAWS_PER_FRAME = 40;
 const MOST_DRAWS = 1_000_000;
 const TRAIL = 70;
-// Seconds in which the visible length forgets where it was.
+// Seconds until the visible length is nearly independent of where it was.
 const MEMORY = 0.45;
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -42,13 +42,13 @@ export function makeSwing(section, panel) {
         run = new Run(state);
         if (!isRunning) run.draw(1000);
       }
-      run.tellExact(section);
+      run.showExact(section);
       run.show(show, true);
     },
   };
 }
 
-// One setting under way: the visible length, the tallies and the trails of the two designs.
+// One running setting: the visible length, and the tallies and trails of the two designs.
 class Run {
   constructor(state) {
     const { n, beta, sigma2, isPositive, isNormalised, other } = state;
@@ -80,10 +80,10 @@ class Run {
   advance(time) {
     this.turn(Math.min((time - (this.time ?? time)) / 1000, 0.05));
     this.time = time;
-    if (this.tallies[0].count < MOST_DRAWS) this.draw(DRAWS_A_FRAME);
+    if (this.tallies[0].count < MOST_DRAWS) this.draw(DRAWS_PER_FRAME);
   }
 
-  // The visible length is a smooth walk with the law of γ: what it was is forgotten, noise is added.
+  // The visible length is a smooth random walk with the distribution of γ.
   turn(seconds) {
     const kept = Math.exp(-seconds / MEMORY);
     this.x = this.x * kept + Math.sqrt(1 - kept * kept) * this.normal();
@@ -110,11 +110,11 @@ class Run {
     paintKeys(canvas("keys"), { gamma: this.gamma, sigma: this.sigma });
     paintTriangle(canvas("one"), { trail: this.trails[0], colour: "series-0", beta });
     paintTriangle(canvas("other"), { trail: this.trails[1], colour: "series-1", beta });
-    // Numbers and bars that change at every frame can be neither read nor painted in time.
+    // Numbers and bars that change in every frame are unreadable and too slow to paint.
     if (!isWhole && this.frames % 6) return;
     this.paintHistogram(canvas("one-histogram"), 0);
     this.paintHistogram(canvas("other-histogram"), 1);
-    this.tellMeasured(section);
+    this.showMeasured(section);
   }
 
   paintHistogram(svg, place) {
@@ -133,13 +133,13 @@ class Run {
     });
   }
 
-  tellExact(section) {
+  showExact(section) {
     const [one, other] = this.exact;
     const isTwo = this.settings[1].design === "two";
     const name = isTwo ? "two heads" : "identical heads";
-    tell(section, {
+    setTexts(section, {
       "one-exact": shown(one.variance, 6), "other-exact": shown(other.variance, 6),
-      "ratio-exact": one.variance === 0 && other.variance === 0 ? "both are steady" : shown(one.variance / other.variance, 6),
+      "ratio-exact": one.variance === 0 && other.variance === 0 ? "both are constant" : shown(one.variance / other.variance, 6),
       "one-error": shown(one.error, 5), "other-error": shown(other.error, 5),
       "other-name": isTwo ? "Two heads" : "Identical heads",
       "other-queries": isTwo ? "q_1 = βμ_a, q_2 = βμ_b" : "q_1 = q_2 = β(μ_a+μ_b)",
@@ -148,9 +148,9 @@ class Run {
     });
   }
 
-  tellMeasured(section) {
+  showMeasured(section) {
     const [one, other] = this.tallies;
-    tell(section, {
+    setTexts(section, {
       gamma: this.gamma.toFixed(2).replace("-", "−"),
       draws: one.count.toLocaleString("en"),
       "one-measured": `measured ${shown(one.variance, 4)}`, "other-measured": `measured ${shown(other.variance, 4)}`,

@@ -1,8 +1,8 @@
-// Part 5, verdicts: the catalogue of claims; each opens on its figure, a myth with its counterexample.
+// Part 5, verdicts: the catalog of claims, each with its figure, and misconceptions with their counterexamples.
 
-import { tell } from "../telling.js";
+import { setTexts } from "../texts.js";
 
-// The claims are packed into the page, because most of them are never looked at.
+// The claims are compressed, because most of them are never opened.
 async function unpacked() {
   const packed = Uint8Array.from(atob(document.querySelector("#claims-data").textContent), (sign) => sign.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -32,17 +32,17 @@ export function makeVerdicts(section, panel) {
     async paint() {
       claims ??= await unpacked();
       const state = panel.state;
-      tell(section, { count: String(claims.length) });
+      setTexts(section, { count: String(claims.length) });
       paintList(list, claims, state);
       paintCard(section.querySelector("#verdicts-card"), claims, state.claim);
     },
   };
 }
 
-function isWanted({ id, statement, status, isMyth, section }, { search, kind }) {
+function isWanted({ id, statement, status, isMisconception, section }, { search, kind }) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = `${id} ${statement} ${section}`.toLowerCase();
-  return (kind === "all" || status === kind || (kind === "myth" && isMyth)) && words.every((word) => text.includes(word));
+  return (kind === "all" || status === kind || (kind === "misconception" && isMisconception)) && words.every((word) => text.includes(word));
 }
 
 function paintList(list, claims, state) {
@@ -52,7 +52,7 @@ function paintList(list, claims, state) {
   list.dataset.key = key;
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.claim : null;
   list.replaceChildren(...grouped(wanted).flatMap(([title, group]) => [heading(title), listed(group, state.claim)]));
-  if (!wanted.length) list.append("No claim fits the search.");
+  if (!wanted.length) list.append("No claim matches the search.");
   if (focused) list.querySelector(`[data-claim="${focused}"]`)?.focus();
   const chosen = list.querySelector("[aria-current]");
   if (chosen) list.scrollTop = chosen.offsetTop - list.clientHeight / 2;

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from page_checks import Page, check_self_contained
-from regard.claims.claims_page import render_claims
 from regard.claims.deciding import explain_claims
+from regard.claims.page import render_claims
 
 SOME = "*average*"
 
@@ -29,35 +29,35 @@ def test_the_page_is_valid_and_holds_every_claim(explanations, source):
         assert explanation.source in page.text
         assert explanation.verdict.reproduce in page.text
     assert len(page.tags("math")) >= len(explanations)
-    assert page.tags("figure")
+    assert len(page.tags("figure")) == len(explanations)
 
 
-def test_verdicts_that_are_not_as_they_should_be_are_told(explanations):
+def test_unexpected_verdicts_are_named(explanations):
     first = explanations[0]
-    astray = replace(first, verdict=replace(first.verdict, status="undecided"))
-    page = Page(render_claims([astray]))
-    assert "1 not as the catalogue expects: average-of-two" in page.text
-    assert "the catalogue expects: proved" in page.text
+    unexpected = replace(first, verdict=replace(first.verdict, status="undecided"))
+    page = Page(render_claims([unexpected]))
+    assert "1 unexpected verdict: average-of-two" in page.text
+    assert "the catalog expects: proved" in page.text
 
 
-def test_one_claim_is_shown_unfolded(explanations, source):
+def test_a_single_claim_is_shown_open(explanations, source):
     alone = render_claims(explanations[:1])
     assert "<details open>" in alone
     assert "<details open>" not in source
 
 
-def test_rivals_and_evidence_are_all_there(explanations, source):
+def test_near_misses_and_evidence_are_all_there(explanations, source):
     text = Page(source).text
     for explanation in explanations:
         for item in explanation.verdict.evidence:
-            assert item.route in text
+            assert item.method in text
     assert "only one e" in text
 
 
 def test_what_a_claim_says_stays_text(explanations):
     first = explanations[0]
-    hostile = replace(first, derivation="<script>x()</script>", source="<b>", settings={"<i>": 1.0},
-                      verdict=replace(first.verdict, statement="a_{<u>}", counterexample="<em>"))  # fmt: skip
+    verdict = replace(first.verdict, statement="a_{<u>}", counterexample="<em>")
+    hostile = replace(first, derivation="<script>x()</script>", source="<b>", settings={"<i>": 1.0}, verdict=verdict)
     source = render_claims([hostile])
     for tag in ("<script>x", "<i>", "<u>", "<em>"):
         assert tag not in source

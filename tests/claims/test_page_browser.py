@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.claims.claims_page import render_claims
 from regard.claims.deciding import explain_claims
+from regard.claims.page import render_claims
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_figures_follow_the_theme(opened, report, scheme, is_light):
 def test_search_and_filter_leave_what_fits(opened, report):
     with opened(report) as page:
         page.keyboard.press("/")
-        page.keyboard.type("myth half-sum")
+        page.keyboard.type("misconception half-sum")
         assert page.locator("#half-sum-averages").is_visible()
         assert page.locator("#average-of-two").is_hidden()
         page.keyboard.press("Escape")

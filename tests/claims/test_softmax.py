@@ -9,7 +9,7 @@ import pytest
 from regard.analysis.closed_forms.arithmetic import exp, log
 from regard.analysis.closed_forms.rounding import narrow_sum
 from regard.claims import all_claims
-from regard.claims._sinks import SinkHead
+from regard.claims._retrieval import SinkHead
 from regard.claims.catalog.attention_is_lipschitz import Steepness
 from regard.claims.catalog.entropy_falls_with_scale import EntropyFall
 from regard.claims.catalog.key_norm_always_averages import TwoPoints
@@ -46,7 +46,9 @@ def test_the_printed_numbers(name, overrides, value):
 
 def test_random_logits_measured():
     """The printed 0.5002 and 0.370·n are one run's; 48 rows of 4096 are within 0.03 of both."""
-    sampled = next(item for item in CLAIMS["random-logits-blur-the-keys"].decide().evidence if item.route == "sampling")
+    sampled = next(
+        item for item in CLAIMS["random-logits-blur-the-keys"].decide().evidence if item.method == "sampling"
+    )
     assert sampled.value == pytest.approx(0.5002, abs=0.03)
     assert sampled.status == "holds"
 

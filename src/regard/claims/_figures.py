@@ -1,14 +1,18 @@
-"""Where the curves of figures are computed: ranges that show the claim, with what was asked for inside if it can be."""
+"""What the claims' figures share: ranges to draw over, smooth curves, and lines that mark a value."""
 
 from itertools import pairwise
 
 import numpy as np
 
 from regard.core.axes import Float, Int
+from regard.render.figures import Axis, Chart, Rule, Series
+
+# Singular values below the rounding error of the largest are zeros.
+_ZERO = 1e-13
 
 
 def around(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
-    """Numbers from `lower` to `upper` in equal factors; the range reaches out for a value up to 100 times beyond.
+    """Numbers from `lower` to `upper` in equal ratios; the range grows to include a value up to 100 times beyond it.
 
     >>> around(5.0, 1.0, 100.0, 3).tolist()
     [1.0, 10.0, 100.0]
@@ -19,7 +23,7 @@ def around(value: float, lower: float, upper: float, count: int) -> Float[np.nda
 
 
 def evenly(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
-    """Numbers from `lower` to `upper` in equal steps; the range reaches out for a value up to its own length beyond."""
+    """Numbers from `lower` to `upper` in equal steps; the range grows to include a value up to its length beyond it."""
     reach = upper - lower
     if lower - reach <= value <= upper + reach:
         lower, upper = min(lower, value), max(upper, value)
@@ -27,7 +31,7 @@ def evenly(value: float, lower: float, upper: float, count: int) -> Float[np.nda
 
 
 def counts(least: int, most: int) -> Int[np.ndarray, " point"]:
-    """Whole numbers from `least` to `most` in about equal factors.
+    """Whole numbers from `least` to `most` in roughly equal ratios.
 
     >>> counts(2, 8).tolist()
     [2, 3, 4, 5, 6, 7, 8]
@@ -35,10 +39,33 @@ def counts(least: int, most: int) -> Int[np.ndarray, " point"]:
     return np.unique(np.geomspace(least, most, 80).round().astype(int))
 
 
+def vertical_rule(value: float, label: str, shown: np.ndarray) -> tuple[Rule, ...]:
+    """A line at the value the claim was decided at, if it is in view."""
+    return (Rule(at=float(value), label=label, is_vertical=True),) if shown[0] <= value <= shown[-1] else ()
+
+
+def spectra(matrices: dict[str, Float[np.ndarray, "_ _"]], *, title: str, caption: str, rank: int) -> Chart:
+    """The singular values of several matrices, each as a fraction of the largest."""
+    series = []
+    for name, matrix in matrices.items():
+        values = np.linalg.svd(matrix, compute_uv=False)
+        shares = values / values[0]
+        places = np.arange(1, len(shares) + 1)
+        series.append(Series(label=name, x=places, y=np.where(shares > _ZERO, shares, np.nan), style="points"))
+    return Chart(
+        title=title,
+        caption=caption,
+        x=Axis(label="singular value, largest first"),
+        y=Axis(label="fraction of the largest", is_log=True),
+        series=series,
+        rules=(Rule(at=rank + 0.5, label=f"rank {rank}", is_vertical=True),),
+    )
+
+
 def smoothed(
     x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"], *, steps: int = 6
 ) -> tuple[Float[np.ndarray, " more"], Float[np.ndarray, " more"]]:
-    """The points with more in between, on a smooth curve through them (over log x), without wiggles of its own.
+    """The points with more in between, on a smooth curve through them (over log x) that does not overshoot.
 
     Cubic pieces with Akima's tangents: of the slopes on either side, the one that changes less counts more.
 
@@ -46,8 +73,7 @@ def smoothed(
     [[1.0, 10.0, 100.0], [0.0, 1.0, 2.0]]
     """
     at = np.log10(x)
-    slopes = np.diff(y) / np.diff(at)
-    tangents = _tangents(slopes)
+    tangents = _tangents(np.diff(y) / np.diff(at))
     share = np.arange(steps) / steps
     found = [
         _cubic(share, (y[k], y[k + 1]), ((at[k + 1] - at[k]) * tangents[k], (at[k + 1] - at[k]) * tangents[k + 1]))
@@ -58,7 +84,7 @@ def smoothed(
 
 
 def _tangents(slopes: Float[np.ndarray, " stretch"]) -> Float[np.ndarray, " point"]:
-    """The curve's slope at each point, from the slopes of two stretches on either side of it."""
+    """The curve's slope at each point, from the slopes of the two stretches on either side of it."""
     if len(slopes) == 1:
         return np.repeat(slopes, 2)
     ahead = [2 * slopes[0] - slopes[1], 3 * slopes[0] - 2 * slopes[1]]

@@ -1,1 +1,0 @@
-"""Figures of claims: each takes a claim's parameters, and draws with the functions that its evidence rests on."""

@@ -1,0 +1,221 @@
+"""Claims as one HTML page: a card for each, with its formula, verdict, figure, evidence and near misses."""
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from regard.claims.claim import ClaimVerdict
+from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.core.verdict import STATUSES, Evidence, Status, count_statuses
+from regard.render.charts import draw_figure
+from regard.render.formulas import equation, scripted
+from regard.render.page import Page, icon, render_page
+from regard.render.terminal import plural, quantity
+
+_LEGEND: Mapping[Status, str] = {
+    "proved": "proved: by algebra or a certified enclosure, on the whole domain",
+    "holds": "holds: measured or sampled, within the error given",
+    "refuted": "refuted: there is a counterexample",
+    "undecided": "undecided: the reason says why",
+}
+
+
+def render_claims(explanations: Sequence[Explanation]) -> str:
+    """The page's whole text; a single claim is shown with all details open."""
+    verdicts = [explanation.verdict for explanation in explanations]
+    is_alone = len(explanations) == 1
+    sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.section)]
+    body = "".join(_section(place, title, group, is_alone) for place, (title, group) in enumerate(sections))
+    title = verdicts[0].id if is_alone else f"{len(verdicts)} claims about attention"
+    page = Page(
+        title=f"{title} · {_outcome(verdicts)}",
+        main=_head(title, verdicts) + body + '<p class="nothing" hidden>No claim matches the search.</p>',
+        margin=_margin(verdicts, sections),
+        styles=("document.css", "charts.css", "claims/claims.css"),
+        scripts=("claims/claims.js",),
+    )
+    return render_page(page)
+
+
+def section_name(section: str) -> str:
+    """The section without the number that sorts it.
+
+    >>> section_name("7 softmax")
+    'Softmax'
+    """
+    number, _, name = section.partition(" ")
+    name = name if number.isdigit() and name else section
+    return name[:1].upper() + name[1:]
+
+
+def title_tags(verdict: ClaimVerdict) -> str:
+    """What the title of a claim's card shows beside its id: tags and the verdict."""
+    tags = '<span class="tag">misconception</span>' if verdict.expected == "refuted" else ""
+    if not verdict.is_as_expected:
+        tags += f'<span class="tag alarm">the catalog expects: {verdict.expected}</span>'
+    return f'{tags}<span class="badge {verdict.status}">{icon(verdict.status)}{verdict.status}</span>'
+
+
+def counterexample(verdict: ClaimVerdict) -> str:
+    """The counterexample to a claim, if there is one."""
+    if not verdict.counterexample:
+        return ""
+    return f'<p class="against"><b>Counterexample</b> {scripted(verdict.counterexample)}</p>'
+
+
+def facts(explanation: Explanation) -> str:
+    """Where a claim holds, the values at which it was decided, and the result."""
+    verdict = explanation.verdict
+    named = {
+        "Domain": verdict.domain,
+        "Decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
+        "Value": quantity(verdict.value, verdict.bound, digits=12),
+        "Assumes": "; ".join(verdict.assumes or ()),
+        "Source": explanation.source,
+    }
+    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def evidence_list(evidence: Sequence[Evidence], *, is_open: bool) -> str:
+    """What each method found, in a list that can be folded."""
+    return _folded(f"Evidence by {plural(len(evidence), 'method')}", map(_finding, evidence), is_open=is_open)
+
+
+def _outcome(verdicts: Sequence[ClaimVerdict]) -> str:
+    unexpected = [verdict.id for verdict in verdicts if not verdict.is_as_expected]
+    if unexpected:
+        return f"{plural(len(unexpected), 'unexpected verdict')}: {', '.join(unexpected)}"
+    return f"{verdicts[0].status}, as expected" if len(verdicts) == 1 else "every verdict as expected"
+
+
+def _head(title: str, verdicts: Sequence[ClaimVerdict]) -> str:
+    status = "holds" if all(verdict.is_as_expected for verdict in verdicts) else "refuted"
+    outcome = _outcome(verdicts)
+    return (
+        f'<header class="head"><p class="problem">Decided from scratch by independent methods, seed {verdicts[0].seed}'
+        f"</p><h1>{html.escape(title)}</h1>"
+        f'<p class="outcome {status}">{icon(status)}{html.escape(outcome[0].upper() + outcome[1:])}</p></header>'
+    )
+
+
+def _section(place: int, title: str, group: Sequence[Explanation], is_alone: bool) -> str:
+    cards = "".join(_card(explanation, is_open=is_alone) for explanation in group)
+    heading = f"<h2>{html.escape(section_name(title))}</h2>" if title and not is_alone else ""
+    return f'<section class="claims" id="section-{place + 1}">{heading}{cards}</section>'
+
+
+def _card(explanation: Explanation, *, is_open: bool) -> str:
+    verdict = explanation.verdict
+    name, near_misses = html.escape(verdict.id), explanation.near_misses
+    tested = f"{len(near_misses)} near miss{'' if len(near_misses) == 1 else 'es'}, each tested in the claim's place"
+    parts = (
+        f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
+        f'<p class="statement">{scripted(verdict.statement)}</p>',
+        equation(explanation.latex),
+        counterexample(verdict),
+        draw_figure(explanation.figure),
+        f'<h4>Why</h4><p class="why">{scripted(explanation.derivation)}</p>',
+        facts(explanation),
+        evidence_list(verdict.evidence, is_open=is_open),
+        _folded(tested, map(_near_miss, near_misses), is_open=is_open),
+        f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code>'
+        '<button type="button" class="copy" hidden>Copy</button></p>',
+    )
+    kind = f"{verdict.status} misconception" if verdict.expected == "refuted" else verdict.status
+    return f'<article class="claim {kind}" id="{name}" aria-labelledby="name-{name}">{"".join(parts)}</article>'
+
+
+def _folded(summary: str, rows: Iterable[str], *, is_open: bool) -> str:
+    inside = "".join(rows)
+    if not inside:
+        return ""
+    return f"<details{' open' if is_open else ''}><summary>{summary}</summary><ul>{inside}</ul></details>"
+
+
+def _finding(item: Evidence) -> str:
+    number = quantity(item.value, item.bound, digits=12)
+    note = " (of a smaller case)" if item.is_of_smaller_case else ""
+    return _row(item.status, item.method, *item.detail.split("; "), f"value {number}{note}" if number else "")
+
+
+def _near_miss(near_miss: NearMissOutcome) -> str:
+    found = near_miss.verdict
+    ending = "" if found.status == near_miss.becomes else f", but it should be {near_miss.becomes}"
+    return _row(found.status, near_miss.statement + ending, found.counterexample or found.reason or "")
+
+
+def _row(status: Status, title: str, *details: str) -> str:
+    shown = "".join(f"<p>{scripted(detail)}</p>" for detail in details if detail)
+    return (
+        f'<li class="{status}">{icon(status)}<div><b>{scripted(title)}</b> '
+        f'<span class="status">{status}</span>{shown}</div></li>'
+    )
+
+
+def _margin(verdicts: Sequence[ClaimVerdict], sections: Sequence[tuple[str, Sequence[Explanation]]]) -> str:
+    if len(verdicts) == 1:
+        return _legend()
+    return "".join((_counts(verdicts), _filter(verdicts), _contents(sections), _legend()))
+
+
+def _counts(verdicts: Sequence[ClaimVerdict]) -> str:
+    counts = count_statuses(verdicts)
+    rows = "".join(
+        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {name}</li>' for name in STATUSES if counts[name]
+    )
+    misconceptions = [verdict for verdict in verdicts if verdict.expected == "refuted"]
+    among = f", {plural(len(misconceptions), 'misconception')} among them" if misconceptions else ""
+    return (
+        f'<section class="counts" aria-label="Counts"><p class="total"><b>{len(verdicts)}</b> claims{among}</p>'
+        f"{_bar(counts, len(verdicts))}<ul>{rows}</ul></section>"
+    )
+
+
+def _bar(counts: Mapping[str, int], number: int) -> str:
+    parts, place = [], 0.0
+    for name in STATUSES:
+        width = 100 * counts[name] / number
+        if width:
+            parts.append(f'<rect class="{name}" x="{place:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
+        place += width
+    return f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _filter(verdicts: Sequence[ClaimVerdict]) -> str:
+    counts = count_statuses(verdicts)
+    choices = [
+        ("all", "all claims", True),
+        *((name, name, counts[name] > 0) for name in STATUSES),
+        ("misconception", "misconceptions", any(verdict.expected == "refuted" for verdict in verdicts)),
+    ]
+    rows = "".join(
+        f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}'
+        f"{'' if is_useful else ' disabled'}> {text}</label>"
+        for name, text, is_useful in choices
+    )
+    search = '<input type="search" id="search" aria-label="Search the claims" placeholder="Search (press /)">'
+    return f'<p class="search">{search}</p><fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+
+
+def _contents(sections: Sequence[tuple[str, Sequence[Explanation]]]) -> str:
+    rows = "".join(
+        f'<li><a href="#section-{place + 1}">{html.escape(section_name(title))}</a>'
+        f"<ul>{''.join(_link(explanation.verdict) for explanation in group)}</ul></li>"
+        for place, (title, group) in enumerate(sections)
+    )
+    return f'<details class="contents" open><summary>Claims</summary><ol>{rows}</ol></details>'
+
+
+def _link(verdict: ClaimVerdict) -> str:
+    name = html.escape(verdict.id)
+    return (
+        f'<li class="{verdict.status}"><a href="#{name}">{icon(verdict.status)}<span>{name}</span>'
+        f'<span class="unseen"> {verdict.status}</span></a></li>'
+    )
+
+
+def _legend() -> str:
+    rows = "".join(f'<li class="{name}">{icon(name)} {text}</li>' for name, text in _LEGEND.items())
+    keys = '<p class="keys"><kbd>/</kbd> to search, <kbd>Esc</kbd> to clear the search</p>'
+    return f'<details class="legend"><summary>Legend</summary><ul>{rows}</ul>{keys}</details>'

@@ -1,0 +1,153 @@
+"""Verdicts on claims in a terminal: a table with one line each, or a single claim explained."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from regard.claims.claim import ClaimVerdict
+from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.core.verdict import Evidence, Status, count_statuses
+from regard.render.terminal import ALARM, SIGNS, STYLES, plural, quantity, say, spelled
+
+
+def show_verdicts(console: Console, groups: Mapping[str, Sequence[ClaimVerdict]]) -> None:
+    """Prints each group's title and one line per verdict, then how many there are of each status."""
+    verdicts = [verdict for group in groups.values() for verdict in group]
+    columns = zip(*(_cells(console, verdict) for verdict in verdicts), strict=True)
+    widths = [max(map(cell_len, column)) for column in columns]
+    for title, group in groups.items():
+        say(console, title, style="bold")
+        for verdict in group:
+            _show_line(console, verdict, widths)
+    console.print()
+    counts = " · ".join(f"{number} {status}" for status, number in count_statuses(verdicts).items())
+    say(console, f"{plural(len(verdicts), 'claim')}: {counts}")
+    unexpected = [verdict.id for verdict in verdicts if not verdict.is_as_expected]
+    if unexpected:
+        say(console, f"{plural(len(unexpected), 'unexpected verdict')}: {', '.join(unexpected)}", style=ALARM)
+
+
+def show_explanation(console: Console, explanation: Explanation) -> None:
+    """Prints the statement and its verdict, then the reasons in the order in which a reader asks for them."""
+    verdict = explanation.verdict
+    console.print(_heading(console, verdict))
+    say(console, verdict.statement, indent=2)
+    console.print()
+    _show_facts(console, _facts(explanation))
+    _show_title(console, "Why")
+    say(console, explanation.derivation, indent=2)
+    _show_title(console, "Evidence")
+    for item in verdict.evidence:
+        _show_finding(console, item.status, item.method, _finding(item, already_shown=verdict.counterexample))
+    _show_title(console, "Near misses, each tested in the claim's place")
+    for near_miss in explanation.near_misses:
+        _show_near_miss(console, near_miss)
+    console.print()
+    _show_facts(console, {"source": explanation.source})
+    for name, text in (("LaTeX", explanation.latex), ("reproduce", verdict.reproduce or "")):
+        # Never broken into lines, so that it can be copied whole.
+        console.print(_label(name) + Text(spelled(text, console.encoding)), soft_wrap=True)
+
+
+def _cells(console: Console, verdict: ClaimVerdict) -> list[str]:
+    cells = (verdict.id, verdict.status, quantity(verdict.value, verdict.bound))
+    return [spelled(cell, console.encoding) for cell in cells]
+
+
+def _show_line(console: Console, verdict: ClaimVerdict, widths: Sequence[int]) -> None:
+    style = STYLES[verdict.status] if verdict.is_as_expected else ALARM
+    line = Text.assemble("  ", (spelled(SIGNS[verdict.status], console.encoding), style), " ")
+    for cell, width, cell_style in zip(_cells(console, verdict), widths, ("", style, ""), strict=True):
+        line.append(cell, style=cell_style).append(" " * (width + 2 - cell_len(cell)))
+    line.append(_fitted(_deciding_methods(verdict), console.width - line.cell_len, console.encoding), style="dim")
+    line.rstrip()
+    console.print(line, no_wrap=True, overflow="crop", crop=True)
+    for text, note_style in _notes(verdict):
+        say(console, text, style=note_style, indent=6)
+
+
+def _notes(verdict: ClaimVerdict) -> Iterable[tuple[str, str]]:
+    """What must be said under the line: an unexpected verdict with its reason, and the counterexample."""
+    if not verdict.is_as_expected:
+        yield f"the catalog expects {verdict.expected}. {verdict.reason or ''}", ALARM
+    elif verdict.status == "undecided" and verdict.reason:
+        yield verdict.reason, STYLES["undecided"]
+    if verdict.counterexample:
+        yield verdict.counterexample, "dim"
+
+
+def _deciding_methods(verdict: ClaimVerdict) -> list[str]:
+    """The methods by name, those that decided the verdict first."""
+    deciding_first = sorted(verdict.evidence, key=lambda item: item.status != verdict.status)
+    return list(dict.fromkeys(item.method for item in deciding_first)) or [""]
+
+
+def _fitted(methods: Sequence[str], width: int, encoding: str) -> str:
+    """The methods by name; where that is too long, the first of them and how many more there are."""
+    full, ellipsis = spelled(" + ".join(methods), encoding), spelled("…", encoding)
+    short = spelled(f"{methods[0]} +{len(methods) - 1}", encoding) if len(methods) > 1 else full
+    cut = short[: max(width - len(ellipsis), 0)] + ellipsis
+    return next((text for text in (full, short, cut) if cell_len(text) <= width), "")
+
+
+def _heading(console: Console, verdict: ClaimVerdict) -> Text:
+    status = verdict.status
+    line = Text.assemble((verdict.id, "bold"), "  ", _sign(console, status), (status, STYLES[status]))
+    if not verdict.is_as_expected:
+        line.append(f", but the catalog expects {verdict.expected}", style=ALARM)
+    elif verdict.expected == "refuted":
+        line.append(", as expected of a misconception", style="dim")
+    return line
+
+
+def _facts(explanation: Explanation) -> Mapping[str, str]:
+    verdict = explanation.verdict
+    return {
+        "domain": verdict.domain or "",
+        "decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
+        "assumes": "; ".join(verdict.assumes or ()),
+        "value": quantity(verdict.value, verdict.bound, digits=12),
+        "against it": verdict.counterexample or "",
+    }
+
+
+def _show_facts(console: Console, facts: Mapping[str, str]) -> None:
+    for name, fact in facts.items():
+        if fact:
+            say(console, fact, lead=_label(name))
+
+
+def _label(name: str) -> Text:
+    return Text(f"  {name.ljust(12)}", style="dim")
+
+
+def _show_title(console: Console, title: str) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _show_near_miss(console: Console, near_miss: NearMissOutcome) -> None:
+    found = near_miss.verdict
+    title = near_miss.statement
+    if found.status != near_miss.becomes:
+        title += f", but it should be {near_miss.becomes}"
+    _show_finding(console, found.status, title, found.counterexample or found.reason or "")
+
+
+def _show_finding(console: Console, status: Status, title: str, detail: str) -> None:
+    lead = Text.assemble("  ", _sign(console, status), (status.ljust(11), STYLES[status]))
+    say(console, title, lead=lead)
+    say(console, detail, style="dim", indent=lead.cell_len)
+
+
+def _sign(console: Console, status: Status) -> Text:
+    return Text(f"{spelled(SIGNS[status], console.encoding)} ", style=STYLES[status])
+
+
+def _finding(item: Evidence, *, already_shown: str | None) -> str:
+    number = quantity(item.value, item.bound, digits=12)
+    against = item.counterexample if item.counterexample != already_shown else ""
+    parts = (item.detail, f"value {number}" if number else "", against)
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,138 @@
+"""The interactive page: its claims decided, its answer sheet judged, and everything put into one HTML file."""
+
+import base64
+import gzip
+import html
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from regard import __version__
+from regard.claims import all_claims
+from regard.claims.deciding import Explanation, decide_claims, explanation_of
+from regard.claims.page import counterexample, evidence_list, facts, section_name, title_tags
+from regard.core.files import write_atomically
+from regard.derivations.judged import STANDINGS, JudgedDocument, tally
+from regard.derivations.page_prose import prose_html
+from regard.derivations.page_slots import with_slots
+from regard.derivations.step_cards import SAID
+from regard.derivations.tasks import Assignment, Task, examine
+from regard.derivations.verify import example
+from regard.derivations.views import view_of
+from regard.explorer.assets import bundle, fill, page_file, with_formulas
+from regard.render.charts import draw_figure
+from regard.render.formulas import equation, scripted
+from regard.render.page import asset, content_policy, icon
+
+_PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
+_STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims/claims.css")
+_OWN_STYLES = ("page.css", "controls.css", "parts.css")
+_SHEET, _PROBLEM = "answers.md", "cs224n-a4"
+_CLAIM_ID = re.compile("`([a-z0-9]+(?:-[a-z0-9]+)+)`")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplorerPage:
+    """One self-contained HTML page; a notebook shows it in a frame of this height in pixels."""
+
+    html: str = field(repr=False)
+    height: int = 860
+
+    def write(self, path: Path) -> None:
+        """Writes the page to a file."""
+        write_atomically(path, self.html)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="Explore attention" width="100%" height="{self.height}" '
+            f'style="border: 1px solid #8884; border-radius: 6px" srcdoc="{html.escape(self.html)}"></iframe>'
+        )
+
+
+def explore(
+    *, claims: str | None = None, seed: int = 0, jobs: int = 1, report: Callable[[int, int], None] | None = None
+) -> ExplorerPage:
+    """The interactive page, with its claims decided and its answer sheet judged now; a notebook displays it.
+
+    `claims` is a pattern that selects claims (default: all). `report(done, total)` is called as verdicts come in.
+    """
+    verdicts = decide_claims(claims, seed=seed, jobs=jobs, report=report)
+    catalog = all_claims()
+    explanations = [explanation_of(catalog[verdict.id], verdict, {}) for verdict in verdicts]
+    assignment = Assignment.for_problem(_PROBLEM, seed=seed)
+    _, sheet = examine(Task(file=_SHEET, content=example().encode("utf-8"), assignment=assignment))
+    return build_page(explanations, view_of(sheet))
+
+
+def build_page(explanations: Sequence[Explanation], document: JudgedDocument) -> ExplorerPage:
+    """The page with these claims as its verdicts and this document as its judged derivation."""
+    style = "\n".join([*(asset(name) for name in _STYLES), *(page_file(name).strip() for name in _OWN_STYLES)])
+    script = "\n".join([f"{{{asset('shell.js')}}}", bundle("main.js", page_file)])
+    inside = _sheet_parts(document)
+    return ExplorerPage(
+        html=fill(
+            page_file("index.html"),
+            {
+                "policy": html.escape(content_policy(style, script)),
+                "version": __version__,
+                "style": style,
+                "icons": asset("icons.svg"),
+                "parts": "\n".join(fill(with_formulas(page_file(f"parts/{name}.html")), inside) for name in _PARTS),
+                "claims": _packed([_claim_entry(each) for each in explanations]),
+                "script": script,
+            },
+        )
+    )
+
+
+def _packed(entries: Sequence[Mapping[str, object]]) -> str:
+    """The entries as JSON, compressed; equal entries always give the same text."""
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def _claim_entry(explanation: Explanation) -> Mapping[str, object]:
+    """A claim for the list of verdicts, with its card as HTML."""
+    verdict = explanation.verdict
+    return {
+        "id": verdict.id,
+        "section": section_name(explanation.section),
+        "status": verdict.status,
+        "isMisconception": verdict.expected == "refuted",
+        "statement": verdict.statement,
+        "card": _claim_card(explanation),
+    }
+
+
+def _claim_card(explanation: Explanation) -> str:
+    verdict, state = explanation.verdict, explanation.demonstration
+    why = _CLAIM_ID.sub(r'<a href="#verdicts?claim=\1">\1</a>', scripted(explanation.derivation))
+    parts = (
+        f'<header><h2 id="claim-title" tabindex="-1">{html.escape(verdict.id)}</h2>{title_tags(verdict)}</header>',
+        f'<p class="statement">{scripted(verdict.statement)}</p>',
+        counterexample(verdict),
+        draw_figure(explanation.figure),
+        f'<p class="demonstration"><a href="#{html.escape(state)}">See it live and change it</a></p>' if state else "",
+        equation(explanation.latex),
+        f'<h3>Why</h3><p class="why">{why}</p>',
+        evidence_list(verdict.evidence, is_open=True),
+        facts(explanation),
+        f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code></p>',
+    )
+    return f'<article class="claim {verdict.status}">{"".join(parts)}</article>'
+
+
+def _sheet_parts(document: JudgedDocument) -> Mapping[str, str]:
+    """The judged derivation: the title of its problem, the counts, and the document with every step marked."""
+    text, slots = with_slots(document)
+    counts = tally(document.marks)
+    rows = "".join(
+        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {SAID[name]}</li>' for name in STANDINGS if counts[name]
+    )
+    return {
+        "sheet_problem": html.escape(document.title),
+        "sheet_counts": f'<ul class="tally">{rows}</ul>',
+        "sheet_document": f'<article class="document" lang="en">{prose_html(text, document.kind, slots)}</article>',
+    }
