@@ -37,7 +37,7 @@ def test_laws_are_tests_with_ids_skips_and_counterexamples(suite):
     result = suite("-rs", "-v")
     result.assert_outcomes(passed=5, failed=1, skipped=3)
     result.stdout.fnmatch_lines(["*good-CAUSAL*PASSED*", "*breaks CAUSAL*", "*counterexample: batch 1*", "*probably*"])
-    result.stdout.fnmatch_lines(["*skipped: the layer has no mask*"])
+    result.stdout.fnmatch_lines(["*skipped: the layer takes no padding mask*"])
 
 
 def test_expected_failures_are_strict(suite):

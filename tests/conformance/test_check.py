@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 import time
@@ -7,8 +8,9 @@ import pytest
 
 import checked_layers
 import regard
+from regard.conformance.adapters import call_factory
 from regard.conformance.isolation import Limits
-from regard.conformance.orders import Order, command_for, importable_name, made
+from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Spec
 
 CAUSAL = Spec(causal=True, positions="none")
@@ -39,7 +41,7 @@ def test_a_leaky_layer_is_refuted_with_all_that_teaches():
     assert failure.error > failure.tolerance == 0
     assert "length 2" in failure.counterexample
     assert failure.diagnosis
-    assert "def test_causal_of_leaky" in failure.reproduction
+    assert "regard.check(\n        leaky,\n" in failure.reproduction
     with pytest.raises(regard.LawsBroken, match="CAUSAL"):
         report.raise_for_failures()
 
@@ -60,7 +62,10 @@ def test_every_report_states_its_grade_and_what_it_cannot_see():
 def test_laws_that_cannot_be_tried_say_what_is_missing():
     report = regard.check(checked_layers.lawful, CAUSAL, laws="PAD,CACHE")
     assert {verdict.outcome for verdict in report.verdicts} == {"skipped"}
-    assert [verdict.reason for verdict in report.verdicts] == ["the layer has no mask", "the layer has no cache"]
+    assert [verdict.reason for verdict in report.verdicts] == [
+        "the layer takes no padding mask",
+        "the layer has no cache",
+    ]
     with pytest.raises(regard.LawsBroken, match="did not run"):
         report.require(["PAD"])
 
@@ -192,20 +197,26 @@ def test_a_function_can_be_isolated_on_request():
 
 def test_only_what_can_be_imported_can_be_isolated():
     assert importable_name(checked_layers.leaky) == "checked_layers:leaky"
+    assert importable_name(lambda x: x) is None
     with pytest.raises(regard.InputError, match="top level"):
-        importable_name(lambda x: x)
+        regard.check(lambda x: x, isolate=True)
 
 
-def test_orders_survive_the_way_to_another_process():
-    order = Order(target="a:b", arguments={"n": "1"}, spec=CAUSAL, laws=("CAUSAL",), expect={"PAD": "x"}, seed=3)
-    assert Order.from_dict(order.to_dict()) == order
-    assert command_for(order, "PAD").endswith("--laws PAD --seed 3")
+def test_requests_survive_the_way_to_another_process():
+    request = CheckRequest(target="a:b", arguments={"n": "1"}, spec=CAUSAL, laws=("DET",), expect={"PAD": "x"}, seed=3)
+    assert CheckRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+    assert request.command("PAD").endswith("--laws PAD --seed 3")
+
+
+def test_a_command_repeats_a_spec_whose_heads_do_not_divide_its_width():
+    request = CheckRequest(target="a:b", spec=Spec(width=30, num_heads=4, head_width=8))
+    assert "--spec width=30,head_width=8 " in request.command("DET")
 
 
 def test_factories_are_called_and_layers_are_not():
-    assert made(checked_layers.lawful, {}) is checked_layers.lawful
-    assert made(checked_layers.build, {}) is checked_layers.lawful
-    assert made(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
+    assert call_factory(checked_layers.lawful, {}) is checked_layers.lawful
+    assert call_factory(checked_layers.build, {}) is checked_layers.lawful
+    assert call_factory(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
 
 
 def test_a_warm_process_dies_as_a_cold_one_does():

@@ -3,17 +3,16 @@
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import Law, all_laws
 from regard.conformance.checking import check_subject, chosen_laws, report_on
 from regard.conformance.isolation import Limits, check_isolated
-from regard.conformance.orders import ZOO, Order, importable_name, in_dtype, inferred_for, made, subject_of
-from regard.conformance.recipes import recipe_for_order, recipe_for_target
-from regard.conformance.subject import Spec, Subject
-from regard.conformance.trying import Hearing, tried
+from regard.conformance.reproduction import try_law
+from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
+from regard.conformance.subject import CAPABILITIES, Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
 from regard.render.terminal import CatalogEntry
@@ -21,12 +20,18 @@ from regard.render.terminal import CatalogEntry
 Progress = Callable[[int, int], None]
 
 
-class How(TypedDict, total=False):
-    """The rest of what can be said about a check, each with a default.
+class CheckOptions(TypedDict, total=False):
+    """The optional arguments of `check` beyond the usual ones.
 
-    `arguments` are for a factory; `name` is what the report calls the layer; `infer` probes for what is not declared;
-    `isolate` runs the layer in a process of its own (as is usual for targets given by name); `limits` bound it;
-    `progress(done, total)` is called after each law.
+    Args:
+        arguments: arguments for a factory.
+        name: what the report calls the layer.
+        infer: probe for what the spec does not declare.
+        isolate: run the layer in a process of its own, the default for targets given by name.
+        limits: time and memory for a layer in a process of its own.
+        progress: called as `progress(done, total)` after each law.
+        dtype: overrides the spec's dtype.
+        device: overrides the spec's device.
     """
 
     arguments: Mapping[str, Any]
@@ -35,6 +40,8 @@ class How(TypedDict, total=False):
     isolate: bool
     limits: Limits
     progress: Progress
+    dtype: str
+    device: str
 
 
 def check(
@@ -44,58 +51,63 @@ def check(
     expect: Mapping[str, str] | None = None,
     laws: Iterable[str] | str | None = None,
     seed: int = 0,
-    **how: Unpack[How],
+    **options: Unpack[CheckOptions],
 ) -> CheckReport:
-    """The verdict on every law for one layer: an instance, a factory, or the name of one ("package.module:name").
+    """Tries every law on one layer and returns the verdicts; nothing is raised for a failure.
 
-    Failures that `expect` names with a reason count as expected; nothing is raised. A name is checked in a process of
-    its own, in which a hang or a crash is a verdict; anything else is checked here unless `isolate` is true.
+    A target given by name runs in a process of its own, where a hang or a crash is a verdict. Anything else runs in
+    the calling process unless `isolate` is true.
+
+    Args:
+        target: a layer, a factory, or the name of one ("package.module:name").
+        spec: what the layer is meant to be; laws that need more than is declared are skipped.
+        expect: known failures, by law, with a reason for each.
+        laws: the laws to try, a list or text with commas; all by default.
+        seed: the seed of every random draw.
+        options: see `CheckOptions`.
     """
     chosen = _chosen(laws)
     ensure_known(expect or {}, seed)
-    is_isolated = how.get("isolate", isinstance(target, str))
-    order = Order(
-        target=target if isinstance(target, str) else importable_name(target) if is_isolated else "",
-        arguments={name: str(value) for name, value in how.get("arguments", {}).items()},
+    arguments = options.get("arguments", {})
+    is_isolated = options.get("isolate", isinstance(target, str))
+    if is_isolated:
+        target = target if isinstance(target, str) else _importable(target)
+        arguments = {name: str(value) for name, value in arguments.items()}
+    request = CheckRequest(
+        target=target,
+        arguments=arguments,
         spec=spec,
-        name=how.get("name"),
-        is_inferring=how.get("infer", False),
+        dtype=options.get("dtype"),
+        device=options.get("device"),
+        name=options.get("name"),
+        is_inferring=options.get("infer", False),
         laws=tuple(chosen),
         expect=expect or {},
         seed=seed,
     )
+    progress, done = options.get("progress"), itertools.count(1)
+
+    def count(*_: object) -> None:
+        if progress is not None:
+            progress(next(done), len(chosen))
+
     if is_isolated:
-        limits, progress = how.get("limits"), _counting(how.get("progress"), len(chosen))
-        return check_isolated(order, _titles(chosen), limits=limits, progress=progress)
-    return _check_here(target, order, chosen, how)
-
-
-def _check_here(target: Any, order: Order, laws: Mapping[str, Law], how: How) -> CheckReport:
-    hearing, inferred = open_hearing(target, order, how.get("arguments", {}))
-    done, told = itertools.count(1), how.get("progress")
+        return check_isolated(request, _titles(chosen), limits=options.get("limits"), progress=count)
+    subject, inferred = build_subject(request)
     report = check_subject(
-        hearing.subject,
-        laws=laws,
-        expect=order.expect,
-        hear=lambda law: tried(law, hearing),
-        progress=None if told is None else lambda _: told(next(done), len(laws)),
+        subject, laws=chosen, expect=request.expect, hear=lambda law: try_law(law, subject, request), progress=count
     )
     return replace(report, inferred=inferred)
 
 
-def open_hearing(
-    target: Any, order: Order, arguments: Mapping[str, Any] | None = None
-) -> tuple[Hearing, dict[str, Any] | None]:
-    """The layer, built in this process, with its recipe."""
-    from regard.conformance import adapters
-
-    if order.target:
-        subject, inferred = subject_of(order)
-        return Hearing(subject=subject, recipe=recipe_for_order(order, subject, inferred), order=order), inferred
-    built = made(target, arguments or {})
-    subject = adapters.adapt(built, order.spec, name=order.name)
-    subject, inferred = inferred_for(subject) if order.is_inferring else (subject, None)
-    return Hearing(subject=subject, recipe=recipe_for_target(built, order, inferred), order=order), inferred
+def _importable(target: Any) -> str:
+    name = importable_name(target)
+    if name is None:
+        raise InputError(
+            f"{target!r} cannot be imported by another process. Put the factory at the top level of a module, "
+            "or check it in this process with isolate=False."
+        )
+    return name
 
 
 def _chosen(laws: Iterable[str] | str | None) -> dict[str, Law]:
@@ -104,10 +116,6 @@ def _chosen(laws: Iterable[str] | str | None) -> dict[str, Law]:
 
 def _titles(laws: Mapping[str, Law]) -> list[tuple[str, str]]:
     return [(law.id, law.statement) for law in laws.values()]
-
-
-def _counting(progress: Progress | None, total: int) -> Progress | None:
-    return None if progress is None else lambda done, _: progress(done, total)
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:
@@ -119,97 +127,85 @@ def ensure_known(expect: Mapping[str, str], seed: int) -> None:
         raise InputError(f"There is no law {', '.join(unknown)} to expect a failure of. See `regard check --list`.")
 
 
-def check_orders(
-    orders: Sequence[Order], *, limits: Limits | None = None, jobs: int = 1, progress: Progress | None = None
+def check_all(
+    requests: Sequence[CheckRequest], *, limits: Limits | None = None, jobs: int = 1, progress: Progress | None = None
 ) -> tuple[CheckReport, ...]:
     """The reports on several layers, each in a process of its own, `jobs` of them at a time.
 
-    What cannot be loaded is refused if it is the only one; among several it is a report of its own.
+    A target that cannot be loaded raises an InputError if it is the only one; among several it gets a report.
     """
     if jobs < 1:
         raise InputError(f"{jobs} jobs can do no work. Ask for at least one.")
-    for order in orders:
-        ensure_known(order.expect, order.seed)
-    titles = [_titles(_chosen(order.laws)) for order in orders]
-    crew = _Crew(limits=limits, is_alone=len(orders) == 1)
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(crew.work, order, laws) for order, laws in zip(orders, titles, strict=True)]
+    for request in requests:
+        ensure_known(request.expect, request.seed)
+    titles = [_titles(_chosen(request.laws)) for request in requests]
+    total, stop = sum(map(len, titles)), threading.Event()
+    tried: list[int] = []  # one item per law, appended by the threads
+
+    def work(request: CheckRequest, laws: list[tuple[str, str]]) -> CheckReport:
         try:
-            crew.wait_for(futures, progress, sum(map(len, titles)))
+            return check_isolated(request, laws, limits=limits, progress=lambda done, _: tried.append(done), stop=stop)
+        except InputError as error:
+            if len(requests) == 1:
+                raise
+            return _unbuilt(request, str(error))
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(work, *each) for each in zip(requests, titles, strict=True)]
+        left = set(futures)
+        try:
+            while left:
+                _, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
+                if progress is not None:
+                    progress(min(len(tried), total), total)
         except BaseException:
-            crew.stop.set()
+            stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return tuple(future.result() for future in futures)
 
 
-@dataclass(kw_only=True)
-class _Crew:
-    """Threads that each wait for a layer's process, count its laws together, and stop together."""
-
-    limits: Limits | None
-    is_alone: bool
-    stop: threading.Event = field(default_factory=threading.Event)
-    _tried: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-
-    def work(self, order: Order, laws: list[tuple[str, str]]) -> CheckReport:
-        """The report on one layer."""
-
-        def count(_: int, __: int) -> None:
-            self._tried.release()
-
-        try:
-            return check_isolated(order, laws, limits=self.limits, progress=count, stop=self.stop)
-        except InputError as error:
-            if self.is_alone:
-                raise
-            return _unbuilt(order, str(error))
-
-    def wait_for(self, futures: Sequence[Future[CheckReport]], progress: Progress | None, total: int) -> None:
-        """Returns when all are done, and tells how many laws are."""
-        left, done = set(futures), 0
-        while left:
-            _, left = wait(left, timeout=0.2, return_when=FIRST_COMPLETED)
-            while self._tried.acquire(blocking=False):
-                done += 1
-            if progress is not None:
-                progress(min(done, total), total)
-
-
-def _unbuilt(order: Order, reason: str) -> CheckReport:
+def _unbuilt(request: CheckRequest, reason: str) -> CheckReport:
     subject = Subject()
-    subject.name, subject.spec = order.name or order.target, in_dtype(order.spec or subject.spec, order)
+    subject.name, subject.spec = request.label or subject.name, request.adjusted(request.spec or subject.spec)
     verdict = LawVerdict(
-        id="BUILD", statement="the layer can be imported and built", status="undecided", outcome="crashed",
-        reason=reason, layer=subject.name, seed=order.seed,
-    )  # fmt: skip
+        id="BUILD",
+        statement="the layer can be imported and built",
+        status="undecided",
+        outcome="crashed",
+        reason=reason,
+        layer=subject.name,
+        seed=request.seed,
+    )
     return report_on(subject, (verdict,))
 
 
-def zoo_orders(order: Order) -> list[Order]:
-    """An order for every implementation of the zoo that is installed, with its known failures expected."""
-    from regard.conformance.adapters.zoo import zoo
+def zoo_requests(request: CheckRequest) -> list[CheckRequest]:
+    """The request for every implementation of the zoo that is installed, with its known failures expected."""
+    from regard.conformance.adapters import zoo
 
-    found = {name: entry for name, entry in zoo().items() if entry.is_installed}
-    if not found:
+    installed = {name: entry for name, entry in zoo().items() if entry.is_installed}
+    if not installed:
         raise InputError("Nothing of the zoo is installed here. Install some of it: pip install 'regard[zoo]'.")
-    tried = set(_chosen(order.laws))
+    laws = _chosen(request.laws)
     return [
-        replace(order, target=f"{ZOO}{name}", name=name, expect={**_among(tried, entry.expect), **order.expect})
-        for name, entry in found.items()
+        replace(
+            request,
+            target=f"{ZOO}{name}",
+            name=name,
+            expect={**{law: why for law, why in entry.expect.items() if law in laws}, **request.expect},
+        )
+        for name, entry in installed.items()
     ]
 
 
-def _among(laws: set[str], expect: Mapping[str, str]) -> dict[str, str]:
-    return {law: why for law, why in expect.items() if law in laws}
-
-
 def list_laws(names: str | None = None) -> dict[str, list[CatalogEntry]]:
-    """The laws by what they need, none of them tried."""
-    groups: dict[str, list[CatalogEntry]] = {}
+    """The laws by what they need, those that need least first; none of them is tried."""
+    groups: dict[tuple[str, ...], list[CatalogEntry]] = {}
     for law in chosen_laws(names).values():
-        needs = " and ".join(law.needs)
-        title = f"for layers with {needs}" if needs else "for every layer"
         entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.suspects[0]}")
-        groups.setdefault(title, []).append(entry)
-    return dict(sorted(groups.items(), key=lambda item: item[0].count(" and ") + (item[0] != "for every layer")))
+        groups.setdefault(law.needs, []).append(entry)
+    titles = {needs: " and ".join(CAPABILITIES[need][0] for need in needs) for needs in sorted(groups, key=len)}
+    return {
+        f"for layers with {title}" if title else "for every layer": groups[needs] for needs, title in titles.items()
+    }

@@ -1,6 +1,7 @@
 """`regard check`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,17 @@ from regard.render.command_line import ExitCode, complain, is_unicode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from regard.conformance.orders import Order
+    from regard.conformance.requests import CheckRequest
     from regard.conformance.verdict import CheckReport
 
 _FILES = ("json_file", "html_file", "junit_file", "test_file")
 
 
-class _Pair(click.ParamType):
-    """NAME=VALUE on the command line."""
-
+class _NameAndValue(click.ParamType):
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The name and the value, or a refusal that repeats what was typed."""
+        """The name and the value, or an error that repeats what was typed."""
         del ctx
         name, sign, text = value.partition("=")
         if not name.strip() or not sign:
@@ -35,96 +34,110 @@ class _Pair(click.ParamType):
 
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
-@click.option("--arg", "arguments", type=_Pair(), multiple=True, help="An argument for the factory; repeat it.")
 @click.option(
-    "--spec", metavar="SPEC",
-    help="What the layer is: causal,positions=rotary,num_heads=8,… Of width, num_heads, num_kv_heads, head_width, "
-    "depth, causal, window, positions, rotary_base, rotary_width, rotary_layout, max_positions, scale, softcap, sink, "
-    "mask, empty, align.",
-)  # fmt: skip
-@click.option("--infer", "is_inferring", is_flag=True, help="Find out by probing what is not declared.")
-@click.option("--device", metavar="NAME", help="Where it runs: cpu, cuda, …")
+    "--arg", "arguments", type=_NameAndValue(), multiple=True, help="An argument for the factory; repeatable."
+)
+@click.option(
+    "--spec",
+    metavar="SPEC",
+    help="What the layer is meant to be: causal,positions=rotary,num_heads=8,… The keys are width, num_heads, "
+    "num_kv_heads, head_width, depth, causal, window, positions, rotary_base, rotary_width, rotary_layout, "
+    "max_positions, scale, softcap, sink, mask, empty, align.",
+)
+@click.option("--infer", "is_inferring", is_flag=True, help="Probe the layer for what the spec leaves open.")
+@click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
-@click.option("--laws", metavar="NAMES", help="Only these laws: CAUSAL,PAD.")
-@click.option("--expect", type=_Pair(), multiple=True, help='A failure that is known: EMPTY="our issue 12".')
+@click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
+@click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
 @click.option(
-    "--time-limit", type=float,
-    help="Seconds for one law (30), or for one piece of a --layout (60). A layer's first calls, before any law, have "
-    "4 times as long, from 10 to 120 seconds; importing and building it has 120.",
-)  # fmt: skip
-@click.option("--memory-limit", type=float, help="GiB for the layer's work (4), or a student's (2).")
-@click.option("--jobs", type=int, default=1, show_default=True, help="How many layers to check at a time.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
-@click.option("--html", "html_file", metavar="FILE", help="Write a page.")
+    "--time-limit",
+    type=float,
+    help="Seconds per law (default 30), or per part of a --layout (60). A layer's first calls, before any law, get "
+    "4 times as long, between 10 and 120 seconds; importing and building it gets 120.",
+)
+@click.option("--memory-limit", type=float, help="GiB for the layer (default 4), or for student code (2).")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Number of layers to check at a time.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - for standard output.")
+@click.option("--html", "html_file", metavar="FILE", help="Write an HTML report.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML.")
-@click.option("--write-test", "test_file", metavar="FILE", help="Write the failures as tests that need no Regard.")
-@click.option("--zoo", "is_zoo", is_flag=True, help="Check public implementations, those installed.")
-@click.option("--layout", nargs=2, metavar="NAME DIR", help="Check a student's folder, such as cs224n-a4 DIR.")
-@click.option("--list", "is_listing", is_flag=True, help="List the laws and try none.")
-@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a law could not be decided.")
+@click.option(
+    "--write-test", "test_file", metavar="FILE", help="Write a short pytest file that reproduces the failures."
+)
+@click.option("--zoo", "is_zoo", is_flag=True, help="Check the public implementations that are installed.")
+@click.option("--layout", nargs=2, metavar="NAME DIR", help="Check a student's folder: cs224n-a4 DIR.")
+@click.option("--list", "is_listing", is_flag=True, help="List the laws without trying any.")
+@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a law was skipped or inconclusive.")
 def check(**options: Any) -> int:
-    """Try every law on a layer: a factory or an instance by its name, package.module:name or path/to/file.py:name.
+    """Try the laws of attention on a layer.
 
-    Each layer runs in a process of its own: a hang, a crash or too much memory is a verdict on the law that it happened
-    under, and the rest goes on. A law is skipped only with its reason, and never holds without a control that moved.
+    A target is the name of a layer, or of a factory that makes one: package.module:name or path/to/file.py:name.
+
+    Each layer runs in its own process: a hang, a crash or a lack of memory is the verdict on the law being tried, and
+    the other laws still run. Skipped checks always say why; a check passes only if a positive control also fired.
 
     \b
     Examples:
       regard check mypkg.attn:build --arg width=64 --spec causal,positions=rotary,num_heads=8,width=64
-      regard check mypkg.attn:f --infer            probe what is not declared, then check under that
+      regard check mypkg.attn:f --infer            probe for what is not declared, then check
       regard check hf:LlamaForCausalLM             a Hugging Face class, tiny and random
       regard check torch:MultiheadAttention --laws PAD,JUNK,EMPTY --expect EMPTY="NaN rows, our issue 12"
       regard check mypkg.attn:build --write-test test_attn.py
-      regard check --zoo --html zoo.html --jobs 2  the matrix of public implementations and laws
+      regard check --zoo --html zoo.html --jobs 2  public implementations × laws
       regard check --layout cs224n-a4 submission/
       regard check --list                          the laws
 
-    Exit code: 0 no law is refuted, crashed, timed out or passed against expectation, 1 one is, 2 bad input,
-    3 undecided (with --strict).
+    Exit code: 0: no failures; 1: a failure, crash, timeout or unexpected pass; 2: bad input; 3: undecided (with
+    --strict).
     """
-    from regard.conformance import check as verb
-    from regard.render import progress, terminal
+    from regard.conformance.check import list_laws
+    from regard.render.terminal import open_console, show_listing
 
     if options["is_listing"]:
-        terminal.show_listing(terminal.open_console(), verb.list_laws(options["laws"]))
+        show_listing(open_console(), list_laws(options["laws"]))
         return ExitCode.SUCCESS
-    _ensure_sense(options)
+    _ensure_consistent(options)
     _ensure_writable(options)
+    limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
+    requests = [] if options["layout"] is not None else _requests(options)
     if options["layout"] is not None:
         from regard.conformance.layouts import check_layout
 
-        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"], **_limits(options))
+        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"], **limits)
     else:
-        from regard.conformance.isolation import Limits
-
-        words = {"time_limit": "seconds", "memory_limit": "memory"}
-        asked = {words[name]: limit for name, limit in _limits(options).items()}
-        limits = Limits(**asked, is_warm=options["is_zoo"])
-        with progress.progress(terminal.open_console(is_for_errors=True), "trying laws") as report:
-            reports = verb.check_orders(_orders(options), limits=limits, jobs=options["jobs"], progress=report)
-    _publish(reports, options)
+        reports = _checked(requests, options, limits)
+    _publish(requests, reports, options)
     return _exit_code(reports, is_strict=options["is_strict"])
 
 
-def _limits(options: dict[str, Any]) -> dict[str, float]:
-    """The limits that were asked for; the rest is left to what they are limits of."""
-    return {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
+def _checked(
+    requests: "Sequence[CheckRequest]", options: dict[str, Any], limits: dict[str, float]
+) -> "Sequence[CheckReport]":
+    from regard.conformance.check import check_all
+    from regard.conformance.isolation import Limits
+    from regard.render import progress, terminal
+
+    fields = {"time_limit": "seconds", "memory_limit": "memory"}
+    chosen = Limits(**{fields[name]: limit for name, limit in limits.items()}, is_warm=options["is_zoo"])
+    with progress.progress(terminal.open_console(is_for_errors=True), "trying laws") as report:
+        return check_all(requests, limits=chosen, jobs=options["jobs"], progress=report)
 
 
-def _ensure_sense(options: dict[str, Any]) -> None:
+def _ensure_consistent(options: dict[str, Any]) -> None:
     context = click.get_current_context()
-    ways = bool(options["targets"]) + options["is_zoo"] + (options["layout"] is not None)
-    if ways == 0:
+    num_ways = bool(options["targets"]) + options["is_zoo"] + (options["layout"] is not None)
+    if num_ways == 0:
         raise click.UsageError("Name a layer to check, such as mypkg.attn:build, or give --zoo.", context)
-    if ways > 1:
-        raise click.UsageError("A target, --zoo and --layout do not go together.", context)
+    if num_ways > 1:
+        raise click.UsageError("A target, --zoo and --layout cannot be combined.", context)
     if options["spec"] is not None and options["is_zoo"]:
-        raise click.UsageError("The zoo knows its own specs, so --spec does not go with --zoo.", context)
+        raise click.UsageError("The zoo has its own specs, so --spec cannot be combined with --zoo.", context)
+    if options["test_file"] is not None and options["layout"] is not None:
+        raise click.UsageError("--write-test cannot be combined with --layout.", context)
 
 
 def _ensure_writable(options: dict[str, Any]) -> None:
-    """Refuses before the work starts what could not be written after it."""
+    """Fails before the work starts, not after it, if a file cannot be written."""
     from regard.core.files import ensure_writable
 
     named = [options[name] for name in _FILES if options[name] is not None]
@@ -135,16 +148,15 @@ def _ensure_writable(options: dict[str, Any]) -> None:
             ensure_writable(Path(file))
 
 
-def _orders(options: dict[str, Any]) -> "list[Order]":
-    from regard.conformance.check import zoo_orders
-    from regard.conformance.orders import Order
+def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
+    from regard.conformance.check import zoo_requests
+    from regard.conformance.requests import CheckRequest
     from regard.conformance.subject import spec_from_text
 
-    spec = None if options["spec"] is None else spec_from_text(options["spec"])
-    common = Order(
+    common = CheckRequest(
         target="",
         arguments=_once_each(options["arguments"], "--arg"),
-        spec=spec,
+        spec=None if options["spec"] is None else spec_from_text(options["spec"]),
         dtype=options["dtype"],
         device=options["device"],
         is_inferring=options["is_inferring"],
@@ -152,9 +164,7 @@ def _orders(options: dict[str, Any]) -> "list[Order]":
         expect={name.upper(): why for name, why in _once_each(options["expect"], "--expect").items()},
         seed=options["seed"],
     )
-    from dataclasses import replace
-
-    return zoo_orders(common) if options["is_zoo"] else [replace(common, target=name) for name in options["targets"]]
+    return zoo_requests(common) if options["is_zoo"] else [replace(common, target=name) for name in options["targets"]]
 
 
 def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str]:
@@ -164,48 +174,43 @@ def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str
     return chosen
 
 
-def _publish(reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:
-    from regard.conformance.check_json import check_as_json
+def _publish(requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:
+    from regard.conformance.report import reports_as_json, reports_as_junit, show_check, show_matrix
     from regard.core.files import write_atomically
+    from regard.render.terminal import open_console
 
     if options["html_file"] is not None:
-        from regard.conformance.check_page import render_check
+        from regard.conformance.page import render_check
 
         write_atomically(Path(options["html_file"]), render_check(reports))
     if options["junit_file"] is not None:
-        from regard.conformance.junit import as_junit
-
-        write_atomically(Path(options["junit_file"]), as_junit(reports))
+        write_atomically(Path(options["junit_file"]), reports_as_junit(reports))
     if options["test_file"] is not None:
-        _write_tests(Path(options["test_file"]), reports)
+        _write_test(Path(options["test_file"]), requests, reports)
     if options["json_file"] == "-":
-        sys.stdout.write(check_as_json(reports, is_ascii=not is_unicode()))
+        sys.stdout.write(reports_as_json(reports, is_ascii=not is_unicode()))
         return
     if options["json_file"] is not None:
-        write_atomically(Path(options["json_file"]), check_as_json(reports))
-    _show(reports)
+        write_atomically(Path(options["json_file"]), reports_as_json(reports))
+    if len(reports) == 1:
+        show_check(open_console(), reports[0])
+    else:
+        show_matrix(open_console(), reports)
 
 
-def _write_tests(path: Path, reports: "Sequence[CheckReport]") -> None:
-    from regard.conformance.standalone import merged
+def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]") -> None:
+    from regard.conformance.reproduction import test_file
     from regard.core.files import write_atomically
 
-    texts = [v.reproduction for report in reports for v in report.verdicts if v.reproduction]
-    if not texts:
-        complain(f"No law was refuted, so there is no test to write to {path}.")
-        return
-    write_atomically(path, merged(texts))
-
-
-def _show(reports: "Sequence[CheckReport]") -> None:
-    from regard.conformance.check_text import show_check, show_matrix
-    from regard.render.terminal import open_console
-
-    console = open_console()
-    if len(reports) == 1:
-        show_check(console, reports[0])
+    refuted = [
+        (request, [verdict for verdict in report.verdicts if verdict.status == "refuted"])
+        for request, report in zip(requests, reports, strict=True)
+    ]
+    broken = [(request, verdicts) for request, verdicts in refuted if verdicts]
+    if broken:
+        write_atomically(path, test_file(broken))
     else:
-        show_matrix(console, reports)
+        complain(f"No law was refuted, so there is no test to write to {path}.")
 
 
 def _exit_code(reports: "Sequence[CheckReport]", *, is_strict: bool) -> int:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TextIO
 
-from regard.conformance.orders import Order, subject_of
+from regard.conformance.requests import CheckRequest, build_subject
 from regard.core.errors import RegardError
 
 _GIB = 2**30
@@ -50,7 +50,7 @@ def _work_off(request: dict[str, Any], channel: TextIO) -> None:
         channel.flush()
 
     try:
-        _work(Order.from_dict(request["order"]), int(request["memory"]), tell)
+        _work(CheckRequest.from_dict(request["order"]), int(request["memory"]), tell)
     except RegardError as error:
         tell({"event": "refused", "reason": str(error)})
     except Exception as error:  # noqa: BLE001 - building a layer may raise anything
@@ -71,21 +71,19 @@ def _own_channel() -> TextIO:
     return channel
 
 
-def _work(order: Order, memory: int, tell: Tell) -> None:
+def _work(order: CheckRequest, memory: int, tell: Tell) -> None:
     from regard.conformance.checking import chosen_laws, expected
-    from regard.conformance.recipes import recipe_for_order
-    from regard.conformance.trying import Hearing, tried
+    from regard.conformance.reproduction import try_law
 
     limit_memory(memory + _LIBRARIES)
-    subject, inferred = subject_of(order, lambda stage: tell({"event": "stage", "stage": stage}))
+    subject, inferred = build_subject(order, lambda stage: tell({"event": "stage", "stage": stage}))
     limit_memory(memory)
     laws = chosen_laws(None if order.laws is None else ",".join(order.laws))
     spec = {name: getattr(subject.spec, name) for name in subject.spec.__dataclass_fields__}
-    hearing = Hearing(subject=subject, recipe=recipe_for_order(order, subject, inferred), order=order)
     tell({"event": "built", "name": subject.name, "spec": spec, "inferred": inferred})
     for law in laws.values():
         tell({"event": "trying", "law": law.id})
-        verdict = expected(tried(law, hearing), order.expect)
+        verdict = expected(try_law(law, subject, order), order.expect)
         tell({"event": "verdict", "verdict": verdict.to_dict()})
     tell({"event": "done"})
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regard.conformance.launching import launch_cold, launch_warm
-from regard.conformance.orders import Order, Stage, command_for, in_dtype
+from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
@@ -67,7 +67,7 @@ class Limits:
 
 
 def check_isolated(
-    order: Order,
+    order: CheckRequest,
     laws: Sequence[tuple[str, str]],
     *,
     limits: Limits | None = None,
@@ -87,7 +87,7 @@ def check_isolated(
 class _Case:
     """One layer on trial over as many processes as it takes."""
 
-    order: Order
+    order: CheckRequest
     limits: Limits
     progress: Progress | None
     stop: threading.Event
@@ -97,7 +97,7 @@ class _Case:
     stage: Stage = "import"
 
     def __post_init__(self) -> None:
-        self.subject.spec = in_dtype(self.order.spec or self.subject.spec, self.order)
+        self.subject.spec = self.order.adjusted(self.order.spec or self.subject.spec)
 
     def attempt(self, laws: Sequence[tuple[str, str]]) -> int:
         """Tries these laws in a new process until it ends; how many of them have a verdict now."""
@@ -131,7 +131,7 @@ class _Case:
 
     def _add(self, verdict: LawVerdict) -> None:
         law = None if verdict.id == BUILD else verdict.id
-        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or command_for(self.order, law)))
+        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or self.order.command(law)))
         if self.progress is not None:
             self.progress(len(self.verdicts), 0)
 
@@ -166,7 +166,7 @@ class _Case:
 class _Process:
     """A child that works off one order; leaving the block ends it and whatever it has started."""
 
-    def __init__(self, order: Order, limits: Limits) -> None:
+    def __init__(self, order: CheckRequest, limits: Limits) -> None:
         self._order, self._limits = order, limits
         self._events: queue.Queue[Event | None] = queue.Queue()
 

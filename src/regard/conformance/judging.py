@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance
-from regard.conformance.subject import Subject
+from regard.conformance.subject import CAPABILITIES, Subject
 from regard.conformance.verdict import LawVerdict, Outcome
 from regard.core.verdict import Status
 
@@ -63,7 +63,7 @@ def missing(law: Law, subject: Subject) -> str | None:
     """What keeps the law from being tried on this layer, None if nothing does."""
     lacking = [need for need in law.needs if not subject.has(need)]
     if lacking:
-        return f"the layer has no {' and no '.join(lacking)}"
+        return " and ".join(CAPABILITIES[need][1] if need in CAPABILITIES else f"needs {need}" for need in lacking)
     return law.applies(subject.spec)
 
 

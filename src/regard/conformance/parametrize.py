@@ -1,4 +1,4 @@
-"""Laws as tests: one test for each law and layer, by pytest's own parametrization."""
+"""Laws as tests: one test per law and layer, by pytest's own parametrization."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 from regard.conformance import Law
 from regard.conformance.check import ensure_known
 from regard.conformance.checking import chosen_laws
-from regard.conformance.orders import Order
+from regard.conformance.reproduction import try_law
+from regard.conformance.requests import CheckRequest, build_subject
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.trying import Hearing, tried
 from regard.conformance.verdict import LawsBroken, LawVerdict
 from regard.core.errors import RegardError
 
@@ -23,26 +23,15 @@ class LayerCrashed(RegardError):
 
 
 @dataclass(frozen=True, eq=False)
-class SubjectOnTrial:
-    """A layer that is built when the first of its laws is tried, once a process."""
+class LazySubject:
+    """A layer that is built when the first of its laws is tried, once per process."""
 
-    name: str
-    target: Any
-    spec: Spec | None = None
+    request: CheckRequest
 
     @cached_property
-    def hearing(self) -> Hearing:
-        """The layer, built."""
-        from regard.conformance.check import open_hearing
-
-        target = self.target if isinstance(self.target, str) else ""
-        order = Order(target=target, spec=self.spec, name=self.name)
-        return open_hearing(self.target, order)[0]
-
-    @property
     def subject(self) -> Subject:
         """The layer as laws see it."""
-        return self.hearing.subject
+        return build_subject(self.request)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +39,19 @@ class LawTest:
     """A law that is called on a layer: it returns if the law holds, raises if not, and skips what cannot be tried."""
 
     law: Law
-    seed: int = 0
 
-    def __call__(self, subject: SubjectOnTrial) -> LawVerdict:
+    def __call__(self, subject: LazySubject) -> LawVerdict:
         """Raises LawsBroken, an AssertionError, with counterexample and diagnosis."""
         import pytest
 
         __tracebackhide__ = True
-        verdict = tried(self.law, subject.hearing, seed=self.seed)
+        verdict = try_law(self.law, subject.subject, subject.request)
         if verdict.outcome in ("skipped", "inconclusive"):
             pytest.skip(f"{verdict.outcome}: {verdict.reason}")
         if verdict.outcome == "crashed":
             raise LayerCrashed(f"{verdict.law}: the layer raised {verdict.reason}")
         if not verdict.is_as_expected:
-            raise LawsBroken(_told(verdict))
+            raise LawsBroken(_message(verdict))
         return verdict
 
     def __repr__(self) -> str:
@@ -77,10 +65,14 @@ def parametrize_with_laws(
     laws: Iterable[str] | str | None = None,
     seed: int = 0,
 ) -> Callable[..., Any]:
-    """Makes one test of each law and layer for a function of (law, subject) whose body is `law(subject)`.
+    """A decorator that makes one test per law and layer of a function (law, subject) whose body is `law(subject)`.
 
-    A row is a name, a layer (an instance, a factory, or "package.module:name") and its Spec or None. `expect` maps laws
-    to reasons, for all layers or under a layer's name; such tests are strict expected failures.
+    Args:
+        subjects: rows of a name, a layer (an instance, a factory, or "package.module:name") and its Spec or None.
+        expect: known failures, {law: reason} for all layers or {name: {law: reason}} for one; the tests are strict
+            expected failures.
+        laws: the laws to try, a list or text with commas; all by default.
+        seed: the seed of every random draw.
     """
     import pytest
 
@@ -89,10 +81,10 @@ def parametrize_with_laws(
     for name, target, spec in subjects:
         reasons = _reasons(expect or {}, name)
         ensure_known(reasons, seed)
-        subject = SubjectOnTrial(name, target, spec)
+        subject = LazySubject(CheckRequest(target=target, spec=spec, name=name, seed=seed))
         for law in chosen.values():
             marks = [pytest.mark.regard, *_expected_failure(reasons.get(law.id))]
-            cases.append(pytest.param(LawTest(law, seed), subject, id=f"{name}-{law.id}", marks=marks))
+            cases.append(pytest.param(LawTest(law), subject, id=f"{name}-{law.id}", marks=marks))
     return pytest.mark.parametrize(("law", "subject"), cases)
 
 
@@ -103,13 +95,12 @@ def _expected_failure(reason: str | None) -> Sequence[Any]:
 
 
 def _reasons(expect: Mapping[str, str | Reasons], name: str) -> dict[str, str]:
-    """What is expected of the layer of this name."""
     common = {law: why for law, why in expect.items() if isinstance(why, str)}
     own = expect.get(name, {})
     return {**common, **(own if isinstance(own, Mapping) else {})}
 
 
-def _told(verdict: LawVerdict) -> str:
+def _message(verdict: LawVerdict) -> str:
     lines = [
         f"{verdict.layer} breaks {verdict.law}: {verdict.statement}",
         f"counterexample: {verdict.counterexample or verdict.reason}",

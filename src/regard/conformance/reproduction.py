@@ -1,113 +1,98 @@
-"""A failure as a test of its own: a file for pytest that shows it where Regard is not installed.
+"""One law tried on one layer, and a failure as a pytest file that calls `regard.check` again."""
 
-The file holds the law's own comparison, the draws of its inputs and the code that calls the layer, cut out of Regard.
-"""
-
-import ast
+import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
-import numpy as np
-
-from regard.conformance.law import Law, LawTrial
-from regard.conformance.standalone import Bundle, Traced, traced
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.diagnosis import diagnose
+from regard.conformance.judging import judge
+from regard.conformance.law import Law
+from regard.conformance.requests import CheckRequest, importable_name
+from regard.conformance.subject import Subject
 from regard.conformance.verdict import LawVerdict
 
-_CUT = "# What follows is cut out of Regard: how inputs are drawn, how the layer is called, what the law compares."
+_HEADER = '''"""Laws of attention that a layer broke. Each test passes once its law holds.
+
+Written by Regard {version}. Run it with pytest in the directory where the layer was checked.
+"""
+
+import pytest
+'''
+_LINE = 100
+# The name of a layer that exists only in the process that checked it.
+_UNKNOWN = "layer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """How a layer is built: an expression, the names of Regard in it by their modules, and the same as a function.
-
-    `note` is said above the function that builds it. What runs while it is built is found out once.
-    """
-
-    expression: str
-    names: dict[str, str]
-    build: Callable[[], Subject]
-    note: str = ""
-    _ran: list[Traced] = field(default_factory=list)
-
-    def ran(self) -> Traced:
-        """The functions of Regard that run while the layer is built."""
-        if not self._ran:
-            found: Traced = set()
-            with traced(found):
-                self.build()
-            self._ran.append(found)
-        return self._ran[0]
+def try_law(law: Law, subject: Subject, request: CheckRequest) -> LawVerdict:
+    """The verdict; a refuted law comes with a command and a test that reproduce it."""
+    verdict = judge(law, subject, seed=request.seed, diagnose=diagnose)
+    if request.has_named_target:
+        verdict = replace(verdict, reproduce=request.command(law.id))
+    if verdict.outcome == "refuted":
+        verdict = replace(verdict, reproduction=test_file([(request, [verdict])]))
+    return verdict
 
 
-def written_test(law: Law, trial: LawTrial, verdict: LawVerdict, recipe: Recipe) -> str:
-    """The text of the file."""
-    ran: Traced = set(recipe.ran())
-    with traced(ran), np.errstate(all="ignore"):
-        list(law.compare(trial))
-    bundle = Bundle(executed=ran)
-    bundle.external("numpy", None, "np")
-    findings = bundle.add(law.compare.__module__, law.compare.__name__)
-    for name in ("LawTrial", "InputSize"):
-        bundle.add("regard.conformance.law", name)
-    for name, module in recipe.names.items():
-        bundle.add(module, name)
-    builder = f"build_{_slug(verdict.layer)}"
-    parts = [
-        _document(verdict, trial),
-        "\n".join(bundle.imports()),
-        _builder(builder, recipe),
-        _test(f"test_{law.id.lower()}_of_{_slug(verdict.layer)}", law, trial, (builder, findings)),
-        _CUT,
-        "\n\n\n".join(map(ast.unparse, bundle.definitions())),
-    ]
-    return "\n\n\n".join(parts) + "\n"
-
-
-def spec_in_words(spec: Spec) -> str:
-    """The spec as Python writes it, without what is usual.
-
-    >>> spec_in_words(Spec(causal=True, num_heads=2))
-    'Spec(num_heads=2, num_kv_heads=2, head_width=16, causal=True)'
-    """
-    told = {f.name: getattr(spec, f.name) for f in fields(Spec) if getattr(spec, f.name) != getattr(Spec(), f.name)}
-    return f"Spec({', '.join(f'{name}={value!r}' for name, value in told.items())})"
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"\W+", "_", name).strip("_").lower() or "layer"
-
-
-def _document(verdict: LawVerdict, trial: LawTrial) -> str:
+def test_file(checked: Iterable[tuple[CheckRequest, Sequence[LawVerdict]]]) -> str:
+    """The text of a pytest file: one test per layer, parametrized by the laws that it broke."""
     from regard import __version__
 
-    lines = [
-        f"{verdict.law} is broken by {verdict.layer}: {verdict.statement}.",
-        "",
-        f"{verdict.counterexample or verdict.reason}.",
-        *([f"Probably {verdict.diagnosis[0]}."] if verdict.diagnosis else []),
-        f"Written by Regard {__version__} with seed {trial.seed}; run it with pytest, Regard is not needed.",
-        *([f"With Regard: {verdict.reproduce}"] if verdict.reproduce else []),
-    ]
-    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
-    return f'"""{text}\n"""'
+    imports, tests = {"import regard"}, []
+    for number, (request, verdicts) in enumerate(checked):
+        layer, import_line = _layer(request)
+        imports |= {import_line} if import_line else set()
+        tests.append("\n".join(_test(request, verdicts, layer, number)))
+    # Plain imports come before `from` imports.
+    lines = sorted(imports, key=lambda line: (line.startswith("from"), line))
+    return "\n\n\n".join(["\n".join([_HEADER.format(version=__version__), *lines]), *tests]) + "\n"
 
 
-def _builder(name: str, recipe: Recipe) -> str:
-    note = f"    {recipe.note}\n" if recipe.note else ""
-    return f'def {name}():\n    """The layer on trial."""\n{note}    return {recipe.expression}'
+def _test(request: CheckRequest, verdicts: Sequence[LawVerdict], layer: str, number: int) -> Iterator[str]:
+    laws = ", ".join(f'"{verdict.law}"' for verdict in verdicts)
+    slug = re.sub(r"\W+", "_", verdicts[0].layer).strip("_").lower() or "layer"
+    yield f'@pytest.mark.parametrize("law", [{laws}])'
+    yield f"def test_{slug}{f'_{number + 1}' if number else ''}(law):"
+    for verdict in verdicts:
+        found = f"{verdict.law}: {verdict.counterexample or verdict.reason}"
+        probably = f"; probably {verdict.diagnosis[0]}" if verdict.diagnosis else ""
+        yield from (f"    # {line}" for line in textwrap.wrap(found + probably, _LINE))
+    if layer == _UNKNOWN:
+        yield f"    {_UNKNOWN} = ...  # Build the layer here."
+    yield "    report = regard.check("
+    yield from (f"        {argument}," for argument in _arguments(request, layer))
+    yield "    )"
+    yield "    [verdict] = report.verdicts"
+    yield '    assert verdict.outcome == "holds", f"{law}: {verdict.counterexample or verdict.reason}"'
 
 
-def _test(name: str, law: Law, trial: LawTrial, names: tuple[str, str]) -> str:
-    builder, findings = names
-    size = f"InputSize(batch={trial.size.batch}, length={trial.size.length})"
-    return (
-        f"def {name}():\n"
-        f'    """{law.statement}."""\n'
-        f"    trial = LawTrial(subject={builder}(), size={size}, seed={trial.seed})\n"
-        "    with np.errstate(all='ignore'):\n"
-        f"        broken = [found for found in {findings}(trial) if found.is_broken]\n"
-        "    told = [f'{f.what}: {f.error:.3g}, allowed {f.tolerance:.3g}, at {dict(f.place)}' for f in broken]\n"
-        "    assert not broken, '\\n'.join(told)"
-    )
+def _layer(request: CheckRequest) -> tuple[str, str | None]:
+    """The expression for the target, and the line that imports it if that is needed."""
+    if request.has_named_target:
+        return _literal(request.target), None
+    module, _, name = (importable_name(request.target) or "").partition(":")
+    return (name, f"from {module} import {name.partition('.')[0]}") if module else (_UNKNOWN, None)
+
+
+def _arguments(request: CheckRequest, layer: str) -> Iterator[str]:
+    yield layer
+    if request.spec is not None:
+        declared = ", ".join(f"{name}={_literal(value)}" for name, value in request.spec.non_defaults().items())
+        yield f"regard.Spec({declared})"
+    if request.arguments:
+        given = ", ".join(f"{_literal(name)}: {_literal(value)}" for name, value in request.arguments.items())
+        yield f"arguments={{{given}}}"
+    for name in ("dtype", "device"):
+        if getattr(request, name) is not None:
+            yield f"{name}={_literal(getattr(request, name))}"
+    if request.is_inferring:
+        yield "infer=True"
+    yield "laws=law"
+    yield f"seed={request.seed}"
+
+
+def _literal(value: Any) -> str:
+    """The value as Python code, text in double quotes."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

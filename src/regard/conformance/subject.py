@@ -13,6 +13,21 @@ import numpy as np
 
 from regard.core.errors import InputError
 
+# Capabilities by name: what a layer with it has, and why a law that needs it is skipped without it.
+CAPABILITIES: Mapping[str, tuple[str, str]] = {
+    "mask": ("a padding mask", "the layer takes no padding mask"),
+    "positions": ("given positions", "the layer takes no positions"),
+    "documents": ("packed documents", "needs packed-document masks"),
+    "cache": ("a cache", "the layer has no cache"),
+    "weights": ("known weight matrices", "the layer's weight matrices were not found"),
+    "core": ("a bare q,k,v function", "needs a bare q,k,v function"),
+    "placed": ("a q,k,v function with positions", "needs a bare q,k,v function that takes positions"),
+    "returned": ("returned attention weights", "the layer does not return its weights"),
+    "gradient": ("gradients", "the layer has no gradients"),
+    "paths": ("several code paths", "the layer has only one code path"),
+    "native": ("arrays of a framework", "needs the framework's own arrays"),
+    "float64": ("a float64 version", "the layer does not work in float64"),
+}
 Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
@@ -67,6 +82,16 @@ class Spec:
             )
         if self.window is not None and self.window < 1:
             raise InputError(f"Spec has window = {self.window}, which sees nothing. Give at least 1.")
+
+    def non_defaults(self) -> dict[str, Any]:
+        """The values that have to be written down to get this spec again.
+
+        >>> Spec(width=64, num_kv_heads=2, causal=True).non_defaults()
+        {'width': 64, 'num_kv_heads': 2, 'causal': True}
+        """
+        derived = {"num_kv_heads": self.num_heads, "head_width": self.width // self.num_heads}
+        defaults = {each.name: derived.get(each.name, each.default) for each in fields(self)}
+        return {name: getattr(self, name) for name, usual in defaults.items() if getattr(self, name) != usual}
 
 
 def spec_from_text(text: str) -> Spec:

@@ -15,12 +15,17 @@ Outcome = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class LawVerdict(Verdict):
-    """The verdict on one law of one layer; `law`, `error`, `tolerance` and `reproduction` as an engineer asks for them.
+    """The verdict on one law for one layer.
 
-    `outcome` is one of `Outcome`. `control` is how far the layer moved where it may; `diagnosis` names the bug that the
-    failure looks like, the likeliest first.
+    Args:
+        error: how far apart two outputs are that must agree.
+        tolerance: how far apart they may be.
+        control: how far a permitted input change moves the output (the positive control).
+        diagnosis: bugs that the failure looks like, the likeliest first.
+        reproduction: a pytest file that reproduces the failure.
     """
 
+    outcome: Outcome  # pyright: ignore[reportGeneralTypeIssues] - other verdicts may have none
     layer: str
     error: float | None = None
     tolerance: float | None = None
@@ -88,7 +93,16 @@ class CheckReport:
     @property
     def counts(self) -> dict[str, int]:
         """How many verdicts there are of each outcome."""
-        return dict(Counter(verdict.outcome or verdict.status for verdict in self.verdicts))
+        return dict(Counter(verdict.outcome for verdict in self.verdicts))
+
+    @property
+    def skipped(self) -> dict[str, list[str]]:
+        """The laws that could not be tried, by the reason."""
+        laws: dict[str, list[str]] = {}
+        for verdict in self.verdicts:
+            if verdict.outcome == "skipped":
+                laws.setdefault(verdict.reason or "no reason", []).append(verdict.law)
+        return laws
 
     def raise_for_failures(self) -> None:
         """Raises LawsBroken with every failure, one a line."""

@@ -4,7 +4,7 @@ Frameworks are imported only when one of their layers is asked for.
 """
 
 from regard.conformance.adapters.adapting import adapt
-from regard.conformance.adapters.loading import hf, load
+from regard.conformance.adapters.loading import call_factory, hf, load
 from regard.conformance.adapters.zoo import ZooEntry, zoo
 
-__all__ = ["ZooEntry", "adapt", "hf", "load", "zoo"]
+__all__ = ["ZooEntry", "adapt", "call_factory", "hf", "load", "zoo"]

@@ -1,6 +1,7 @@
 """Targets by their names: "hf:LlamaForCausalLM", "torch:MultiheadAttention", "pkg.module:name", "file.py:name"."""
 
 import ast
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -51,7 +52,7 @@ def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
     if place == "torch":
         return _of_torch(name, given)
     module = _from_file(place) if place.endswith(".py") else _imported(place)
-    return _made(_found(module, name, text), given, text)
+    return call_factory(_found(module, name, text), given, text)
 
 
 def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], Subject]:
@@ -148,18 +149,28 @@ def _found(module: ModuleType, name: str, text: str) -> Any:
     return found
 
 
-def _made(found: Any, given: dict[str, Any], text: str) -> Any:
-    """An instance as it is; a class, or a function that was given arguments or takes none, is called."""
-    is_class = inspect.isclass(found)
-    if not is_class and (not inspect.isfunction(found) or (not given and _needs_arguments(found))):
-        if given:
-            raise InputError(f"'{text}' is an instance and takes no arguments, and {', '.join(given)} was given.")
-        return found
-    return _called(found, given, text)
+def call_factory(target: Any, arguments: Mapping[str, Any], label: str | None = None) -> Any:
+    """What a factory makes, anything else as it is. A factory is a class, or a function that needs no more arguments.
+
+    >>> call_factory(dict, {"a": 1}), call_factory(len, {})
+    ({'a': 1}, <built-in function len>)
+    """
+    label = label or str(getattr(target, "__name__", type(target).__name__))
+    is_function = inspect.isroutine(target) or isinstance(target, functools.partial)
+    if inspect.isclass(target) or getattr(target, "is_factory", False):
+        return _called(target, arguments, label)
+    if is_function and (arguments or not _needs_arguments(target)):
+        return _called(target, arguments, label)
+    if arguments:
+        raise InputError(f"'{label}' is an instance and takes no arguments, and {', '.join(arguments)} was given.")
+    return target
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
     return any(
         each.default is inspect.Parameter.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
         for each in parameters

@@ -2,7 +2,7 @@
   const rows = [...document.querySelectorAll(".matrix tbody tr")];
   const search = document.getElementById("search");
   const nothing = document.querySelector(".nothing");
-  const telling = document.getElementById("telling");
+  const tooltip = document.getElementById("tooltip");
 
   const isShown = (row) => getComputedStyle(row).display !== "none";
   const apply = () => {
@@ -16,30 +16,30 @@
   search?.addEventListener("input", apply);
   for (const choice of document.querySelectorAll(".filter [type=radio]")) choice.addEventListener("change", apply);
 
-  // What a cell knows is shown beside it, by mouse and by keyboard.
-  const tell = (cell) => {
+  // The details of a cell are shown beside it, by mouse and by keyboard.
+  const showTooltip = (cell) => {
     const title = document.createElement("b");
     title.textContent = cell.getAttribute("aria-label");
-    telling.replaceChildren(title, cell.dataset.told);
-    telling.className = `telling ${cell.parentElement.className}`;
-    telling.hidden = false;
+    tooltip.replaceChildren(title, cell.dataset.details);
+    tooltip.className = `tooltip ${cell.parentElement.className}`;
+    tooltip.hidden = false;
     const place = cell.getBoundingClientRect();
-    const { width, height } = telling.getBoundingClientRect();
+    const { width, height } = tooltip.getBoundingClientRect();
     const isBelow = place.bottom + height + 12 < innerHeight;
-    telling.style.left = `${Math.max(8, Math.min(place.left, innerWidth - width - 8))}px`;
-    telling.style.top = `${isBelow ? place.bottom + 6 : Math.max(8, place.top - height - 6)}px`;
+    tooltip.style.left = `${Math.max(8, Math.min(place.left, innerWidth - width - 8))}px`;
+    tooltip.style.top = `${isBelow ? place.bottom + 6 : Math.max(8, place.top - height - 6)}px`;
   };
-  const hush = () => { telling.hidden = true; };
+  const hideTooltip = () => { tooltip.hidden = true; };
   const matrix = document.querySelector(".matrix");
   if (matrix) {
-    const cellOf = (event) => event.target.closest?.("a[data-told]");
-    matrix.addEventListener("pointerover", (event) => { const cell = cellOf(event); if (cell) tell(cell); else hush(); });
-    matrix.addEventListener("pointerleave", hush);
-    matrix.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) tell(cell); });
-    matrix.addEventListener("focusout", hush);
-    matrix.addEventListener("scroll", hush);
+    const cellOf = (event) => event.target.closest?.("a[data-details]");
+    matrix.addEventListener("pointerover", (event) => { const cell = cellOf(event); if (cell) showTooltip(cell); else hideTooltip(); });
+    matrix.addEventListener("pointerleave", hideTooltip);
+    matrix.addEventListener("focusin", (event) => { const cell = cellOf(event); if (cell) showTooltip(cell); });
+    matrix.addEventListener("focusout", hideTooltip);
+    matrix.addEventListener("scroll", hideTooltip);
 
-    // One cell is in the tab order; the arrows walk from it.
+    // One cell is in the tab order; the arrow keys move from there.
     const cells = () => rows.filter(isShown).map((row) => [...row.querySelectorAll("td")].map((box) => box.querySelector("a")));
     rows[0]?.querySelector("td a")?.setAttribute("tabindex", "0");
     const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -58,17 +58,17 @@
       next.tabIndex = 0;
       next.focus();
       next.scrollIntoView({ block: "nearest", inline: "center" });
-      tell(next);
+      showTooltip(next);
     });
   }
 
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { if (telling) hush(); if (search?.value) { search.value = ""; apply(); } }
+    if (event.key === "Escape") { if (tooltip) hideTooltip(); if (search?.value) { search.value = ""; apply(); } }
     if (!search || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
   });
 
-  // A link opens what it leads to.
+  // A link opens the details element that it leads to.
   const follow = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from regard.conformance.check_page import render_check
-from regard.conformance.junit import as_junit
+from regard.conformance.page import render_check
+from regard.conformance.report import reports_as_junit
 from regard.conformance.verdict import CheckReport, LawVerdict
 
 OUTCOMES = {
@@ -52,7 +52,7 @@ def test_every_cell_of_the_matrix_says_its_outcome_in_words():
 
 
 def test_junit_has_a_case_for_each_law():
-    text = as_junit([report("one\x00"), report("two")])
+    text = reports_as_junit([report("one\x00"), report("two")])
     assert text.count("<testcase") == 2 * len(OUTCOMES)
     assert 'failures="2" errors="2" skipped="3"' in text
 
@@ -68,10 +68,10 @@ def test_the_matrix_works_by_keyboard_on_any_width(browser, tmp_path, width):
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator(".matrix td a").first.focus()
-    assert "layer 0, CAUSAL: refuted" in page.locator("#telling").inner_text()
+    assert "layer 0, CAUSAL: refuted" in page.locator("#tooltip").inner_text()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    assert "layer 1, PAD: expected failure" in page.locator("#telling").inner_text()
+    assert "layer 1, PAD: expected failure" in page.locator("#tooltip").inner_text()
     page.keyboard.press("Enter")
     assert page.locator("#layer-1-PAD").is_visible()
     page.keyboard.press("/")

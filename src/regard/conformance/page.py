@@ -1,0 +1,256 @@
+"""Reports on checked layers as an HTML page: one layer with all its verdicts, or a matrix of layers and laws."""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from regard.conformance.report import counts_line, error_and_tolerance, spec_line
+from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
+from regard.render.page import Page, icon, render_page
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How an outcome is shown: the style sheet's classes for its color, its icon, a matrix cell, and the legend."""
+
+    tint: str
+    icon: str
+    cell: str
+    meaning: str
+
+
+_LOOKS: Mapping[Outcome, _Look] = {
+    "holds": _Look("holds", "holds", "ok", "all comparisons agree, and a positive control fired"),
+    "refuted": _Look("refuted", "refuted", "no", "there is a counterexample"),
+    "expected failure": _Look("known refuted", "refuted", "known", "refuted, as expected"),
+    "unexpected pass": _Look("refuted", "holds", "pass", "holds, though a failure was expected"),
+    "inconclusive": _Look("undecided", "undecided", "quiet", "the positive control moved too little to tell"),
+    "skipped": _Look("given", "given", "–", "does not apply to this layer, or the layer lacks something it needs"),
+    "crashed": _Look("lost refuted", "refuted", "crash", "the layer raised an error, or its process ended"),
+    "timed out": _Look("lost refuted", "undecided", "time", "no answer within the time limit"),
+}
+
+
+def render_check(reports: Sequence[CheckReport]) -> str:
+    """The file's whole text."""
+    is_single = len(reports) == 1
+    title = reports[0].layer if is_single else f"{len(reports)} layers under the laws of attention"
+    body = _layer(reports[0], is_single=True) if is_single else _matrix(reports) + _layers(reports)
+    page = Page(
+        title=f"{title} · {_summary(reports)}",
+        main=_head(title, reports) + body,
+        margin=_counts(reports) + ("" if is_single else _filter()) + _legend(reports),
+        styles=("document.css", "conformance/check.css"),
+        scripts=("conformance/check.js",),
+    )
+    return render_page(page)
+
+
+def _summary(reports: Sequence[CheckReport]) -> str:
+    if all(report.ok for report in reports):
+        return "no law is broken"
+    if len(reports) == 1:
+        return f"{len(reports[0].failures)} of {len(reports[0].verdicts)} laws fail"
+    return f"{sum(not report.ok for report in reports)} of {len(reports)} layers fail a law"
+
+
+def _head(title: str, reports: Sequence[CheckReport]) -> str:
+    outcome: Outcome = "holds" if all(report.ok for report in reports) else "refuted"
+    summary = _summary(reports).capitalize()
+    above = spec_line(reports[0]) if len(reports) == 1 else "Each layer in its own process, each law with a control"
+    return (
+        f'<header class="head"><p class="problem">{html.escape(above)}</p><h1>{html.escape(title)}</h1>'
+        f'<p class="outcome {outcome}">{icon(_LOOKS[outcome].icon)}{html.escape(summary)}</p></header>'
+    )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip("-") or "layer"
+
+
+def _matrix(reports: Sequence[CheckReport]) -> str:
+    """A table with a row per layer and a column per law; a cell shows details when hovered over or focused."""
+    statements = {verdict.law: verdict.statement for report in reports for verdict in report.verdicts}
+    columns = "".join(
+        f'<th scope="col" title="{html.escape(statement)}"><span>{html.escape(law)}</span></th>'
+        for law, statement in statements.items()
+    )
+    rows = "".join(_row(report, list(statements)) for report in reports)
+    return (
+        '<div class="matrix" role="region" aria-label="Layers and laws" tabindex="0"><table>'
+        f'<thead><tr><th scope="col" class="corner">layer</th>{columns}</tr></thead><tbody>{rows}</tbody></table></div>'
+        '<p class="nothing" hidden>No layer matches.</p>'
+        '<div class="tooltip" id="tooltip" role="status" hidden></div>'
+    )
+
+
+def _row(report: CheckReport, laws: Sequence[str]) -> str:
+    verdicts = {verdict.law: verdict for verdict in report.verdicts}
+    cells = "".join(_cell(report, verdicts[law]) if law in verdicts else '<td class="empty"></td>' for law in laws)
+    kinds = {"failing": not report.ok, "known-failures": "expected failure" in report.counts}
+    classes = " ".join(kind for kind, applies in kinds.items() if applies)
+    link = f'<a href="#layer-{_slug(report.layer)}">{html.escape(report.layer)}</a>'
+    return f'<tr class="{classes}"><th scope="row">{link}<span class="grade">{report.grade}</span></th>{cells}</tr>'
+
+
+def _cell(report: CheckReport, verdict: LawVerdict) -> str:
+    look = _LOOKS[verdict.outcome]
+    details = [error_and_tolerance(verdict), verdict.counterexample or verdict.reason]
+    details += [f"probably {verdict.diagnosis[0]}"] if verdict.diagnosis and verdict.status == "refuted" else []
+    label = f"{report.layer}, {verdict.law}: {verdict.outcome}"
+    slug = _slug(report.layer)
+    link = f"#layer-{slug}" if verdict.outcome == "skipped" else f"#{slug}-{verdict.law}"
+    return (
+        f'<td class="{look.tint} {_slug(verdict.outcome)}"><a href="{html.escape(link)}" '
+        f'aria-label="{html.escape(label)}" data-details="{html.escape(" · ".join(filter(None, details)))}" '
+        f'tabindex="-1"><span aria-hidden="true">{look.cell}</span></a></td>'
+    )
+
+
+def _layers(reports: Sequence[CheckReport]) -> str:
+    layers = "".join(_layer(report, is_single=False) for report in reports)
+    return f'<section class="layers" aria-label="Layers">{layers}</section>'
+
+
+def _layer(report: CheckReport, *, is_single: bool) -> str:
+    slug = _slug(report.layer)
+    tried = [verdict for verdict in report.verdicts if verdict.outcome != "skipped"]
+    tried.sort(key=lambda verdict: verdict.is_as_expected)
+    cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
+    body = f"{_inferred(report)}{cards}{_skipped(report)}{_grade(report)}"
+    if is_single:
+        return f'<section class="layer" id="layer-{slug}">{body}</section>'
+    head = f'<span class="name">{html.escape(report.layer)}</span> <span class="tally">{counts_line(report)}</span>'
+    return (
+        f'<details class="layer" id="layer-{slug}"><summary>{head}</summary>'
+        f'<p class="declared">{html.escape(spec_line(report))}</p>{body}</details>'
+    )
+
+
+def _inferred(report: CheckReport) -> str:
+    inferred = report.inferred or {}
+    lines = [*inferred.get("evidence", ()), *(f"not found: {line}" for line in inferred.get("unknown", ()))]
+    rows = "".join(f"<li>{html.escape(str(line))}</li>" for line in lines)
+    return f'<div class="found"><h3>Found by probing</h3><ul>{rows}</ul></div>' if rows else ""
+
+
+def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:
+    look = _LOOKS[verdict.outcome]
+    head = (
+        f'<span class="law">{html.escape(verdict.law)}</span><span class="statement">{html.escape(verdict.statement)}'
+        f'</span><span class="badge {look.tint}">{icon(look.icon)}{verdict.outcome}</span>'
+    )
+    opened = " open" if is_open and not verdict.is_as_expected else ""
+    anchor = html.escape(f"{_slug(report.layer)}-{verdict.law}")
+    return (
+        f'<details class="verdict {look.tint}" id="{anchor}"{opened}><summary>{head}</summary>'
+        f'<div class="body">{_evidence(verdict)}{_diagnosis(verdict)}{_facts(verdict)}{_reproduction(verdict)}</div>'
+        "</details>"
+    )
+
+
+def _evidence(verdict: LawVerdict) -> str:
+    if verdict.counterexample:
+        return f'<p class="against"><b>Counterexample</b> {html.escape(verdict.counterexample)}</p>'
+    if verdict.outcome == "holds" or not verdict.reason:
+        return ""
+    return f'<p class="against"><b>Why</b> {html.escape(verdict.reason)}</p>'
+
+
+def _diagnosis(verdict: LawVerdict) -> str:
+    if not verdict.diagnosis or verdict.status != "refuted":
+        return ""
+    rows = "".join(f"<li>{html.escape(name)}</li>" for name in verdict.diagnosis)
+    return f"<h4>Probably</h4><ol>{rows}</ol>"
+
+
+def _facts(verdict: LawVerdict) -> str:
+    moved = "" if verdict.control is None else f"a permitted input change moves the output by {verdict.control:.3g}"
+    facts = {
+        "Error": error_and_tolerance(verdict),
+        "Control": moved,
+        "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
+        "Seed": None if verdict.seed is None else str(verdict.seed),
+    }
+    rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(fact)}</dd></div>" for name, fact in facts.items() if fact)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def _reproduction(verdict: LawVerdict) -> str:
+    parts = []
+    if verdict.reproduce and verdict.status == "refuted":
+        parts.append(
+            f'<p class="reproduce"><code>{html.escape(verdict.reproduce)}</code>'
+            '<button type="button" class="copy" hidden>Copy</button></p>'
+        )
+    if verdict.reproduction:
+        parts.append(
+            '<details class="test"><summary>A pytest file that reproduces it</summary>'
+            '<button type="button" class="copy" hidden>Copy</button>'
+            f'<pre tabindex="0">{html.escape(verdict.reproduction)}</pre></details>'
+        )
+    return "".join(parts)
+
+
+def _skipped(report: CheckReport) -> str:
+    skipped = report.skipped
+    if not skipped:
+        return ""
+    rows = "".join(
+        f"<li><b>{html.escape(', '.join(laws))}</b> {html.escape(reason)}</li>" for reason, laws in skipped.items()
+    )
+    number = sum(map(len, skipped.values()))
+    return f'<details class="skipped" open><summary>{number} skipped</summary><ul>{rows}</ul></details>'
+
+
+def _grade(report: CheckReport) -> str:
+    if report.grade == "spec":
+        text = "<p>The outputs were compared with a float64 oracle built from the spec and the weights.</p>"
+    else:
+        rows = "".join(f"<li>{html.escape(bug)}</li>" for bug in report.blind_to)
+        text = f"<p>It cannot detect these bugs:</p><ul>{rows}</ul>"
+    return f'<div class="grade"><h3>Grade: {report.grade}</h3>{text}</div>'
+
+
+def _outcomes(reports: Sequence[CheckReport]) -> dict[Outcome, int]:
+    """The outcomes that occur, in the order of the legend."""
+    counts = Counter(verdict.outcome for report in reports for verdict in report.verdicts)
+    return {outcome: counts[outcome] for outcome in _LOOKS if counts[outcome]}
+
+
+def _counts(reports: Sequence[CheckReport]) -> str:
+    outcomes = _outcomes(reports)
+    total = sum(outcomes.values()) or 1
+    rows, bars, left = [], [], 0.0
+    for outcome, number in outcomes.items():
+        look, width = _LOOKS[outcome], 100 * number / total
+        rows.append(f'<li class="{look.tint}">{icon(look.icon)}<b>{number}</b> {outcome}</li>')
+        bars.append(f'<rect class="{look.tint}" x="{left:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
+        left += width
+    bar = f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(bars)}</svg>'
+    text = f"<b>{total}</b> verdicts" + (f" on <b>{len(reports)}</b> layers" if len(reports) > 1 else "")
+    body = f'<p class="total">{text}</p>{bar}<ul>{"".join(rows)}</ul>'
+    return f'<section class="counts" aria-label="Counts">{body}</section>'
+
+
+def _filter() -> str:
+    choices = {"all": "all layers", "failing": "layers that fail a law", "known": "layers with known failures"}
+    rows = "".join(
+        f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}> {text}</label>'
+        for name, text in choices.items()
+    )
+    search = '<input type="search" id="search" aria-label="Search the layers" placeholder="Search, press /">'
+    return f'<p class="search">{search}</p><fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+
+
+def _legend(reports: Sequence[CheckReport]) -> str:
+    looks = {outcome: _LOOKS[outcome] for outcome in _outcomes(reports)}
+    rows = "".join(
+        f'<li class="{look.tint}">{icon(look.icon)}<span><b>{outcome}</b>: {look.meaning}</span></li>'
+        for outcome, look in looks.items()
+    )
+    keys = "<kbd>/</kbd> searches, the arrow keys move through the matrix, <kbd>Enter</kbd> opens a cell"
+    help_line = f'<p class="keys">{keys}</p>' if len(reports) > 1 else ""
+    return f'<details class="legend" open><summary>What the marks mean</summary><ul>{rows}</ul>{help_line}</details>'

@@ -1,0 +1,273 @@
+"""Reports on checked layers: in a terminal, as JSON, and as JUnit XML."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
+from regard.render.json import as_json
+from regard.render.page import printable
+from regard.render.terminal import ALARM, say, spelled
+
+_SIGNS: Mapping[Outcome, str] = {
+    "holds": "✓",
+    "refuted": "✗",
+    "expected failure": "✗",
+    "unexpected pass": "!",
+    "skipped": "·",
+    "inconclusive": "?",
+    "crashed": "!",
+    "timed out": "!",
+}
+_STYLES: Mapping[Outcome, str] = {
+    "holds": "green",
+    "refuted": ALARM,
+    "expected failure": "magenta",
+    "unexpected pass": ALARM,
+    "skipped": "dim",
+    "inconclusive": "yellow",
+    "crashed": ALARM,
+    "timed out": ALARM,
+}
+_MOST_DIAGNOSES = 3
+
+
+def show_check(console: Console, report: CheckReport) -> None:
+    """Prints a line per law, then each failure, the skipped laws, the counts, and what the check cannot detect."""
+    lead = Text(f"{spelled(report.layer, console.encoding)}  ", style="bold")
+    say(console, spec_line(report), style="dim", lead=lead)
+    _show_inferred(console, report)
+    _show_lines(console, [verdict for verdict in report.verdicts if verdict.outcome != "skipped"])
+    for verdict in report.failures:
+        _show_failure(console, verdict)
+    _show_skipped(console, report)
+    console.print()
+    number = len(report.verdicts)
+    counts = f"{number} law{'' if number == 1 else 's'}: {counts_line(report)}"
+    say(console, counts, style="bold" if report.ok else ALARM)
+    _show_grade(console, report)
+
+
+def spec_line(report: CheckReport) -> str:
+    """What the layer declares, in one line; empty for what is no attention layer."""
+    spec = report.spec
+    if not spec:
+        return ""
+    heads, shared = spec.get("num_heads"), spec.get("num_kv_heads")
+    causal = {True: "causal", False: "not causal", None: "causality not declared"}
+    parts = [f"width {spec.get('width')}", f"{heads} heads" + (f" over {shared}" if shared != heads else "")]
+    parts += [causal[spec.get("causal")]]
+    parts += [f"window {spec['window']}"] if spec.get("window") else []
+    parts += [f"positions {spec['positions']}" if spec.get("positions") else "positions not declared"]
+    return " · ".join([*parts, str(spec.get("dtype")), str(spec.get("device"))])
+
+
+def error_and_tolerance(verdict: LawVerdict) -> str:
+    """How far off, and how far is allowed.
+
+    >>> error_and_tolerance(LawVerdict(
+    ...     id="PAD", statement="", status="refuted", outcome="refuted", layer="mine", error=3e-7, tolerance=0
+    ... ))
+    '3e-07 (should be 0)'
+    """
+    if verdict.error is None or verdict.tolerance is None:
+        return ""
+    allowed = "should be 0" if verdict.tolerance == 0 else f"tolerance {verdict.tolerance:.2g}"
+    return f"{verdict.error:.2g} ({allowed})"
+
+
+def counts_line(report: CheckReport) -> str:
+    """How many verdicts of each outcome."""
+    counts = report.counts
+    words = {"holds": "hold"}
+    return " · ".join(f"{counts[name]} {words.get(name, name)}" for name in _SIGNS if counts.get(name))
+
+
+def _show_inferred(console: Console, report: CheckReport) -> None:
+    for kind, label, style in (("evidence", "found", "cyan"), ("unknown", "not found", "yellow")):
+        for line in (report.inferred or {}).get(kind, ()):
+            say(console, line, lead=Text(f"  {label}  ", style=style))
+
+
+def _show_lines(console: Console, verdicts: Sequence[LawVerdict]) -> None:
+    numbers = [error_and_tolerance(verdict) for verdict in verdicts]
+    name_width = max((cell_len(verdict.law) for verdict in verdicts), default=0)
+    number_width = max(map(len, numbers), default=0)
+    outcome_width = max((len(verdict.outcome) for verdict in verdicts), default=0)
+    for verdict, number in zip(verdicts, numbers, strict=True):
+        style = _STYLES[verdict.outcome]
+        sign = spelled(_SIGNS[verdict.outcome], console.encoding)
+        lead = Text.assemble("  ", (sign, style), " ", (verdict.law.ljust(name_width), "bold"), "  ")
+        lead.append(verdict.outcome.ljust(outcome_width), style=style)
+        lead.append(f"  {number.ljust(number_width)}  ")
+        text = verdict.statement if verdict.outcome == "holds" else verdict.reason or verdict.statement
+        _show_line(console, lead, text)
+
+
+def _show_line(console: Console, lead: Text, text: str) -> None:
+    """One line, cut at the console's width."""
+    left = console.width - lead.cell_len
+    text = spelled(" ".join(text.split()), console.encoding)
+    ellipsis = spelled("…", console.encoding)
+    if left < 16:
+        text = ""
+    elif len(text) > left:
+        text = text[: left - len(ellipsis)].rstrip() + ellipsis
+    line = lead + Text(text, style="dim")
+    line.rstrip()
+    console.print(line, soft_wrap=True, no_wrap=True, crop=False)
+
+
+def _show_failure(console: Console, verdict: LawVerdict) -> None:
+    console.print()
+    lead = Text(spelled(f"{verdict.outcome}[{verdict.law}]: ", console.encoding), style=_STYLES[verdict.outcome])
+    say(console, verdict.statement, style="bold", indent=4, lead=lead)
+    console.print(Text(" --> ", style="blue") + Text(spelled(verdict.layer, console.encoding)), soft_wrap=True)
+    for label, text in _facts(verdict):
+        say(console, text, lead=_label(label))
+    if verdict.reproduce:  # commands are copied, so each stays on one line
+        commands = {"reproduce": verdict.reproduce}
+        if verdict.reproduction:
+            commands["write a test"] = f"{verdict.reproduce} --write-test test_{verdict.law.lower()}.py"
+        for label, command in commands.items():
+            console.print(_label(label) + Text(spelled(command, console.encoding)), soft_wrap=True)
+
+
+def _label(name: str) -> Text:
+    return Text.assemble((" = ", "blue"), (f"{name}: ", "bold"))
+
+
+def _facts(verdict: LawVerdict) -> Iterator[tuple[str, str]]:
+    if verdict.counterexample:
+        yield "counterexample", verdict.counterexample
+    elif verdict.reason:
+        yield "reason", verdict.reason
+    if verdict.control is not None:
+        yield "sanity check", f"a permitted input change moves the output by {verdict.control:.2g}"
+    for place, name in enumerate(verdict.diagnosis[:_MOST_DIAGNOSES]):
+        yield "probably" if place == 0 else "or", name
+
+
+def _show_skipped(console: Console, report: CheckReport) -> None:
+    skipped = report.skipped
+    if skipped:
+        console.print()
+        say(console, "skipped", style="bold")
+    for reason, laws in sorted(skipped.items(), key=lambda item: -len(item[1])):
+        say(console, reason, style="dim", lead=Text(f"  {', '.join(laws)}: "), indent=4)
+
+
+def _show_grade(console: Console, report: CheckReport) -> None:
+    if report.grade == "spec":
+        say(console, "Spec check: the outputs were compared with a float64 oracle built from the spec and the weights.")
+        return
+    say(console, "Black-box check: it cannot detect these bugs:")
+    for bug in report.blind_to:
+        say(console, bug, lead=Text("  - "))
+
+
+def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
+    """Prints layers × laws, a sign in each cell, then a line per failure."""
+    laws = list(dict.fromkeys(verdict.law for report in reports for verdict in report.verdicts))
+    name_width = max(cell_len(spelled(report.layer, console.encoding)) for report in reports)
+    num_columns = max((console.width - name_width - 2) // 2, 8)
+    for start in range(0, len(laws), num_columns):
+        _show_block(console, reports, laws[start : start + num_columns], name_width)
+    console.print()
+    legend = " ".join(f"{sign} {name}" for name, sign in _SIGNS.items())
+    say(console, f"{legend}   (blank: not asked)", style="dim")
+    for report in reports:
+        for verdict in report.failures:
+            lead = Text(f"{spelled(report.layer, console.encoding)} {verdict.law} {verdict.outcome}: ", style=ALARM)
+            say(console, f"{verdict.counterexample or verdict.reason}", lead=lead, indent=4)
+    failing = sum(not report.ok for report in reports)
+    style = ALARM if failing else "bold"
+    say(console, f"{len(reports)} layers, {failing or 'none'} with unexpected failures", style=style)
+
+
+def _show_block(console: Console, reports: Sequence[CheckReport], laws: Sequence[str], name_width: int) -> None:
+    """The names of the laws run downwards, so that a column is two cells wide."""
+    console.print()
+    for row in range(max(map(len, laws))):
+        letters = " ".join(law[row] if row < len(law) else " " for law in laws)
+        console.print(Text(" " * (name_width + 2) + letters, style="bold"), soft_wrap=True)
+    for report in reports:
+        outcomes: dict[str, Outcome] = {verdict.law: verdict.outcome for verdict in report.verdicts}
+        line = Text(spelled(report.layer, console.encoding).ljust(name_width + 2))
+        for law in laws:
+            outcome = outcomes.get(law)
+            sign = " " if outcome is None else spelled(_SIGNS[outcome], console.encoding)[:1]
+            line.append(f"{sign} ", style="" if outcome is None else _STYLES[outcome])
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def reports_as_json(reports: Sequence[CheckReport], *, is_ascii: bool = False) -> str:
+    """The JSON that all commands share: the verdicts on all layers, and `subjects`, a row per layer."""
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    return as_json("check", verdicts, {"subjects": [_subject_row(report) for report in reports]}, is_ascii=is_ascii)
+
+
+def _subject_row(report: CheckReport) -> dict[str, Any]:
+    """The report without its verdicts, as JSON-ready values."""
+    return {
+        "layer": report.layer,
+        "ok": report.ok,
+        "spec": dict(report.spec),
+        "grade": report.grade,
+        "blind_to": list(report.blind_to),
+        "inferred": None if report.inferred is None else dict(report.inferred),
+        "counts": report.counts,
+    }
+
+
+def reports_as_junit(reports: Iterable[CheckReport]) -> str:
+    """JUnit XML for continuous integration: a suite per layer, a case per law.
+
+    Expected failures and laws that were skipped or inconclusive are skipped cases with their reasons.
+    """
+    root = ElementTree.Element("testsuites", name="regard check")
+    for report in reports:
+        _add_suite(root, report)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_suite(root: ElementTree.Element, report: CheckReport) -> None:
+    kinds = [_junit_kind(verdict) for verdict in report.verdicts]
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=printable(report.layer),
+        tests=str(len(kinds)),
+        failures=str(kinds.count("failure")),
+        errors=str(kinds.count("error")),
+        skipped=str(kinds.count("skipped")),
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    ElementTree.SubElement(properties, "property", name="grade", value=report.grade)
+    for bug in report.blind_to:
+        ElementTree.SubElement(properties, "property", name="blind_to", value=bug)
+    for verdict, kind in zip(report.verdicts, kinds, strict=True):
+        case = ElementTree.SubElement(suite, "testcase", classname=printable(report.layer), name=verdict.law)
+        if kind is not None:
+            message = printable(f"{verdict.outcome}: {verdict.counterexample or verdict.reason or ''}")
+            ElementTree.SubElement(case, kind, message=message).text = printable(_junit_text(verdict))
+
+
+def _junit_kind(verdict: LawVerdict) -> str | None:
+    if verdict.outcome in ("crashed", "timed out"):
+        return "error"
+    if not verdict.is_as_expected:
+        return "failure"
+    return None if verdict.outcome == "holds" else "skipped"
+
+
+def _junit_text(verdict: LawVerdict) -> str:
+    parts = [verdict.statement, verdict.reason, verdict.counterexample]
+    parts += [] if verdict.is_as_expected else [f"probably {name}" for name in verdict.diagnosis]
+    return "\n".join(filter(None, [*parts, verdict.reproduce]))

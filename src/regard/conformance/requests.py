@@ -1,0 +1,131 @@
+"""A request to check one layer, in values that another process can read, and the subject that it asks for."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from regard.conformance.subject import Spec, Subject
+from regard.core.errors import InputError
+
+ZOO = "zoo:"
+
+# How far a layer is on its way to its first law.
+Stage = Literal["import", "first calls", "probing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest:
+    """A layer, what it is declared to be, and the laws to try on it.
+
+    `target` is a layer or a factory, or the name of one: "package.module:name", "path/to/file.py:name", "hf:Class",
+    "torch:Class" or "zoo:name". Without a `spec` the adapter reads it off the layer; `dtype` and `device` override it.
+    """
+
+    target: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    spec: Spec | None = None
+    dtype: str | None = None
+    device: str | None = None
+    name: str | None = None
+    is_inferring: bool = False
+    laws: tuple[str, ...] | None = None
+    expect: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def has_named_target(self) -> bool:
+        """True if another process can build the layer from the name of its target."""
+        return isinstance(self.target, str)
+
+    @property
+    def label(self) -> str | None:
+        """What the report calls the layer; None leaves it to the adapter."""
+        return self.name or (self.target if self.has_named_target else None)
+
+    def adjusted(self, spec: Spec) -> Spec:
+        """The spec with the dtype and the device that were asked for."""
+        changes = {"dtype": self.dtype, "device": self.device}
+        return replace(spec, **{name: value for name, value in changes.items() if value is not None})
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values."""
+        assert self.has_named_target
+        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "spec": self.spec and asdict(self.spec)}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "CheckRequest":
+        """The request of such values."""
+        spec, laws = row["spec"], row["laws"]
+        return cls(**{**row, "spec": spec and Spec(**spec), "laws": None if laws is None else tuple(laws)})
+
+    def command(self, law: str | None) -> str:
+        """The command that tries this law on this layer again; without a law, all of them.
+
+        >>> CheckRequest(target="mine:build", spec=Spec(causal=True)).command("CAUSAL")
+        'regard check mine:build --spec causal=True --laws CAUSAL --seed 0'
+        """
+        parts = ["regard", "check", self.target]
+        for name, value in self.arguments.items():
+            parts += ["--arg", f"{name}={value}"]
+        if self.spec is not None:
+            declared = self.spec.non_defaults() or {"width": self.spec.width}
+            parts += ["--spec", ",".join(f"{name}={value}" for name, value in declared.items())]
+        parts += ["--dtype", self.dtype] if self.dtype else []
+        parts += ["--device", self.device] if self.device else []
+        parts += ["--infer"] if self.is_inferring else []
+        parts += ["--laws", law] if law else []
+        return shlex.join([*parts, "--seed", str(self.seed)])
+
+
+def build_subject(
+    request: CheckRequest, on_stage: Callable[[Stage], None] = lambda _: None
+) -> tuple[Subject, dict[str, Any] | None]:
+    """The subject, built in this process, and what probing found out about it if the request asks for that.
+
+    `on_stage` is called when the layer's first calls begin, and when probing does.
+    """
+    subject = _in_dtype(_adapted(request, on_stage), request.dtype)
+    if not request.is_inferring:
+        return subject, None
+    from regard.conformance.inference import infer
+
+    on_stage("probing")
+    found = infer(subject)
+    changes = {name: value.item() if hasattr(value, "item") else value for name, value in found.changes.items()}
+    inferred = {"spec": changes, "evidence": list(found.evidence), "unknown": list(found.unknown)}
+    return subject.declared(**changes), inferred
+
+
+def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subject:
+    from regard.conformance import adapters
+
+    if request.has_named_target and request.target.startswith(ZOO):
+        name, entries = request.target.removeprefix(ZOO), adapters.zoo()
+        if name not in entries:
+            raise InputError(f"The zoo has no {name}. It has {', '.join(entries)}.")
+        subject = entries[name].subject()
+        return subject if request.spec is None else subject.declared(**asdict(request.spec))
+    if request.has_named_target:
+        target = adapters.load(request.target, request.arguments)
+    else:
+        target = adapters.call_factory(request.target, request.arguments)
+    spec = None if request.spec is None else request.adjusted(request.spec)
+    on_stage("first calls")
+    return adapters.adapt(target, spec, name=request.label)
+
+
+def _in_dtype(subject: Subject, dtype: str | None) -> Subject:
+    if dtype is None or dtype == subject.spec.dtype:
+        return subject
+    if not subject.has("float64"):
+        raise InputError(f"{subject.name} works in {subject.spec.dtype} and cannot change to {dtype}. Drop --dtype.")
+    return subject.in_dtype(dtype).declared(dtype=dtype)
+
+
+def importable_name(target: Any) -> str | None:
+    """The name, package.module:name, by which another process can import a function or class; None if it can't."""
+    module, name = getattr(target, "__module__", None), getattr(target, "__qualname__", None)
+    if not module or not name or module == "__main__" or "<" in name:
+        return None
+    return f"{module}:{name}"
