@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.derivations.pool import Limits, run_tasks
+from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.reading import KINDS, read
 from regard.derivations.request import Request
 from regard.derivations.signs import relation_signs
@@ -70,7 +70,7 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
     """The tables."""
     number = len(list(folder.iterdir()))
     reading, reading_cpu = timed(
-        lambda: sum(1 for _ in run_tasks(sorted(folder.iterdir()), count_signs, Limits(jobs=jobs)))
+        lambda: sum(1 for _ in run_tasks(sorted(folder.iterdir()), count_signs, PoolLimits(jobs=jobs)))
     )
     memory: list[Memory] = []
     judging, judging_cpu = timed(lambda: judge(folder, out, jobs, memory))

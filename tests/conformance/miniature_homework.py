@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from regard.conformance._homework_child import Task
 from regard.conformance.adapters.layouts.finding import LAYOUTS, Piece, find_pieces
-from regard.conformance.layout_child import Task
 
 ATTENTION = r"""
 import math

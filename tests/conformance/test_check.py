@@ -220,8 +220,8 @@ def test_factories_are_called_and_layers_are_not():
 
 
 def test_a_warm_process_dies_as_a_cold_one_does():
-    report = isolated("segfaults", laws=("CAUSAL", "PAD"), is_warm=True)
+    report = isolated("segfaults", laws=("CAUSAL", "PAD"), is_preloaded=True)
     assert outcomes(report) == {"CAUSAL": "crashed", "PAD": "skipped"}
     assert "SIGSEGV" in report.failures[0].reason
-    [verdict] = isolated("exits", laws=("CAUSAL",), is_warm=True).verdicts
+    [verdict] = isolated("exits", laws=("CAUSAL",), is_preloaded=True).verdicts
     assert "exit code 7" in verdict.reason

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
+from regard.conformance._homework_child import Task
 from regard.conformance.adapters.layouts.finding import LAYOUTS
-from regard.conformance.layout_child import Task
-from regard.conformance.layout_worker import Allowance, Worker
-from regard.conformance.layouts import LOADS, check_layout
+from regard.conformance.homework_check import LOADS, PieceWorker, check_layout
 from regard.conformance.verdict import LawVerdict
 from regard.core.errors import InputError
+from regard.core.processes import Ended
 
 pytest.importorskip("torch")
 
@@ -24,7 +24,7 @@ PLAIN, ROPE = f"{LAYER}, rope=False", f"{LAYER}, rope=True"
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
     """One process for all that do not end it."""
-    with Worker(str(tmp_path_factory.mktemp("work")), Allowance(seconds=60.0)) as running:
+    with PieceWorker(str(tmp_path_factory.mktemp("work")), 60.0, 2.0) as running:
         yield running
 
 
@@ -138,9 +138,12 @@ def test_a_package_with_relative_imports_is_read(tmp_path):
 )
 def test_a_hostile_import_ends_in_a_reason(worker, tmp_path, line, words):
     write_homework(tmp_path, attention=f"{line}\n{ATTENTION}")
-    last = [event for event in worker.run(task_for(tmp_path, TABLE)) if event["event"] != "done"]
-    assert [event["event"] for event in last] in (["failed"], ["ended"])
-    assert words.replace("))", ")") in last[0]["reason"]
+    first = next(worker.run(task_for(tmp_path, TABLE)))
+    if isinstance(first, Ended):
+        assert words in first.reason
+    else:
+        assert first["event"] == "failed"
+        assert words.replace("))", ")") in first["reason"]
 
 
 def test_an_import_that_hangs_is_waited_for_once_and_the_rest_goes_on(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
 from regard.conformance.adapters.layouts.finding import LAYOUTS
-from regard.conformance.layout_worker import Allowance, Worker
+from regard.conformance.homework_check import PieceWorker
 
 pytest.importorskip("torch")
 
@@ -16,11 +16,11 @@ TABLE, TURN, LAYER, DATA = LAYOUTS["cs224n-a4"].pieces
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
     """One process for all variants: each is a folder of its own."""
-    with Worker(str(tmp_path_factory.mktemp("work")), Allowance(seconds=60.0)) as running:
+    with PieceWorker(str(tmp_path_factory.mktemp("work")), 60.0, 2.0) as running:
         yield running
 
 
-def outcomes(worker: Worker, folder: Path, name: str, *, seed: int = 0, rope: bool = False) -> dict[str, dict]:
+def outcomes(worker: PieceWorker, folder: Path, name: str, *, seed: int = 0, rope: bool = False) -> dict[str, dict]:
     """The verdicts on one piece of a folder, by law."""
     events = list(worker.run(task_for(folder, name, seed=seed, rope=rope)))
     assert events[0]["event"] == "loaded", events

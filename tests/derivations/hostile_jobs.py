@@ -25,15 +25,3 @@ def by_name(job: Job) -> Product:
 def slowly(job: Job) -> Product:
     time.sleep(0.2)
     return quick(job)
-
-
-def twice(number: int) -> int:
-    if number == 13:
-        os._exit(3)
-    if number == 14:
-        time.sleep(600)
-    return 2 * number
-
-
-def own_process(_: int) -> int:
-    return os.getpid()

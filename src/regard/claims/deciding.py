@@ -2,15 +2,17 @@
 
 import difflib
 import fnmatch
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from regard.claims import Claim, ClaimVerdict, all_claims
 from regard.claims.claim import settings
-from regard.core.errors import DomainError, InputError
-from regard.core.interrupts import interrupts_held_back, spawning_pool
+from regard.core.errors import DomainError, InputError, RegardError
+from regard.core.processes import Ended
 from regard.core.verdict import Status
+from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.render.figures import Figure
 from regard.render.terminal import CatalogEntry
 
@@ -200,17 +202,16 @@ def _run(
 
 
 def _in_parallel(tasks: Sequence[list], jobs: int, report: Report) -> Iterable[Any]:
-    with spawning_pool(jobs) as pool:
-        with interrupts_held_back():
-            futures = [pool.schedule(_by_name, args=task) for task in tasks]
-        try:
-            for done, future in enumerate(futures):
-                report(done, len(futures))
-                yield future.result()
-        except BaseException:
-            pool.stop()
-            raise
+    """The decisions in the order of the tasks, whichever finishes first."""
+    found: dict[int, Any] = {}
+    for (number, task), result in run_tasks(enumerate(tasks), _by_name, PoolLimits(jobs=jobs, seconds=math.inf)):
+        if isinstance(result, Ended):
+            raise RegardError(f"Deciding {task[1]} failed: {result.reason}.")
+        report(len(found), len(tasks))
+        found[number] = result
+    return [found[number] for number in range(len(tasks))]
 
 
-def _by_name(work: Callable[[Claim, Overrides, int], Decision], name: str, chosen: Overrides, seed: int) -> Decision:
+def _by_name(task: tuple[int, list]) -> Any:
+    _, (work, name, chosen, seed) = task
     return work(all_claims()[name], chosen, seed)

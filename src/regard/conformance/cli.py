@@ -101,7 +101,7 @@ def check(**options: Any) -> int:
     limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
     requests = [] if options["layout"] is not None else _requests(options)
     if options["layout"] is not None:
-        from regard.conformance.layouts import check_layout
+        from regard.conformance.homework_check import check_layout
 
         reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"], **limits)
     else:
@@ -118,7 +118,7 @@ def _checked(
     from regard.render import progress, terminal
 
     fields = {"time_limit": "seconds", "memory_limit": "memory"}
-    chosen = Limits(**{fields[name]: limit for name, limit in limits.items()}, is_warm=options["is_zoo"])
+    chosen = Limits(**{fields[name]: limit for name, limit in limits.items()}, is_preloaded=options["is_zoo"])
     with progress.progress(terminal.open_console(is_for_errors=True), "trying laws") as report:
         return check_all(requests, limits=chosen, jobs=options["jobs"], progress=report)
 

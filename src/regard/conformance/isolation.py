@@ -1,29 +1,21 @@
-"""Layers that may hang, crash or eat all memory: each in a process of its own, whose end is a verdict.
+"""Layers that may hang, crash or use up memory: each runs in a child process.
 
-A law that does not come to an end in time, or that ends the process, has that for its verdict; the laws after it are
-tried in a new process.
+A law that takes too long or ends the process gets that as its verdict; the laws after it are tried in a new process.
 """
 
-import json
-import queue
-import signal
-import tempfile
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
-from regard.conformance.launching import launch_cold, launch_warm
 from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
+from regard.core.processes import GIB, Child, Ended
 
-_GIB = 2**30
-# How often a waiting parent looks whether it was told to stop.
-_TICK = 0.2
+_CHILD = "regard.conformance._layer_child:check_layer"
+_PRELOAD = "regard.conformance._preload"
 BUILD = "BUILD"
 # The first calls of a layer may take as long as so many laws, and never less than so many seconds.
 _LAWS_FOR_FIRST_CALLS = 4
@@ -35,20 +27,19 @@ _MEANWHILE: Mapping[Stage, str] = {
 }
 
 Progress = Callable[[int, int], None]
-Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """Seconds for one law, seconds for importing and building the layer, and memory in GiB for its work.
 
-    `is_warm` forks processes from one in which torch is loaded, which pays where there are many layers.
+    `is_preloaded` forks processes from one in which torch is loaded, which pays where there are many layers.
     """
 
     seconds: float = 30.0
     building: float = 120.0
     memory: float = 4.0
-    is_warm: bool = False
+    is_preloaded: bool = False
 
     def __post_init__(self) -> None:
         for name in ("seconds", "building", "memory"):
@@ -67,27 +58,26 @@ class Limits:
 
 
 def check_isolated(
-    order: CheckRequest,
+    request: CheckRequest,
     laws: Sequence[tuple[str, str]],
     *,
     limits: Limits | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> CheckReport:
-    """The report on the order's layer; `laws` are the ids and statements of the laws to try, in order."""
-    case = _Case(order=order, limits=limits or Limits(), progress=progress, stop=stop or threading.Event())
+    """The report on the requested layer; `laws` are the ids and statements of the laws to try, in order."""
+    run = _Run(request=request, limits=limits or Limits(), progress=progress, stop=stop or threading.Event())
     left = list(laws)
-    while left and not case.stop.is_set():
-        done = case.attempt(left)
-        left = left[done:]
-    return case.report(dict(laws))
+    while left and not run.stop.is_set():
+        left = left[run.attempt(left) :]
+    return run.report()
 
 
 @dataclass(kw_only=True)
-class _Case:
-    """One layer on trial over as many processes as it takes."""
+class _Run:
+    """One layer, checked in as many processes as it takes."""
 
-    order: CheckRequest
+    request: CheckRequest
     limits: Limits
     progress: Progress | None
     stop: threading.Event
@@ -97,135 +87,71 @@ class _Case:
     stage: Stage = "import"
 
     def __post_init__(self) -> None:
-        self.subject.spec = self.order.adjusted(self.order.spec or self.subject.spec)
+        self.subject.name = self.request.name or self.request.target
+        self.subject.spec = self.request.adjusted(self.request.spec or self.subject.spec)
 
     def attempt(self, laws: Sequence[tuple[str, str]]) -> int:
-        """Tries these laws in a new process until it ends; how many of them have a verdict now."""
+        """Tries these laws in a new process until it ends; how many of them are dealt with then."""
         before = len(self.verdicts)
-        with _Process(replace(self.order, laws=tuple(law for law, _ in laws)), self.limits) as process:
-            trying = -1
-            self.stage = "import"
-            while not self.stop.is_set():
-                seconds = self.limits.before_laws(self.stage) if trying < 0 else self.limits.seconds
-                event = process.next_event(seconds, self.stop)
-                match event["event"]:
+        self.stage = "import"
+        is_trying = False
+        preload = (_PRELOAD,) if self.limits.is_preloaded else ()
+        with Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, preload=preload) as child:
+            request = replace(self.request, laws=tuple(law for law, _ in laws))
+            child.send({"request": request.to_dict(), "memory": int(self.limits.memory * GIB)})
+            while (num_done := len(self.verdicts) - before) < len(laws):
+                seconds = self.limits.seconds if is_trying else self.limits.before_laws(self.stage)
+                message = child.receive(seconds, self.stop)
+                if message is None:
+                    break
+                if isinstance(message, Ended):
+                    self._add_lost(laws[num_done] if is_trying else None, message.outcome, message.reason)
+                    break
+                match message.get("event"):
                     case "stage":
-                        self.stage = event["stage"]
+                        self.stage = message["stage"]
                     case "built":
-                        self._built(event)
+                        self.subject.name, self.subject.spec = message["name"], Spec(**message["spec"])
+                        self.inferred = message["inferred"]
                     case "trying":
-                        trying += 1
+                        is_trying = True
                     case "verdict":
-                        self._add(_verdict(event["verdict"]))
-                    case "done" | "stopped":
+                        self._add(_verdict(message["verdict"]))
+                    case "failed":
+                        self._add_lost(laws[num_done] if is_trying else None, "crashed", message["reason"])
                         break
                     case "refused":
-                        raise InputError(event["reason"])
-                    case "ended":
-                        return self._ended(event, laws, trying, before)
-        return len(self.verdicts) - before
-
-    def _built(self, event: Event) -> None:
-        self.subject.name, self.subject.spec = event["name"], Spec(**event["spec"])
-        self.inferred = event["inferred"]
+                        raise InputError(message["reason"])
+        return len(self.verdicts) - before if is_trying else len(laws)
 
     def _add(self, verdict: LawVerdict) -> None:
         law = None if verdict.id == BUILD else verdict.id
-        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or self.order.command(law)))
+        self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or self.request.command(law)))
         if self.progress is not None:
             self.progress(len(self.verdicts), 0)
 
-    def _ended(self, event: Event, laws: Sequence[tuple[str, str]], trying: int, before: int) -> int:
-        """The process is gone: the law that it was at has its verdict; without any, building the layer has."""
-        outcome, reason = event["outcome"], event["reason"]
-        if trying < 0:
-            told = f"{_MEANWHILE[self.stage]}: {reason}"
-            self._add(self._lost(BUILD, "the layer can be imported and built", outcome, told))
-            return len(laws)
-        law, statement = laws[min(len(self.verdicts) - before, len(laws) - 1)]
-        self._add(self._lost(law, statement, outcome, reason))
-        return len(self.verdicts) - before
+    def _add_lost(self, law: tuple[str, str] | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
+        """The process is gone: the law that it was trying has that as its verdict, or, before any law, building has."""
+        if law is None:
+            law, reason = (BUILD, "the layer can be imported and built"), f"{_MEANWHILE[self.stage]}: {reason}"
+        name, statement = law
+        self._add(
+            LawVerdict(
+                id=name,
+                statement=statement,
+                status="undecided",
+                outcome=outcome,
+                reason=reason,
+                layer=self.subject.name,
+                seed=self.request.seed,
+            )
+        )
 
-    def _lost(self, law: str, statement: str, outcome: Literal["crashed", "timed out"], reason: str) -> LawVerdict:
-        name = self.subject.name if self.subject.name != Subject.name else self.order.name or self.order.target
-        return LawVerdict(
-            id=law, statement=statement, status="undecided", outcome=outcome, reason=reason, layer=name,
-            seed=self.order.seed,
-        )  # fmt: skip
-
-    def report(self, laws: Mapping[str, str]) -> CheckReport:
+    def report(self) -> CheckReport:
         """The report with its grade."""
-        del laws
         from regard.conformance.checking import report_on
 
-        if self.subject.name == Subject.name:
-            self.subject.name = self.order.name or self.order.target
         return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
-
-
-class _Process:
-    """A child that works off one order; leaving the block ends it and whatever it has started."""
-
-    def __init__(self, order: CheckRequest, limits: Limits) -> None:
-        self._order, self._limits = order, limits
-        self._events: queue.Queue[Event | None] = queue.Queue()
-
-    def __enter__(self) -> "_Process":
-        self._folder = tempfile.TemporaryDirectory(prefix="regard-")
-        self._words = Path(self._folder.name) / "said"
-        self._words.touch()
-        request = {"order": self._order.to_dict(), "memory": int(self._limits.memory * _GIB)}
-        launch = launch_warm if self._limits.is_warm else launch_cold
-        self._child = launch(request, self._words)
-        threading.Thread(target=self._listen, daemon=True).start()
-        return self
-
-    def _listen(self) -> None:
-        with self._child.lines as lines:
-            for line in lines:
-                try:
-                    event = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(event, dict) and "event" in event:
-                    self._events.put(event)
-        self._events.put(None)
-
-    def next_event(self, seconds: float, stop: threading.Event) -> Event:
-        """What the child tells next; "ended" with an outcome if it takes too long or is gone."""
-        deadline = time.monotonic() + seconds
-        while not stop.is_set():
-            try:
-                event = self._events.get(timeout=min(_TICK, seconds))
-            except queue.Empty:
-                if time.monotonic() >= deadline:
-                    return _end("timed out", f"it took longer than the {seconds:g} seconds allowed")
-                continue
-            if event is None:
-                return _end("crashed", self._last_words())
-            return _end("crashed", event["reason"]) if event["event"] == "failed" else event
-        return {"event": "stopped"}
-
-    def _last_words(self) -> str:
-        """How the child ended: a signal by its name or an exit code, and the last line that it wrote."""
-        code = self._child.wait()
-        if code < 0:
-            known = {number.value: number.name for number in signal.Signals}
-            how = f"the process was ended by {known.get(-code, f'signal {-code}')}"
-        else:
-            how = f"the process ended itself with exit code {code}"
-        said = self._words.read_bytes()[-4000:].decode("utf-8", "replace").splitlines()
-        lines = [line.strip() for line in said if line.strip()]
-        return f"{how}; its last words: {lines[-1][:300]}" if lines else how
-
-    def __exit__(self, *_: object) -> None:
-        self._child.kill()
-        self._child.wait()
-        self._folder.cleanup()
-
-
-def _end(outcome: str, reason: str) -> Event:
-    return {"event": "ended", "outcome": outcome, "reason": reason}
 
 
 def _verdict(row: Mapping[str, Any]) -> LawVerdict:

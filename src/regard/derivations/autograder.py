@@ -11,11 +11,11 @@ from pathlib import Path
 import regard
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
+from regard.core.worker_pool import PoolLimits
 from regard.derivations.gradescope import as_results_json
 from regard.derivations.grading import grade, merged
 from regard.derivations.jobs import Order, products
 from regard.derivations.keeper import Destinations, Keeper
-from regard.derivations.pool import Limits
 from regard.derivations.problems.loading import parse_problem, problem_source
 from regard.derivations.reports import DocumentReport
 from regard.derivations.submissions import find_submissions
@@ -66,7 +66,7 @@ def _judged(folder: str, problem: str) -> DocumentReport:
     order = Order(
         submissions=submissions,
         assignment=Assignment.for_problem(problem),
-        limits=Limits(seconds=seconds),
+        limits=PoolLimits(seconds=seconds),
         are_views_wanted=False,
     )
     with Keeper(Destinations(), submissions) as keeper:

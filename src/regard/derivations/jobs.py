@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from regard import __version__
 from regard.core.errors import InputError
+from regard.core.processes import Ended
+from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.judged import JudgedDocument
 from regard.derivations.keeper import Keeper
-from regard.derivations.pool import Limits, Lost, run_tasks
 from regard.derivations.reading.files import stored_bytes
 from regard.derivations.reports import DocumentReport
 from regard.derivations.submissions import Submission
@@ -21,7 +22,7 @@ class Order:
 
     submissions: Sequence[Submission]
     assignment: Assignment
-    limits: Limits = field(default_factory=Limits)
+    limits: PoolLimits = field(default_factory=PoolLimits)
     scheduler: str | None = None
     line: int | None = None
     are_views_wanted: bool = True
@@ -67,7 +68,7 @@ def products(order: Order, keeper: Keeper, work: Callable[[Job], Product] = do_j
     desk = _Desk(order, keeper)
     for job, result in _worked_off(order, desk, work):
         yield from desk.cleared()
-        if isinstance(result, Lost):
+        if isinstance(result, Ended):
             failed = DocumentReport.failed(job.task.file, result.outcome, f"{job.task.file}: {result.reason}")
             yield job.number, Product(report=failed)
         else:
@@ -75,10 +76,10 @@ def products(order: Order, keeper: Keeper, work: Callable[[Job], Product] = do_j
     yield from desk.cleared()
 
 
-def _worked_off(order: Order, desk: "_Desk", work: Callable[[Job], Product]) -> Iterator[tuple[Job, Product | Lost]]:
+def _worked_off(order: Order, desk: "_Desk", work: Callable[[Job], Product]) -> Iterator[tuple[Job, Product | Ended]]:
     if order.scheduler is None:
         return run_tasks(desk.jobs(), work, order.limits)
-    from regard.derivations.cluster import run_on_cluster
+    from regard.core.dask_cluster import run_on_cluster
 
     return run_on_cluster(desk.jobs(), work, order.limits, order.scheduler)
 

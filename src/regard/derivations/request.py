@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import InputError
+from regard.core.worker_pool import PoolLimits
 from regard.derivations.jobs import Order
 from regard.derivations.keeper import Destinations, Keeper
-from regard.derivations.pool import Limits
 from regard.derivations.submissions import Submission, find_submissions
 from regard.derivations.tasks import Assignment
 
@@ -44,7 +44,7 @@ class Request:
         return Order(
             submissions=submissions,
             assignment=Assignment.for_problem(self.problem, is_strict=self.is_strict, seed=self.seed),
-            limits=Limits(jobs=min(self.jobs, max(len(submissions), 1)), seconds=self.time_limit),
+            limits=PoolLimits(jobs=min(self.jobs, max(len(submissions), 1)), seconds=self.time_limit),
             scheduler=self.scheduler,
             line=self.line,
             are_views_wanted=len(submissions) <= _FEW and not self.is_resumed and self.json_file != "-",

@@ -16,7 +16,7 @@ from socket import socket
 from typing import IO
 
 from regard.core.errors import InputError, RegardError
-from regard.core.interrupts import interrupts_held_back
+from regard.core.worker_pool import interrupts_deferred
 
 REFUSED = 2
 """A process ends with this code after telling, in its last line on standard error, why it cannot do its work."""
@@ -98,7 +98,7 @@ def _start(
 ) -> None:
     """A crew for each command, added to the workers one by one, so that those are known when another can't start."""
     ports = _free_ports(len(commands))
-    with interrupts_held_back():
+    with interrupts_deferred():
         for command, port in zip(commands, ports, strict=True):
             for rank in range(layout.processes):
                 workers.append(

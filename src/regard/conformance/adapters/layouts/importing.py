@@ -17,16 +17,21 @@ class StudentCode:
 
     def __init__(self, root: str) -> None:
         self._root = str(Path(root).resolve())
+        self.is_unwritten = False
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """The result; sys.exit is an error like any other, and no result means that nothing is written yet."""
         try:
             result = function(*arguments)
+        except NotImplementedError as error:
+            self.is_unwritten = True
+            raise self._placed(error, error) from None
         except SystemExit as error:
             raise self._placed(RuntimeError(f"it calls sys.exit({error.code!r})"), error) from None
         except Exception as error:  # noqa: BLE001 - passed on, pointing at the student's line
             raise self._placed(error, error) from None
         if result is None:
+            self.is_unwritten = True
             name = getattr(function, "__qualname__", "it")
             raise NotImplementedError(f"{name} returns None")
         return result

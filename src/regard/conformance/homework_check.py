@@ -1,21 +1,24 @@
 """`regard check --layout`: the pieces of a published homework, each judged by its contract."""
 
 import shlex
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from regard.conformance._homework_child import NOT_WRITTEN, Task
 from regard.conformance.adapters.layouts.finding import LAYOUTS, Folder, Piece, Unreadable, find_pieces
 from regard.conformance.checking import BLIND_SPOTS
 from regard.conformance.contracts import contracts_for
-from regard.conformance.layout_child import NOT_WRITTEN, Task
-from regard.conformance.layout_worker import Allowance, Worker
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
+from regard.core.processes import GIB, Child, Ended, Message
 from regard.core.verdict import STATUSES, Place
 
 LOADS = "LOADS"
+_CHILD = "regard.conformance._homework_child:judge_pieces"
+_SECONDS_TO_START = 120.0
 _LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"
 _RAN = ("holds", "refuted", "crashed", "timed out")
 
@@ -55,23 +58,67 @@ def check_layout(
         raise InputError(f"There is no layout {name}. The layouts are {', '.join(LAYOUTS)}.")
     if not Path(directory).is_dir():
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
-    allowance = Allowance(seconds=time_limit, memory=memory_limit)
+    for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):
+        if not value > 0:
+            raise InputError(f"A limit of {value:g} {limit} leaves nothing. Give a positive number.")
     folder = find_pieces(LAYOUTS[name], directory)
     command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
-    with Worker(folder.root, allowance) as worker:
+    with PieceWorker(folder.root, time_limit, memory_limit) as worker:
         case = _Case(folder=folder, worker=worker, seed=seed, shown=directory, command=command)
         for part in _PARTS:
             case.add(part)
     return tuple(case.reports.values())
 
 
+class PieceWorker:
+    """Judges pieces one after the other in a child process, and in a new one after it had to be ended."""
+
+    def __init__(self, root: str, seconds: float, memory: float) -> None:
+        self._root, self._seconds, self._memory = Path(root), seconds, memory
+        self._child: Child | None = None
+
+    def __enter__(self) -> "PieceWorker":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def run(self, task: Task) -> Iterator[Message | Ended]:
+        """The messages about a task; the last one is the event "done", or how the process ended."""
+        if self._child is None:
+            self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
+            self._child.send({"memory": int(self._memory * GIB)})
+            message = self._child.receive(_SECONDS_TO_START)
+            if isinstance(message, Ended):
+                self._end()
+                raise InputError(f"The process for the student's code did not start: {message.reason}.")
+        self._child.send(asdict(task))
+        until = time.monotonic() + self._seconds
+        while True:
+            message = self._child.receive(max(until - time.monotonic(), 0.0))
+            assert message is not None
+            if isinstance(message, Ended):
+                self._end()
+                yield Ended.timed_out(self._seconds) if message.outcome == "timed out" else message
+                return
+            yield message
+            if message.get("event") == "done":
+                return
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
 class _Case:
     """One folder on trial, part after part."""
 
-    def __init__(self, *, folder: Folder, worker: Worker, seed: int, shown: str, command: str) -> None:
+    def __init__(self, *, folder: Folder, worker: PieceWorker, seed: int, shown: str, command: str) -> None:
         self._folder, self._worker, self._seed = folder, worker, seed
         self._shown, self._command = shown, command
         self._doomed: dict[str, LawVerdict] = {}
+        self._unwritten: set[str] = set()
         self.reports: dict[str, CheckReport] = {}
 
     def add(self, part: _Part) -> None:
@@ -96,6 +143,7 @@ class _Case:
         if isinstance(piece, Unreadable):
             return self._loads(part, "crashed", f"{piece.reason} ({Path(piece.file).name}:{piece.line})")
         if piece.is_stub:
+            self._unwritten.add(part.name)
             return self._loads(part, "skipped", f"{NOT_WRITTEN} ({self._found(piece)})")
         for lack, names in self._lacking(part).items():
             return self._loads(part, "skipped", f"needs {' and '.join(names)}, {lack}")
@@ -105,20 +153,21 @@ class _Case:
     def _lacking(self, part: _Part) -> dict[str, list[str]]:
         """What the part relies on and the folder lacks, by why."""
         absent = [name for name in part.relies_on if name not in self._folder.found]
-        unwritten = [name for name in part.relies_on if self._is_unwritten(name)]
+        unwritten = [name for name in part.relies_on if name in self._unwritten]
         return {why: names for why, names in (("not found", absent), (NOT_WRITTEN, unwritten)) if names}
 
-    def _is_unwritten(self, name: str) -> bool:
-        told = [verdict.reason or "" for verdict in self.reports[name].verdicts]
-        return any(reason.startswith(NOT_WRITTEN) for reason in told)
-
     def _tried(self, part: _Part, piece: Piece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
-        """Verdicts as the process tells them; the law at which it ends has that for its verdict."""
+        """The process's verdicts; the law at which it ends gets that as its verdict."""
         task = Task(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
         done: set[str] = set()
         trying: tuple[str, str] | None = None
         for event in self._worker.run(task):
-            match event["event"]:
+            if isinstance(event, Ended):
+                if trying is None and not spec:
+                    self._doomed[piece.file] = self._loads(part, event.outcome, event.reason)
+                yield from self._lost(part, trying, event.outcome, event.reason, done)
+                return
+            match event.get("event"):
                 case "loaded":
                     spec.update(event["spec"])
                     yield self._loads(part, "holds", f"found at {self._found(piece)}")
@@ -127,16 +176,15 @@ class _Case:
                 case "verdict":
                     verdict = _verdict(event["verdict"], part, trying)
                     done.add(verdict.id)
+                    if event.get("is_unwritten"):
+                        self._unwritten.add(part.name)
                     yield verdict
                 case "unwritten":
+                    self._unwritten.add(part.name)
                     yield self._loads(part, "skipped", event["reason"])
                     yield from self._skipped(part, event["reason"])
                 case "failed":
                     yield from self._lost(part, None, "crashed", event["reason"], done)
-                case "ended":
-                    if trying is None and not spec:
-                        self._doomed[piece.file] = self._loads(part, event["outcome"], event["reason"])
-                    yield from self._lost(part, trying, event["outcome"], event["reason"], done)
 
     def _lost(
         self, part: _Part, trying: tuple[str, str] | None, outcome: Outcome, reason: str, done: set[str]

@@ -1,9 +1,10 @@
-"""The same tasks on a Dask cluster.
+"""The tasks of a worker pool, on a Dask cluster.
 
-A cluster's worker can neither end one of its own tasks nor start processes that can be ended, so each of its tasks is a
-plain child process that works a few files off with the same pool, and the same limits, as on one machine.
+A Dask worker can't end one of its own tasks, so each Dask task starts a plain child process that works off a few of
+ours with the same pool, and the same limits, as on one machine.
 """
 
+import os
 import pickle
 import subprocess
 import sys
@@ -14,22 +15,23 @@ from typing import Any, TypeVar
 
 from regard import __version__
 from regard.core.errors import InputError
-from regard.derivations.pool import Limits, Lost, run_tasks
+from regard.core.processes import Ended, die_with_parent
+from regard.core.worker_pool import PoolLimits, run_tasks
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_FILES_A_TASK = 8
+_TASKS_PER_CHILD = 8
 _PATIENCE = 10.0
 _CHILD = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from regard.derivations.cluster import work_as_child; work_as_child()"
+    "from regard.core.dask_cluster import work_as_child; work_as_child()"
 )
 
 
 def run_on_cluster(
-    tasks: Iterable[Task], work: Callable[[Task], Result], limits: Limits, address: str
-) -> Iterator[tuple[Task, Result | Lost]]:
+    tasks: Iterable[Task], work: Callable[[Task], Result], limits: PoolLimits, address: str
+) -> Iterator[tuple[Task, Result | Ended]]:
     """Each task with its result as they come in from the workers of the scheduler at an address."""
     waiting = iter(tasks)
     with _client(address) as client:
@@ -39,7 +41,7 @@ def run_on_cluster(
         under_way: dict[str, Sequence[Task]] = {}
         results = as_completed(loop=client.loop)
         while True:
-            while len(under_way) < num_slots and (batch := tuple(islice(waiting, _FILES_A_TASK))):
+            while len(under_way) < num_slots and (batch := tuple(islice(waiting, _TASKS_PER_CHILD))):
                 future = client.submit(_work_off, pickle.dumps((batch, work, limits)), limits.seconds, pure=False)
                 under_way[future.key] = batch
                 results.add(future)
@@ -87,17 +89,17 @@ def _regard_version() -> str:
 
 
 def _collected(future: Any, batch: Sequence[Task]) -> Sequence[Any]:
-    """The results of a task; a task that the cluster lost is lost for each of its files."""
+    """The results of a task; a task that the cluster lost is lost for each of its tasks."""
     error = future.exception()
     if error is None:
         return pickle.loads(future.result())
-    return [Lost(outcome="crashed", reason=f"the cluster lost it: {error!r}")] * len(batch)
+    return [Ended(outcome="crashed", reason=f"the cluster lost it: {error!r}")] * len(batch)
 
 
 def _work_off(payload: bytes, seconds: float) -> bytes:
     """Runs on a worker: hands the payload to a child and returns the pickled results."""
     command = [sys.executable, "-c", _CHILD]
-    patience = 60.0 + 2 * _FILES_A_TASK * seconds
+    patience = 60.0 + 2 * _TASKS_PER_CHILD * seconds
     done = subprocess.run(
         command, input=pickle.dumps(sys.path) + payload, capture_output=True, timeout=patience, check=False
     )
@@ -107,9 +109,10 @@ def _work_off(payload: bytes, seconds: float) -> bytes:
 
 
 def work_as_child() -> None:
-    """Runs in the child: tasks in, results in the order of the tasks out."""
+    """Runs in the child: reads tasks and writes their results in the same order."""
+    die_with_parent(os.getppid())
     batch, work, limits = pickle.load(sys.stdin.buffer)
     answer, sys.stdout = sys.stdout.buffer, sys.stderr
-    found = {id(task): result for task, result in run_tasks(batch, work, Limits(jobs=1, seconds=limits.seconds))}
+    found = {id(task): result for task, result in run_tasks(batch, work, PoolLimits(jobs=1, seconds=limits.seconds))}
     answer.write(pickle.dumps([found[id(task)] for task in batch]))
     answer.flush()

@@ -2,11 +2,12 @@ import sys
 
 import pytest
 
-from derivations.hostile_jobs import twice
+from core.hostile_tasks import twice
+from regard.core import dask_cluster
+from regard.core.dask_cluster import run_on_cluster
 from regard.core.errors import InputError
-from regard.derivations import cluster
-from regard.derivations.cluster import run_on_cluster
-from regard.derivations.pool import Limits, Lost
+from regard.core.processes import Ended
+from regard.core.worker_pool import PoolLimits
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,8 @@ def address():
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_same_tasks_give_the_same_results_on_a_cluster(address):
-    found = dict(run_on_cluster(range(5, 25), twice, Limits(seconds=3.0), address))
-    assert {task: result for task, result in found.items() if not isinstance(result, Lost)} == {
+    found = dict(run_on_cluster(range(5, 25), twice, PoolLimits(seconds=3.0), address))
+    assert {task: result for task, result in found.items() if not isinstance(result, Ended)} == {
         number: 2 * number for number in range(5, 25) if number not in (13, 14)
     }
     assert found[13].outcome == "crashed"
@@ -31,22 +32,22 @@ def test_the_same_tasks_give_the_same_results_on_a_cluster(address):
 
 @pytest.mark.filterwarnings("ignore")
 def test_workers_with_another_regard_are_refused(address, monkeypatch):
-    monkeypatch.setattr(cluster, "__version__", "0.0.0")
+    monkeypatch.setattr(dask_cluster, "__version__", "0.0.0")
     with pytest.raises(InputError, match=r"not 0\.0\.0"):
-        list(run_on_cluster([1], twice, Limits(), address))
+        list(run_on_cluster([1], twice, PoolLimits(), address))
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_an_address_where_nobody_answers_is_one_clear_line(monkeypatch):
     pytest.importorskip("distributed", reason="Dask is not installed: pip install 'regard[cluster]'")
-    monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
+    monkeypatch.setattr(dask_cluster, "_PATIENCE", 0.5)
     for nowhere in ("tcp://127.0.0.1:1", "nonsense://x"):
         with pytest.raises(InputError, match="No Dask scheduler answers") as caught:
-            list(run_on_cluster([1], twice, Limits(), nowhere))
+            list(run_on_cluster([1], twice, PoolLimits(), nowhere))
         assert "\n" not in str(caught.value)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"regard\[cluster\]"):
-        list(run_on_cluster([1], twice, Limits(), "tcp://127.0.0.1:8786"))
+        list(run_on_cluster([1], twice, PoolLimits(), "tcp://127.0.0.1:8786"))

@@ -1,14 +1,10 @@
-"""The far side of a layout's check: a student's code in a process with limits, telling in JSON how it fares.
+"""The child process of `homework_check`: imports a student's code and judges its pieces, with limits.
 
-What the code prints is thrown away, so that it cannot disturb the telling, and nothing is ever unpickled. Each line
-read is a task; each line told is an object with an `event`.
+Nothing is ever unpickled, and what the code prints is thrown away.
 """
 
-import json
-import os
-import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +22,10 @@ from regard.conformance.judging import judge, missing
 from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.subject import Subject
 from regard.conformance.verdict import LawVerdict
+from regard.core.processes import Channel, limit_resources
 
 NOT_WRITTEN = "not written yet"
 _LARGEST_FILE = 2**26
-
-Tell = Callable[..., None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,64 +44,44 @@ class Task:
         return cls(**{**row, "piece": Piece(**piece)})
 
 
-def main() -> None:
-    """Works off tasks until there are no more."""
-    tasks, told = os.fdopen(os.dup(0), "r", encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nowhere, number)
-
-    def tell(event: str, **more: Any) -> None:
-        told.write(json.dumps({"event": event, **more}) + "\n")
-        told.flush()
-
-    _prepare(int(json.loads(tasks.readline())["memory"]))
-    tell("ready")
-    for line in tasks:
-        _judge(Task.from_dict(json.loads(line)), tell)
-        tell("done")
-
-
-def _prepare(memory: int) -> None:
-    """All of ours is loaded before any of theirs, and their room is limited."""
+def judge_pieces(channel: Channel) -> None:
+    """Judges pieces until there are no more; the first message says how much memory they may take."""
+    messages = iter(channel)
+    # All of ours is loaded before any of theirs.
     load_torch()
     all_laws()
     all_contracts()
-    try:
-        import resource
-
-        now = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    except (ImportError, OSError):
-        return
-    for limit, wanted in (
-        (resource.RLIMIT_AS, now + memory),
-        (resource.RLIMIT_FSIZE, _LARGEST_FILE),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(limit)
-        resource.setrlimit(limit, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    limit_resources(memory=int(next(messages)["memory"]), file_size=_LARGEST_FILE)
+    channel.send(event="ready")
+    for message in messages:
+        _judge(Task.from_dict(message), channel)
+        channel.send(event="done")
 
 
-def _judge(task: Task, tell: Tell) -> None:
+def _judge(task: Task, channel: Channel) -> None:
     code = StudentCode(task.root)
     try:
         subject = _subject(task, code, code.call(import_piece, task.piece, task.root))
     except NotImplementedError as error:
-        tell("unwritten", reason=f"{NOT_WRITTEN}: {_words(error)}")
+        channel.send(event="unwritten", reason=f"{NOT_WRITTEN}: {_words(error)}")
         return
     except Exception as error:  # noqa: BLE001 - importing a student's file may raise anything
-        tell("failed", reason=_words(error))
+        channel.send(event="failed", reason=_words(error))
         return
-    tell("loaded", spec=asdict(subject.spec), weights=subject.has("weights"))
+    channel.send(event="loaded", spec=asdict(subject.spec), weights=subject.has("weights"))
     crashes: dict[str, str] = {}
     for law in _laws(task, subject).values():
-        tell("trying", law=law.id, statement=law.statement)
+        channel.send(event="trying", law=law.id, statement=law.statement)
+        code.is_unwritten = False
         verdict = _plain(judge(law, subject, seed=task.seed, diagnose=_diagnose))
+        is_unwritten = code.is_unwritten and verdict.outcome == "crashed"
+        if is_unwritten:
+            verdict = replace(verdict, outcome="skipped", reason=f"{NOT_WRITTEN}: {verdict.reason}")
         if verdict.outcome == "crashed":
             first = crashes.setdefault(verdict.reason or "", law.id)
             if first != law.id:
                 verdict = replace(verdict, outcome="skipped", reason=f"it crashes as in {first}")
-        tell("verdict", verdict=verdict.to_dict())
+        channel.send(event="verdict", verdict=verdict.to_dict(), is_unwritten=is_unwritten)
 
 
 def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
@@ -147,10 +122,7 @@ def _diagnose(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]
 
 
 def _plain(verdict: LawVerdict) -> LawVerdict:
-    """The verdict in the words of a homework: no sizes where there are none, and stubs called by their name."""
-    reason = verdict.reason or ""
-    if verdict.outcome == "crashed" and reason.startswith("NotImplementedError"):
-        return replace(verdict, outcome="skipped", reason=f"{NOT_WRITTEN}: {reason}")
+    """The verdict in the words of a homework: no sizes where there are none."""
     told = verdict.counterexample
     if told is not None and told.startswith("batch 1, length 1") and verdict.id in all_contracts():
         told = told.removeprefix("batch 1, length 1").lstrip(",: ").removesuffix(" by 1, allowed 0")
@@ -167,7 +139,3 @@ def _words(error: BaseException) -> str:
         where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     first = str(error).strip().splitlines()
     return f"{type(error).__name__}: {first[0] if first else 'no message'}{where}"
-
-
-if __name__ == "__main__":
-    sys.exit("It is started by regard.conformance.layouts.")

@@ -1,4 +1,4 @@
-"""Loaded once by the server that processes are forked from: what nearly every layer of the zoo needs."""
+"""Imported once by the server that children are forked from: what nearly every layer of the zoo needs."""
 
 import importlib
 import importlib.util
@@ -6,7 +6,7 @@ import os
 
 from regard.conformance import all_laws
 
-# Before torch reads it. One thread a process, since several processes share the machine.
+# Before torch reads it. One thread per process, since several processes share the machine.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 # transformers imports most of itself with the first model only.
