@@ -1,7 +1,7 @@
-"""Figures of `regard explore`: size, time from a slider to the painted frame, frames a second; and its picture.
+"""Figures of `regard explore`: size, time from slider to painted frame, frames per second; and its picture.
 
-python bench/explore.py                                measures
-python bench/explore.py --picture docs/images/explore.png   takes the README's picture
+python bench/explore.py                                      measures the page
+python bench/explore.py --picture docs/images/explore.png    takes the README's picture
 """
 
 import argparse
@@ -19,7 +19,7 @@ from regard.explorer import explore
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 STEPS = 150
-# A frame is painted when a message posted from its animation callback arrives. Sliders move at random moments,
+# A frame has been painted when a message posted from its animation callback arrives. Sliders move at random times,
 # because a loop that starts right after a frame would always wait for the whole of the next one.
 REPAINTS = """async ({part, count, isIdle}) => {
     const sliders = [...document.querySelectorAll(`#${part} input[type=range]:not(:disabled)`)];
@@ -50,7 +50,7 @@ FRAMES = """() => new Promise((done) => {
 
 @contextmanager
 def opened(path: Path, **settings: object) -> Iterator[Page]:
-    """The page in a browser of its own."""
+    """The page in its own browser."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         page = browser.new_page(**settings)  # type: ignore[arg-type]
@@ -60,14 +60,14 @@ def opened(path: Path, **settings: object) -> Iterator[Page]:
 
 
 def medians(page: Page, part: str, *, is_idle: bool = False) -> tuple[float, float]:
-    """Milliseconds until a slider's event was answered, and until its frame was painted; idle, nothing is moved."""
+    """Milliseconds until a slider's event is handled and until its frame is painted; if idle, nothing moves."""
     times = page.evaluate(REPAINTS, {"part": part, "count": STEPS, "isIdle": is_idle})
     answered, painted = (statistics.median(column) for column in zip(*times, strict=True))
     return answered, painted
 
 
 def measure(path: Path) -> None:
-    """Print what the page costs, part by part."""
+    """Prints the timings, part by part."""
     with opened(path, viewport={"width": 1280, "height": 900}) as page:
         for part in ("copy", "swing", "positions"):
             page.goto(f"{path.as_uri()}#{part}")
@@ -76,15 +76,15 @@ def measure(path: Path) -> None:
             answered, total = medians(page, part)
             print(
                 f"{part:10} slider to repaint {total:5.1f} ms (median), of which script {answered:4.1f} ms; "
-                f"an idle frame {still:4.1f} ms"
+                f"an idle frame takes {still:4.1f} ms"
             )
         page.goto(f"{path.as_uri()}#swing")
         times = page.evaluate(FRAMES)
-        print(f"swing      {1000 * (len(times) - 1) / (times[-1] - times[0]):.0f} frames a second while it runs")
+        print(f"swing      {1000 * (len(times) - 1) / (times[-1] - times[0]):.0f} frames per second while it runs")
 
 
 def take_picture(path: Path, picture: Path) -> None:
-    """Let the second part run for a while, and keep its first screen."""
+    """Lets the second part run for a while, then takes a screenshot."""
     picture.parent.mkdir(parents=True, exist_ok=True)
     with opened(path, viewport={"width": 1280, "height": 880}) as page:
         page.goto(f"{path.as_uri()}#swing")
@@ -97,7 +97,7 @@ def take_picture(path: Path, picture: Path) -> None:
 
 
 def main() -> None:
-    """Build the page, and measure it or take its picture."""
+    """Builds the page, then measures it or takes its picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--picture", type=Path, help="take the picture instead of measuring")
     chosen = parser.parse_args()

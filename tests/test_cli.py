@@ -197,7 +197,7 @@ BAD_INPUT = {
     "no number": (["claims", "--set", "n=abc"], "--set n=abc cannot be read"),
     "no name": (["claims", "--set", "=3"], "--set =3 cannot be read"),
     "no sign of equality": (["claims", "--set", "n"], "--set n cannot be read"),
-    "set twice": (["claims", "--set", "n=3", "--set", "n=4"], "Give each once"),
+    "set twice": (["claims", "--set", "n=3", "--set", "n=4"], "--set gives n twice"),
     "unknown parameter": (["claims", "average-of-two", "--set", "gamma=1"], "'gamma'. Their parameters are: beta, n."),
     "seed negative": (["claims", "--seed", "-1"], "Seed -1 is negative"),
     "seed no number": (["claims", "--seed", "x"], "'x' is not a valid integer"),

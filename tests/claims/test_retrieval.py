@@ -59,7 +59,7 @@ def test_any_scale_averages_as_claimed(n, beta):
     assert CLAIMS["average-of-two"].decide({"n": n, "beta": beta}).status == "proved"
 
 
-def test_a_thinned_method_gives_no_number_of_its_own():
+def test_a_reduced_case_gives_no_value_of_its_own():
     verdict = CLAIMS["average-of-two"].decide({"n": 1000})
     assert verdict.value is None
     assert CLAIMS["average-of-two"].decide({"n": 10}).value == pytest.approx(0.4868777734693236)
@@ -134,9 +134,9 @@ def test_a_scale_that_is_right_at_the_default_only_is_refuted_by_algebra():
     assert "n-2 = " in verdict.counterexample
 
 
-def test_thinned_work_says_so():
+def test_a_reduced_case_says_so():
     details = [item.detail for item in CLAIMS["average-of-two"].decide({"n": 10**6}).evidence]
-    assert any("thinned from 1e+06" in detail for detail in details)
+    assert any("reduced from 1e+06" in detail for detail in details)
 
 
 def test_in_floats_a_weight_does_become_zero():

@@ -5,13 +5,18 @@ import pytest
 
 from regard.analysis.closed_forms.rotations import envelope
 from regard.claims import all_claims
-from regard.claims._position_codes import WholeVectors, as_format, lost_rows
+from regard.claims._position_codes import WholeVectors, as_format, repeats
 from regard.claims.catalog.rope_decays import Decay
 from regard.core.errors import DomainError
 from regard.positions.rotary import Rotary
 
 CLAIMS = all_claims()
 IDENTITIES = ["rope-is-complex-multiplication", "rope-relative", "rope-keeps-norm", "rope-layouts-are-permuted"]
+
+
+def lost(rows: np.ndarray) -> int:
+    """How many rows equal an earlier one."""
+    return len(repeats(rows)[1])
 
 
 @pytest.mark.parametrize("name", IDENTITIES)
@@ -74,8 +79,8 @@ def test_the_score_of_random_vectors_does_not_decay(lag):
 
 def test_rounding_loses_what_is_known():
     angles = np.multiply.outer(np.arange(512), Rotary().frequencies(128))
-    assert lost_rows(as_format(angles, "bfloat16")) == 0
-    assert lost_rows(as_format(np.arange(512)[:, None], "bfloat16")) == 127
+    assert lost(as_format(angles, "bfloat16")) == 0
+    assert lost(as_format(np.arange(512)[:, None], "bfloat16")) == 127
     verdict = CLAIMS["rope-in-floats"].decide()
     assert verdict.value == 127
     for figure in ("257→256", "2049→2048", "65520"):
@@ -90,7 +95,7 @@ def test_no_row_of_512_is_lost_from_width_18_up(width):
 @pytest.mark.parametrize(("width", "count", "expected"), [(16, 512, 1), (128, 2567, 0), (128, 2568, 1)])
 def test_rows_are_lost_in_narrower_and_longer_codes(width, count, expected):
     angles = np.multiply.outer(np.arange(count), Rotary().frequencies(width))
-    assert lost_rows(as_format(angles, "bfloat16")) == expected
+    assert lost(as_format(angles, "bfloat16")) == expected
 
 
 @pytest.mark.parametrize("count", [258, 260, 261, 400, 511])

@@ -11,7 +11,6 @@ from regard.analysis.closed_forms.rounding import narrow_sum
 from regard.claims import all_claims
 from regard.claims._retrieval import SinkHead
 from regard.claims.catalog.attention_is_lipschitz import Steepness
-from regard.claims.catalog.entropy_falls_with_scale import EntropyFall
 from regard.claims.catalog.key_norm_always_averages import TwoPoints
 from regard.claims.catalog.log_n_keeps_attention_sharp import LogScaling
 from regard.claims.catalog.narrow_sums_stall import NarrowSum
@@ -110,7 +109,7 @@ def test_aligned_logits_grow_at_every_width(d, rho):
     ("name", "form"),
     [
         ("log-n-keeps-attention-sharp", LogScaling(weight=lambda power, n: power / (power + n - 1))),
-        ("entropy-falls-with-scale", EntropyFall(slope=lambda beta, mean, second: beta * mean**2 - beta * second)),
+        ("entropy-falls-with-scale", lambda beta, mean, second: beta * mean**2 - beta * second),
         ("unit-keys-disperse", UnitKeys(bound=lambda gain, n: exp(gain) / (exp(gain) + (n - 1) * exp(-gain)))),
         ("unit-keys-disperse", UnitKeys(gain=lambda epsilon, n: (log(n - 1) + log(1 / epsilon - 1)) / 2)),
         ("softmax-is-half-lipschitz", lambda n: (n - 1) * (Fraction(1) + 0 * n) / (2 * n - 2)),
@@ -150,6 +149,8 @@ def test_in_half_precision_ten_logits_of_ten_weigh_nothing():
 
 
 def test_a_form_that_gives_nan_never_passes():
-    form = EntropyFall(slope=lambda beta, mean, second: math.nan * beta if hasattr(beta, "real") else -beta * second)
-    statuses = [item.status for item in CLAIMS["entropy-falls-with-scale"].decide(form=form).evidence]
+    def slope(beta, _mean, second):
+        return math.nan * beta if hasattr(beta, "real") else -beta * second
+
+    statuses = [item.status for item in CLAIMS["entropy-falls-with-scale"].decide(form=slope).evidence]
     assert statuses == ["undecided", "refuted"]

@@ -67,34 +67,23 @@ def smoothed(
 ) -> tuple[Float[np.ndarray, " more"], Float[np.ndarray, " more"]]:
     """The points with more in between, on a smooth curve through them (over log x) that does not overshoot.
 
-    Cubic pieces with Akima's tangents: of the slopes on either side, the one that changes less counts more.
+    Cubic pieces whose slope at a point is the harmonic mean of the slopes on either side (Fritsch and Carlson).
 
     >>> [column.tolist() for column in smoothed(np.array([1.0, 100.0]), np.array([0.0, 2.0]), steps=2)]
     [[1.0, 10.0, 100.0], [0.0, 1.0, 2.0]]
     """
-    at = np.log10(x)
-    tangents = _tangents(np.diff(y) / np.diff(at))
-    share = np.arange(steps) / steps
+    at, share = np.log10(x), np.arange(steps) / steps
+    slopes = np.diff(y) / np.diff(at)
+    before, after = slopes[:-1], slopes[1:]
+    is_turn = before * after <= 0
+    inner = np.where(is_turn, 0.0, 2 * before * after / np.where(is_turn, 1.0, before + after))
+    rises = np.concatenate([slopes[:1], inner, slopes[-1:]])
     found = [
-        _cubic(share, (y[k], y[k + 1]), ((at[k + 1] - at[k]) * tangents[k], (at[k + 1] - at[k]) * tangents[k + 1]))
+        _cubic(share, (y[k], y[k + 1]), ((at[k + 1] - at[k]) * rises[k], (at[k + 1] - at[k]) * rises[k + 1]))
         for k in range(len(x) - 1)
     ]
     places = [10 ** (start + share * (end - start)) for start, end in pairwise(at)]
     return np.concatenate([*places, x[-1:]]), np.concatenate([*found, y[-1:]])
-
-
-def _tangents(slopes: Float[np.ndarray, " stretch"]) -> Float[np.ndarray, " point"]:
-    """The curve's slope at each point, from the slopes of the two stretches on either side of it."""
-    if len(slopes) == 1:
-        return np.repeat(slopes, 2)
-    ahead = [2 * slopes[0] - slopes[1], 3 * slopes[0] - 2 * slopes[1]]
-    behind = [2 * slopes[-1] - slopes[-2], 3 * slopes[-1] - 2 * slopes[-2]]
-    row = np.array([ahead[1], ahead[0], *slopes, *behind])
-    change = np.abs(np.diff(row))
-    left, right = change[2:], change[:-2]
-    total = left + right
-    mixed = (left * row[1:-2] + right * row[2:-1]) / np.where(total > 0, total, 1.0)
-    return np.where(total > 0, mixed, (row[1:-2] + row[2:-1]) / 2)
 
 
 def _cubic(share: np.ndarray, ends: tuple[float, float], rises: tuple[float, float]) -> np.ndarray:

@@ -84,15 +84,6 @@ def repeats(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return earliest[later], later
 
 
-def lost_rows(rows: np.ndarray) -> int:
-    """How many rows equal an earlier one.
-
-    >>> lost_rows(np.array([[0.0], [1.0], [1.0]]))
-    1
-    """
-    return len(repeats(rows)[1])
-
-
 def figure_width(width: float, widest: int = _WIDEST_FIGURE) -> int:
     """An even width from 4 to what a figure can show."""
     return max(2 * (int(min(width, widest)) // 2), 4)

@@ -11,7 +11,7 @@ from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_
 from regard.analysis.engines import Estimate, Question, certified, direct, monte_carlo
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
-from regard.claims._figures import around, smoothed
+from regard.claims._figures import around, smoothed, vertical_rule
 from regard.claims.claim import Parameter, Settings, integer
 from regard.render.figures import Axis, Chart, Rule, Series
 
@@ -69,6 +69,11 @@ class CourseSetting:
         The step of a head is at most log(n−1)/β away and about 1/β wide, and the density of γ is below 1/(2σ).
         """
         return 10 * (1 + math.log(self.n)) / (self.beta * self.sigma)
+
+    @property
+    def relative_step_error(self) -> float:
+        """The same relative to a limit: near γ = 0 the density of γ changes by a factor e within σ²."""
+        return self.step_error * (1 + 1 / self.sigma)
 
     def certified(
         self, design: DesignAtScale, questions: Sequence[Question], *, is_normalised: bool = False
@@ -136,11 +141,6 @@ def smooth_series(label: str, scales: np.ndarray, values: np.ndarray) -> Series:
     return Series(label=label, x=x, y=y)
 
 
-def scale_rule(beta: float) -> tuple[Rule, ...]:
-    """A line at the scale the claim was decided at, if it is in view."""
-    return (Rule(at=float(beta), label=f"β = {beta:g}", is_vertical=True),) if 0.02 <= beta <= 2e5 else ()
-
-
 def reliability_chart(at: Settings, *, epsilon: float, ns: Sequence[int]) -> Chart:
     """P(w_a ≥ 1−ε) for head 1 against the scale, for several numbers of keys."""
     scales, sigma = around(at.beta, 2.0, 2000.0, 140), CourseSetting.of(at).sigma
@@ -156,5 +156,5 @@ def reliability_chart(at: Settings, *, epsilon: float, ns: Sequence[int]) -> Cha
         x=SCALE_AXIS,
         y=Axis(label=f"P(w_a ≥ {1 - epsilon:g})", lower=0.0, upper=1.05),
         series=[Series(label=f"n = {n:g}", x=scales, y=chance(n)) for n in ns],
-        rules=(Rule(at=ceiling, label=f"Φ(1/σ) = {ceiling:.3f}"), *scale_rule(at.beta)),
+        rules=(Rule(at=ceiling, label=f"Φ(1/σ) = {ceiling:.3f}"), *vertical_rule(at.beta, f"β = {at.beta:g}", scales)),
     )

@@ -28,23 +28,20 @@ WEIGHT_AXIS = Axis(label="weight", lower=0.0, upper=1.05)
 KEYS_AXIS = Axis(label="number of keys n", is_log=True)
 
 
-def thinned(n: int, most: int = MOST_KEYS) -> int:
-    """The number of keys that a brute-force method uses when n are asked for; the algebra covers every n."""
-    return min(n, most)
+def few_keys(n: int, most: int = MOST_KEYS) -> tuple[int, str]:
+    """The number of keys that a brute-force method uses when n are asked for, and its description.
+
+    The algebra covers every n.
+
+    >>> few_keys(10), few_keys(10**6)
+    ((10, 'n = 10'), (64, 'n = 64 (reduced from 1e+06)'))
+    """
+    return (n, f"n = {n}") if n <= most else (most, f"n = {most} (reduced from {n:g})")
 
 
 def tempered(scale: float) -> float:
     """The scale that a float64 method uses: beyond a million, a logit's own rounding would change the weights."""
     return float(np.clip(scale, -LARGEST_SCALE, LARGEST_SCALE))
-
-
-def counted(n: int, most: int = MOST_KEYS) -> str:
-    """How many keys a brute-force method used, for its detail.
-
-    >>> counted(10), counted(10**6)
-    ('n = 10', 'n = 64 (thinned from 1e+06)')
-    """
-    return f"n = {n}" if n == thinned(n, most) else f"n = {thinned(n, most)} (thinned from {n:g})"
 
 
 def rounding(n: int, scale: float) -> float:
@@ -98,10 +95,10 @@ def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mappi
         return replace(found, bound=rounding(1, 0.0))
 
     def by_brute_force(trial: Trial) -> list[Evidence]:
-        n = thinned(trial.at.n)
+        n, size = few_keys(trial.at.n)
         keys = orthonormal_keys(n, trial.rng("keys"))
         found = weights(beta * keys[:num_hot].sum(axis=0), keys)[:num_hot]
-        at, claimed = f"{counted(trial.at.n)} random orthonormal keys, {query}", in_balls(trial.form, beta, n)
+        at, claimed = f"{size} random orthonormal keys, {query}", in_balls(trial.form, beta, n)
         parts = [agreement(name, claimed=claimed, found=weight, tolerance=APPROXIMATELY, at=at) for weight in found]
         return smaller_case(replace(conjunction(parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
 
@@ -288,17 +285,17 @@ def _sink_by_algebra(trial: Trial) -> list[Evidence]:
 
 def _sink_by_brute_force(trial: Trial) -> list[Evidence]:
     """The softmax of random logits with the sink's logit appended, first as drawn and then with real logits lowered."""
-    n, form = thinned(trial.at.n), trial.form
+    (n, size), form = few_keys(trial.at.n), trial.form
     logits = trial.rng("logits").normal(size=n)
     asked = getattr(trial.at, "s", 0.0)
     level = min(max(asked, -_LARGEST_SINK), _LARGEST_SINK) if form.has_sink else -np.inf
     note = f", sink at s = {level:g}" if form.has_sink else ", no sink"
-    note += f" (thinned from {asked:g})" if form.has_sink and level != asked else ""
+    note += f" (reduced from {asked:g})" if form.has_sink and level != asked else ""
     # Values of 1 make the output the sum of the coefficients.
     output = masked_softmax(np.append(np.full(n, -_DEPTH), level)[None, :])[0, :-1].sum()
-    deep = f"{counted(trial.at.n)} logits of {-_DEPTH:g} each, values all 1{note}"
+    deep = f"{size} logits of {-_DEPTH:g} each, values all 1{note}"
     parts = [
-        *_sink_weights(form, logits, level, at=f"{counted(trial.at.n)} logits drawn from N(0, 1){note}"),
+        *_sink_weights(form, logits, level, at=f"{size} logits drawn from N(0, 1){note}"),
         agreement("c", claimed=float(form.limit), found=output, tolerance=1e-12, at=deep),
     ]
     return smaller_case(parts, tried=n, asked=trial.at.n)

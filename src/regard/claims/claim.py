@@ -59,9 +59,9 @@ class Parameter:
                 f"{self.name} = {value:g} is outside the claim's domain {self.domain}. Choose {self.name} inside it."
             )
         if self.is_integer and value != int(value):
-            raise DomainError(f"{self.name} = {value:g} is not a whole number. Choose {self.name} from {self.domain}.")
+            raise DomainError(f"{self.name} = {value:g} is not a whole number. Choose {self.name} with {self.domain}.")
         if self.is_even and value % 2:
-            raise DomainError(f"{self.name} = {value:g} is odd. Choose {self.name} from {self.domain}.")
+            raise DomainError(f"{self.name} = {value:g} is odd. Choose {self.name} with {self.domain}.")
         return int(value) if self.is_integer else float(value)
 
 

@@ -15,38 +15,27 @@ if TYPE_CHECKING:
     from regard.claims import ClaimVerdict
 
 
-class _NumberByName(click.ParamType):
-    """NAME=NUMBER on the command line."""
-
-    name = "NAME=NUMBER"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """The name and the number, or an error that repeats what was typed."""
-        del param, ctx
-        name, _, number = value.partition("=")
+def _numbers(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Reads NAME=NUMBER, each name once."""
+    chosen: dict[str, float] = {}
+    for value in values:
+        name, *rest = (part.strip() for part in value.split("=", 1))
         try:
-            setting = name.strip(), float(number)
+            [setting] = map(float, rest)
         except ValueError:
-            setting = "", math.nan
-        if not setting[0]:
+            name, setting = "", math.nan
+        if not name:
             raise InputError(f"--set {value} cannot be read. Write a name and a number, as in --set beta=20.")
-        return setting
-
-
-def _once_each(_: click.Context, __: click.Parameter, settings: tuple[tuple[str, float], ...]) -> dict[str, float]:
-    chosen = dict(settings)
-    if len(chosen) < len(settings):
-        names = ", ".join(name for name, _ in settings)
-        raise InputError(f"--set gives a parameter twice: {names}. Give each once.")
+        if name in chosen:
+            raise InputError(f"--set gives {name} twice. Give each parameter once.")
+        chosen[name] = setting
     return chosen
 
 
 @click.command()
 @click.argument("pattern", required=False)
 @click.option("--list", "is_listing", is_flag=True, help="List the claims without deciding them.")
-@click.option(
-    "--set", "overrides", type=_NumberByName(), multiple=True, callback=_once_each, help="Set a claim's parameter."
-)
+@click.option("--set", "overrides", metavar="NAME=NUMBER", multiple=True, callback=_numbers, help="Set a parameter.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for all random draws.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - means standard output.")
 @click.option("--html", "html_file", metavar="FILE", help="Write an HTML page with figures and evidence.")

@@ -11,16 +11,7 @@ from regard.analysis.closed_forms.retrieval import average_weight, other_weight
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, vertical_rule
-from regard.claims._retrieval import (
-    WEIGHT_AXIS,
-    counted,
-    hot_weight,
-    orthonormal_keys,
-    rounding,
-    tempered,
-    thinned,
-    weights,
-)
+from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Rule, Series
 
@@ -53,11 +44,11 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Attention over random orthonormal keys, at the given scale and at one so large that the limit is reached."""
-    n, beta, form = thinned(trial.at.n), tempered(trial.at.beta), trial.form
+    (n, size), beta, form = few_keys(trial.at.n), tempered(trial.at.beta), trial.form
     keys = orthonormal_keys(n, trial.rng("keys"))
     direction = keys[0] + keys[1]
-    found, at = weights(beta * direction, keys), f"{counted(trial.at.n)}, β = {beta:g}, random orthonormal keys"
-    limit, far = weights(NEARLY_INFINITE * direction, keys), f"{counted(trial.at.n)}, β = {NEARLY_INFINITE:g}"
+    found, at = weights(beta * direction, keys), f"{size}, β = {beta:g}, random orthonormal keys"
+    limit, far = weights(NEARLY_INFINITE * direction, keys), f"{size}, β = {NEARLY_INFINITE:g}"
     pair, other = in_balls(form.pair, beta, n), in_balls(form.other, beta, n)
     parts = [
         agreement(name, claimed=claimed, found=measured, tolerance=rounding(n, scale), at=place)

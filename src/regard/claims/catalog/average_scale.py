@@ -7,7 +7,7 @@ from regard.analysis.closed_forms.retrieval import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, vertical_rule
-from regard.claims._retrieval import KEYS_AXIS, counted, crossing, log_odds, orthonormal_keys, rounding, thinned
+from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, orthonormal_keys, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -31,12 +31,12 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_bisection(trial: Trial) -> list[Evidence]:
     """The scale at which the other random orthonormal keys together get 2ε."""
-    n, epsilon = thinned(trial.at.n), trial.at.epsilon
+    (n, size), epsilon = few_keys(trial.at.n), trial.at.epsilon
     keys = orthonormal_keys(n, trial.rng("keys"))
     logits = keys @ (keys[0] + keys[1])
     wanted = math.log(2 * epsilon) - math.log(1 - 2 * epsilon)
     found = crossing(lambda beta: log_odds(beta * logits, 2) <= wanted)
-    at, claimed = f"{counted(trial.at.n)}, ε = {epsilon:g}", in_balls(trial.form, epsilon, n)
+    at, claimed = f"{size}, ε = {epsilon:g}", in_balls(trial.form, epsilon, n)
     part = agreement("least scale", claimed=claimed, found=found, tolerance=rounding(n, found), at=at)
     return smaller_case(part, tried=n, asked=trial.at.n)
 

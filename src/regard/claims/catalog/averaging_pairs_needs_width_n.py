@@ -10,7 +10,7 @@ from regard.analysis.closed_forms.retrieval import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import Rule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import LeastWidth, Width, least_width_proved, least_width_tried, thinned
+from regard.claims._retrieval import LeastWidth, Width, least_width_proved, least_width_tried
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
@@ -74,7 +74,7 @@ def _space_is_not(rng: np.random.Generator) -> Evidence:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer on the moment curve, for every pair of keys; and five random keys of width 3."""
-    n, rule = thinned(trial.at.n, _MOST_KEYS), Rule(scale=1.0)
+    n, rule = min(trial.at.n, _MOST_KEYS), Rule(scale=1.0)
     keys, pairs = moment_keys(n), list(combinations(range(n), 2))
     scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
     queries = scale * np.array([pair_query(keys[i, 0], keys[j, 0]) for i, j in pairs])

@@ -12,7 +12,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
 from regard.claims._figures import evenly, vertical_rule
-from regard.claims._retrieval import counted, rounding, tempered, thinned
+from regard.claims._retrieval import few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -42,7 +42,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The worst case first (equal other logits, equal other values), then random ones at the same margin."""
-    n, margin, rng = thinned(trial.at.n), tempered(trial.at.margin), trial.rng("logits and values")
+    (n, size), margin, rng = few_keys(trial.at.n), tempered(trial.at.margin), trial.rng("logits and values")
     bound = in_balls(trial.form.weight, margin, n)
     for draw in range(40):
         is_worst = draw == 0
@@ -51,7 +51,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         found = _violation(trial.form, bound, np.append(0.0, -margin - gaps), values)
         if found is not None:
             return smaller_case(found, tried=n, asked=trial.at.n)
-    at = f"{counted(trial.at.n)}, Δ = {margin:g}"
+    at = f"{size}, Δ = {margin:g}"
     detail = f"both bounds hold, and equal logits reach the first, in 40 draws with {at}"
     kept = Evidence(status="holds", value=bound, bound=rounding(n, margin), detail=detail)
     return smaller_case(kept, tried=n, asked=trial.at.n)

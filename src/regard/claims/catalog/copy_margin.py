@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.retrieval import copy_margin
 from regard.analysis.engines.symbolic import Field, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, vertical_rule
-from regard.claims._retrieval import KEYS_AXIS, counted, crossing, log_odds, rounding, thinned
+from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -32,11 +32,11 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_bisection(trial: Trial) -> list[Evidence]:
     """The margin at which n−1 equal competitors leave a_j = 1−ε, and random competitors at that margin."""
-    n, epsilon, rng = thinned(trial.at.n), trial.at.epsilon, trial.rng("competitors")
+    (n, size), epsilon, rng = few_keys(trial.at.n), trial.at.epsilon, trial.rng("competitors")
     wanted = math.log(epsilon) - math.log(1 - epsilon)
     found = crossing(lambda margin: log_odds(np.append(0.0, np.full(n - 1, -margin)), 1) <= wanted)
     claimed, tolerance = in_balls(trial.form, epsilon, n), rounding(n, found)
-    at = f"{counted(trial.at.n)}, ε = {epsilon:g}"
+    at = f"{size}, ε = {epsilon:g}"
     parts = [agreement("least margin", claimed=claimed, found=found, tolerance=tolerance, at=at)]
     for _ in range(20):
         gaps = rng.exponential(size=n - 1)

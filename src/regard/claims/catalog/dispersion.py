@@ -8,7 +8,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, vertical_rule
-from regard.claims._retrieval import KEYS_AXIS, counted, rounding, tempered, thinned
+from regard.claims._retrieval import KEYS_AXIS, few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -27,7 +27,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Random logits within the spread, including the most favourable case; and the bound where n is 10⁶·e^R."""
-    n, spread, rng = thinned(trial.at.n), tempered(trial.at.spread), trial.rng("logits")
+    (n, size), spread, rng = few_keys(trial.at.n), tempered(trial.at.spread), trial.rng("logits")
     logits = spread * rng.random(size=(50, n))
     logits[0], logits[0, 0] = 0.0, spread
     heaviest, bound = masked_softmax(logits).max(axis=-1), in_balls(trial.form, spread, n)
@@ -41,7 +41,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         against = f"{shown} exceeds the claimed bound {bound:.12g}"
         kept = Evidence(status="refuted", detail="a weight exceeds the bound", value=value, counterexample=against)
         return smaller_case(kept, tried=n, asked=trial.at.n)
-    detail = f"50 draws of logits with spread ≤ {spread:g}, {counted(trial.at.n)}, stay below the bound"
+    detail = f"50 draws of logits with spread ≤ {spread:g}, {size}, stay below the bound"
     kept = Evidence(status="holds", value=value, bound=rounding(n, spread), detail=detail)
     return smaller_case([kept, vanishing], tried=n, asked=trial.at.n)
 

@@ -1,9 +1,6 @@
 """Scaling up the logits lowers the entropy, at the rate of the scale times the variance of the logits."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -22,13 +19,6 @@ _NUM_RANDOM, _NUM_KEYS = 3, 5
 _MOST_EVALUATIONS, _LARGEST_ERROR = 5000, 1e-9
 
 
-@dataclass(frozen=True, kw_only=True)
-class EntropyFall:
-    """dH/dβ as a function of β and of the mean and the second moment of the logits under the weights."""
-
-    slope: Callable[[Any, Any, Any], Any] = entropy_slope
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """S_k = Σ_i z_i^k e^{βz_i}, so dS_k/dβ = S_{k+1}; a = e^{βz}/S_0 and H = log S_0 − βS_1/S_0, for any n.
 
@@ -44,7 +34,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     # log S_0 is not a rational function, but its derivative S_1/S_0 is.
     slope = first / zeroth - change(beta * first / zeroth)
-    claimed = trial.form.slope(beta, first / zeroth, second / zeroth)
+    claimed = trial.form(beta, first / zeroth, second / zeroth)
     spread = zeroth * second - first**2
     wider = (zeroth + own) * (second + own * logit**2) - (first + own * logit) ** 2
     grown = own * (spread + (first - logit * zeroth) ** 2)
@@ -59,7 +49,7 @@ def _sign(trial: Trial) -> Evidence:
     """With a variance v ≥ 0 the slope is never positive for β ≥ 0."""
     field = Field("beta", "mean", "variance")
     beta, mean, variance = (field[name] for name in field.symbols)
-    fall = -trial.form.slope(beta, mean, mean**2 + variance)
+    fall = -trial.form(beta, mean, mean**2 + variance)
     return nonnegative(fall, rng=trial.rng("sign"), what="H never rises with β ≥ 0")
 
 
@@ -83,7 +73,7 @@ def _integrated(trial: Trial, groups: list[tuple[int, float]], beta: float, at: 
 
     def slope(t: acb, _: bool) -> acb:
         zeroth, first, second = sums(t)
-        return acb(trial.form.slope(t, first / zeroth, second / zeroth))
+        return acb(trial.form(t, first / zeroth, second / zeroth))
 
     top = max(z for _, z in groups)
     with ctx.workprec(_PRECISION):
@@ -132,11 +122,11 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("n", 10, lower=2), Parameter(name="beta", default=1.0, lower=0)),
     conditions=("finite logits",),
-    form=EntropyFall(),
+    form=entropy_slope,
     near_misses=(
-        NearMiss("dH/dβ = −Var_a(z)", EntropyFall(slope=lambda beta, m, s: m**2 - s + 0 * beta)),
-        NearMiss("dH/dβ = −β·E_a z²", EntropyFall(slope=lambda beta, m, s: -beta * s + 0 * m)),
-        NearMiss("dH/dβ = −β²·Var_a(z)", EntropyFall(slope=lambda beta, m, s: beta**2 * (m**2 - s))),
+        NearMiss("dH/dβ = −Var_a(z)", lambda beta, m, s: m**2 - s + 0 * beta),
+        NearMiss("dH/dβ = −β·E_a z²", lambda beta, m, s: -beta * s + 0 * m),
+        NearMiss("dH/dβ = −β²·Var_a(z)", lambda beta, m, s: beta**2 * (m**2 - s)),
     ),
     methods={"certified": _by_integration, "algebra": _by_algebra},
     derivation="log a_i = βz_i − K with K(β) = log Σ e^{βz_i}, so H = K − βK′, and H′ = −βK″; K″ is the variance of z "

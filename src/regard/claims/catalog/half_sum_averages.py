@@ -2,13 +2,7 @@
 
 from regard.analysis.closed_forms.retrieval import average_weight, other_weight
 from regard.claims._retrieval import short_of_half, weight_methods
-from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import Chart
-
-
-def _figure(at: Settings) -> Chart:
-    return short_of_half(at, beta=0.5, name="q = ½(k_a+k_b)")
-
+from regard.claims.claim import Claim, NearMiss, integer
 
 CLAIM = Claim(
     id="half-sum-averages",
@@ -31,6 +25,6 @@ CLAIM = Claim(
     derivation="The logits are ½, ½ and n−2 zeros, so a_a = √e/(2√e+n−2): 0.3837 at n = 3, 0.1459 at n = 10. "
     "Averaging the keys does not average the values: it halves the logits, which flattens the softmax.",
     source="CS224N assignment 4, question 1(b)",
-    figure=_figure,
+    figure=lambda at: short_of_half(at, beta=0.5, name="q = ½(k_a+k_b)"),
     demonstration="copy?goal=average&degrees=45&beta=0.5&n=10",
 )

@@ -15,7 +15,7 @@ from regard.analysis.engines.symbolic import Field, RationalFunction, identity, 
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._figures import counts
-from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, counted, rounding, tempered, thinned
+from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Chart, Rule, Series
 
@@ -59,10 +59,10 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The softmax of n logits, one of them ahead; and the closed form at an n so large that the limit is reached."""
-    n, product = thinned(trial.at.n, _MOST_KEYS), tempered(trial.at.s * trial.at.margin)
+    (n, size), product = few_keys(trial.at.n, _MOST_KEYS), tempered(trial.at.s * trial.at.margin)
     logits = np.zeros((1, n))
     logits[0, 0] = scale = product * math.log(n)
-    at = f"{counted(trial.at.n, _MOST_KEYS)}, sΔ = {product:g}"
+    at = f"{size}, sΔ = {product:g}"
     with ctx.workprec(128):
         claimed = float(arb(trial.form.weight(arb(scale).exp(), arb(n))))
     found = masked_softmax(logits)[0, 0]
@@ -122,8 +122,8 @@ CLAIM = Claim(
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
-    derivation="The scaled margin is sΔ·log n, so the others weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much as key j "
-    "together. A fixed scale gives a_j → 0 (see `dispersion`); a scale that grows like log n is just enough from sΔ "
+    derivation="The scaled margin is sΔ·log n, so the others together weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much "
+    "as key j. A fixed scale gives a_j → 0 (see `dispersion`); a scale that grows like log n is just enough from sΔ "
     "= 1. n = 1000: a_j = 0.9990020 at sΔ = 2, 0.5002501 at sΔ = 1, 0.0306832 at sΔ = ½.",
     source="Nakanishi 2025, Scalable-Softmax is superior for attention; Chiang and Cholak 2022, Overcoming a "
     "theoretical limitation of self-attention",

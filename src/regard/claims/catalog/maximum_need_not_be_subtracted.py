@@ -116,7 +116,7 @@ def _figure(at: Settings) -> Chart:
     return Chart(
         title="Where the formula still gives a number",
         caption=f"n·a_i for {n} equal logits z, computed as e^z/Σe^z, one step higher per format. Each line ends where "
-        "exponentials overflow (∞/∞) or vanish (0/0); with the maximum subtracted, all three would never end.",
+        "exponentials overflow (∞/∞) or vanish (0/0); with the maximum subtracted, none of them would end.",
         x=Axis(label="common logit z"),
         y=Axis(label="n·a_i, one step per format", lower=0.0, upper=4.0),
         series=series,

@@ -10,15 +10,7 @@ from regard.analysis.engines.angles import angle_field, generic_angles
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.attention import Rule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import (
-    LeastWidth,
-    Width,
-    counted,
-    least_width_proved,
-    least_width_tried,
-    rounding,
-    thinned,
-)
+from regard.claims._retrieval import LeastWidth, Width, few_keys, least_width_proved, least_width_tried, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
@@ -87,10 +79,10 @@ def _line_is_not(rng: np.random.Generator) -> Evidence:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer's weights for all n queries on the circle, and for random queries on a line."""
-    n, rng, rule = thinned(trial.at.n), trial.rng("line"), Rule(scale=1.0)
+    (n, size), rng, rule = few_keys(trial.at.n), trial.rng("line"), Rule(scale=1.0)
     scale, keys = in_balls(lambda count: _scale(trial, count), n), circle_keys(n)
     weight = float(np.diagonal(attention_weights(scale * keys, keys, rule=rule)).min())
-    wanted, known = (1 - trial.at.epsilon) * (1 - rounding(n, scale)), _known(trial, n, counted(trial.at.n))
+    wanted, known = (1 - trial.at.epsilon) * (1 - rounding(n, scale)), _known(trial, n, size)
     found = least_width_tried(trial, n=n, weight=weight, wanted=wanted, known=known)
     line, queries = np.sort(rng.normal(size=(_LINE_KEYS, 1)), axis=0), 100 * rng.normal(size=(_LINE_QUERIES, 1))
     middle = float(attention_weights(queries, line, rule=rule)[:, 1:-1].max())

@@ -88,11 +88,9 @@ def _by_adding(trial: Trial) -> list[Evidence]:
 def _equal(what: str, claimed: int | Fraction, found: int | Fraction, status: Status) -> Evidence:
     if claimed == found:
         return Evidence(status=status, detail=f"{what} {float(found):.12g}", value=float(found), bound=0.0)
-    return Evidence(
-        status="refuted",
-        detail=f"{what} {float(found):.12g}, not {float(claimed):.12g}",
-        counterexample=f"{what} {float(found):.12g}, the statement says {float(claimed):.12g}",
-    )
+    shown, said = f"{what} {float(found):.12g}", f"{float(claimed):.12g}"
+    against = f"{shown}, the statement says {said}"
+    return Evidence(status="refuted", detail=f"{shown}, not {said}", counterexample=against)
 
 
 def _figure(at: Settings) -> Chart:

@@ -89,9 +89,10 @@ CLAIM = Claim(
         NearMiss("position interpolation keeps the fastest pair as well", Slowdowns(interpolation=ntk_slowdown)),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},
-    derivation="θ'_i = B'^{−2i/d} = θ_i·s^{−2i/(d−2)}: the exponent is 0 at i = 0 and 1 at i = d/2−1, which is why the "
-    "exponent is d/(d−2). With B·s alone the slowest pair would only slow by s^{1−2/d} (d = 128, s = 8: 7.744). "
-    "Under interpolation the fastest pair turns 1/s between neighbours instead of 1 radian: 0.125 at s = 8.",
+    derivation="θ'_i = B'^{−2i/d} = θ_i·s^{−2i/(d−2)}: the slowdown's exponent 2i/(d−2) is 0 at i = 0 and 1 at i = "
+    "d/2−1, which is why the base's exponent is d/(d−2). With B·s alone the slowest pair would only slow by "
+    "s^{1−2/d} (d = 128, s = 8: 7.744). Under interpolation the fastest pair turns 1/s between neighbours instead of "
+    "1 radian: 0.125 at s = 8.",
     source="Peng et al. 2023, YaRN: efficient context window extension of large language models, section 3.1; Chen et "
     "al. 2023, Extending context window of large language models via positional interpolation",
     figure=_figure,

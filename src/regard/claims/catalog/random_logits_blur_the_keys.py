@@ -64,8 +64,8 @@ def _by_sampling(trial: Trial) -> list[Evidence]:
     for numbers in (losses, shares):
         mean, error = float(numbers.mean()), float(numbers.std(ddof=1)) / math.sqrt(_NUM_ROWS)
         found.append((mean, _STANDARD_ERRORS * error + room * mean))
-    thinned = "" if width == trial.at.b else f" (thinned from b = {trial.at.b:g})"
-    return _compared(trial, width, found, at=f"b = {width:g}{thinned}, {_NUM_ROWS} rows of n = {_NUM_KEYS}")
+    note = "" if width == trial.at.b else f" (reduced from b = {trial.at.b:g})"
+    return _compared(trial, width, found, at=f"b = {width:g}{note}, {_NUM_ROWS} rows of n = {_NUM_KEYS}")
 
 
 def _compared(trial: Trial, width: float, found: list[tuple[float, float]], *, at: str) -> list[Evidence]:

@@ -16,8 +16,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative, posit
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
-from regard.render.figures import Chart
+from regard.claims.claim import Claim, NearMiss, Parameter, Trial
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
 _SMALLEST_EPSILON = 1e-6
@@ -94,10 +93,6 @@ def _by_sampling(trial: Trial) -> Evidence:
     return _compared(trial, setting, setting.sampled(two_heads, [_question(trial)], seed=trial.seed)[0])
 
 
-def _figure(at: Settings) -> Chart:
-    return reliability_chart(at, epsilon=at.epsilon, ns=(at.n, 10 * at.n, 100 * at.n))
-
-
 CLAIM = Claim(
     id="reliability-ceiling",
     section="3 two heads",
@@ -125,9 +120,9 @@ CLAIM = Claim(
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
     "Φ((1−L/β)/σ). A larger β lowers the threshold L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; "
-    "with n = 10 and ε = 0.1 it is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the threshold is at or "
+    "with n = 10 and ε = 0.1 P is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the threshold is at or "
     "below 0: asking for no more than 1/n succeeds more often than that.",
     source="CS224N assignment 4, question 1(d)",
-    figure=_figure,
+    figure=lambda at: reliability_chart(at, epsilon=at.epsilon, ns=(at.n, 10 * at.n, 100 * at.n)),
     demonstration="swing?beta=50",
 )

@@ -48,7 +48,7 @@ def _at_a_width(trial: Trial) -> Evidence:
 def _by_sampling(trial: Trial) -> list[Evidence]:
     """Pairs of vectors with that correlation, drawn as Gaussians and as signs."""
     d, rho, form = min(trial.at.d, _MOST_WIDTH), trial.at.rho, trial.form
-    size = f"d = {d}" if d == trial.at.d else f"d = {d} (thinned from {trial.at.d:g})"
+    size = f"d = {d}" if d == trial.at.d else f"d = {d} (reduced from {trial.at.d:g})"
     parts = []
     for law in ("Gaussian", "signs"):
         rng, shape = trial.rng(law), (_NUM_DRAWS, d)

@@ -10,7 +10,7 @@ import numpy as np
 from regard.analysis.closed_forms.rounding import first_merge, lost_whole_numbers, overflow_from, rounded, rounded_whole
 from regard.claims._evidence import Evidence
 from regard.claims._figures import counts
-from regard.claims._position_codes import WIDTH, as_format, lost_rows, repeats
+from regard.claims._position_codes import WIDTH, as_format, repeats
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Rule, Series
@@ -62,7 +62,8 @@ def _by_casting(trial: Trial) -> Evidence:
             earlier, later = repeats(as_format(angles, name))
             found.append((int(earlier[0]), int(later[0])))
     overflow = int(np.argmax(np.isinf(as_format(np.arange(70_000), "float16").astype(float))))
-    lost = [lost_rows(as_format(rows, "bfloat16")) for rows in (np.arange(trial.at.T)[:, None], _angles(trial))]
+    rows = (np.arange(trial.at.T)[:, None], _angles(trial))
+    lost = [len(repeats(as_format(angles, "bfloat16"))[1]) for angles in rows]
     return _compared(trial, [*found, overflow, *lost])
 
 
@@ -100,8 +101,7 @@ def _shown(number: Any) -> str:
     return f"{number[1]}→{number[0]}" if isinstance(number, tuple) else str(number)
 
 
-def _figure(at: Settings) -> Chart:
-    del at
+def _figure(_: Settings) -> Chart:
     shown, positions = counts(64, 60_000), np.arange(60_001)
     off = {name: np.abs(as_format(positions, name).astype(float) - positions) for name in _BITS}
     worst = {name: np.maximum.accumulate(error)[shown] for name, error in off.items()}

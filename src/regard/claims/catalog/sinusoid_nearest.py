@@ -45,8 +45,7 @@ def _shown(nearest: Nearest) -> str:
     return f"{nearest.lag} apart, by {nearest.gap:.10g} rad, and nearer only at {nearest.next_lag}"
 
 
-def _figure(at: Settings) -> Chart:
-    del at
+def _figure(_: Settings) -> Chart:
     lags = np.arange(1, 801)
     codes = sinusoid(lags, width=2)
     records = best_returns(801)

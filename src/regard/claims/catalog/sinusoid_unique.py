@@ -69,8 +69,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     return Evidence(status="refuted", detail=detail, value=nearest, bound=tolerance, counterexample=against)
 
 
-def _figure(at: Settings) -> HeatMap:
-    del at
+def _figure(_: Settings) -> HeatMap:
     return HeatMap(
         title="No two rows are the same",
         caption="Sinusoidal codes of width 64. The first columns turn once every 2π positions, the last hardly at "

@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.stability import softmax_lipschitz
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case
-from regard.claims._retrieval import counted, rounding, thinned
+from regard.claims._retrieval import few_keys, rounding
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Rule, Series
@@ -42,7 +42,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Random pairs of logits near and far, and the Jacobian's norm where two equal logits lead the others."""
-    n, rng = thinned(trial.at.n), trial.rng("logits")
+    (n, at), rng = few_keys(trial.at.n), trial.rng("logits")
     scales = 10.0 ** rng.uniform(-3, 1, size=(2, 200, 1))
     start = scales[0] * rng.normal(size=(200, n))
     step = scales[1] * rng.normal(size=(200, n))
@@ -52,13 +52,12 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     logits[0, :2] = 0.0
     top = masked_softmax(logits)[0]
     norm = float(np.linalg.norm(np.diag(top) - np.outer(top, top), ord=2))
-    claimed, at = float(trial.form(n)), counted(trial.at.n)
+    claimed = float(trial.form(n))
     there, worst = f"{at}, logits (0, 0, {_FAR_BELOW:g}, …)", float(ratio.max())
     slope = agreement("largest slope", claimed=claimed, found=norm, tolerance=rounding(n, 0.0), at=there)
     if worst <= claimed + 1e-9:
-        moves = Evidence(
-            status="holds", detail=f"200 random pairs, {at}: softmax moves at most {worst:.4g} times as far"
-        )
+        detail = f"200 random pairs, {at}: softmax moves at most {worst:.4g} times as far"
+        moves = Evidence(status="holds", detail=detail)
     else:
         shown = f"{at}, seed {trial.seed}, pair {ratio.argmax()}: softmax moves {worst:.6g} times as far as the logits"
         against = f"{shown}, the statement says at most {claimed:g}"

@@ -108,7 +108,7 @@ CLAIM = Claim(
     id="t5-buckets-are-far-sighted-alike",
     section="9 distance biases",
     statement="T5's relative bias with N buckets for one direction, E = ⌊N/2⌋: all distances ≥ max_distance D share "
-    "one bucket, so it cannot tell a decoder 128 from 10⁶; the bucket starts as early as ⌈E(D/E)^{1−1/(N−E)}⌉ "
+    "one bucket, so a decoder cannot use it to tell 128 from 10⁶; the bucket starts as early as ⌈E(D/E)^{1−1/(N−E)}⌉ "
     "(N = 32, D = 128: 113)",
     latex=r"b(n)=N-1\iff n\ge\lceil E\,(D/E)^{1-1/(N-E)}\rceil\le D,\quad E=\lfloor N/2\rfloor",
     expected="proved",

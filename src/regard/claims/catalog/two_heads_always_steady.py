@@ -12,8 +12,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.render.figures import Chart
+from regard.claims.claim import Claim, NearMiss, Trial
 
 _LOCKED = 0.9
 
@@ -78,10 +77,6 @@ def _by_sampling(trial: Trial) -> Evidence:
     return _compared(trial, far.sampled(two_heads, [_question(trial)], seed=trial.seed)[0], far)
 
 
-def _figure(at: Settings) -> Chart:
-    return reliability_chart(at, epsilon=0.1, ns=(at.n,))
-
-
 CLAIM = Claim(
     id="two-heads-always-steady",
     section="3 two heads",
@@ -102,6 +97,6 @@ CLAIM = Claim(
     derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). If γ < 0 a larger β makes it smaller: it is below 1/n at every "
     "β, and head 1 attends to everything but a. That happens with probability Φ(−1/σ), 0.0786496035251 at σ² = ½.",
     source="CS224N assignment 4, question 1(d)",
-    figure=_figure,
+    figure=lambda at: reliability_chart(at, epsilon=0.1, ns=(at.n,)),
     demonstration="swing?beta=20",
 )

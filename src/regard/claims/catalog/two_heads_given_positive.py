@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.random_keys import given_positive_bound, given
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, QueryDesign, one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._figures import around
+from regard.claims._figures import around, vertical_rule
 from regard.claims._random_keys import (
     BETA,
     COURSE,
@@ -20,7 +20,6 @@ from regard.claims._random_keys import (
     CourseSetting,
     certified_curves,
     compared,
-    scale_rule,
     smooth_series,
 )
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
@@ -66,12 +65,10 @@ def _by_enclosure(trial: Trial) -> list[Evidence]:
     here, far = CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR)
     near, distant = (setting.certified(form.design, [question])[0] for setting in (here, far))
     slope = in_balls(form.slope, far.n, far.sigma)
-    # Near γ = 0 the density changes by a factor e within σ², so the step's error is relative to the limit itself.
-    relative = far.step_error * (1 + 1 / far.sigma)
     parts = [
         _bound_part(trial, here, near),
         _bound_part(trial, far, distant),
-        compared("β·Var w_a", claimed=slope, found=FAR * distant, slack=relative * slope, at=far),
+        compared("β·Var w_a", claimed=slope, found=FAR * distant, slack=far.relative_step_error * slope, at=far),
     ]
     for beta, digits in form.printed.items():
         setting = CourseSetting(n=10, beta=beta, sigma2=0.5)
@@ -105,7 +102,7 @@ def _figure(at: Settings) -> Chart:
             smooth_series("without the condition", scales, plain),
             Series(label="the bound", x=scales, y=bound, style="dashed"),
         ),
-        rules=scale_rule(at.beta),
+        rules=vertical_rule(at.beta, f"β = {at.beta:g}", scales),
     )
 
 

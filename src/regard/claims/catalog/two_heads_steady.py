@@ -1,8 +1,8 @@
 """Two heads with one query each steady an output that swings under one head."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,21 +28,21 @@ _QUESTIONS = (Variance(of=coefficient("a")), TotalVariance())
 _NAMES = ("Var of v_a's coefficient", "tr Cov(c)")
 _MOST_DILUTED_KEYS = 10**6
 _SOFT = 1e-6
-_MEASURED = {(10, 20.0, 0.5): (10.84978, 19.5296)}
+_COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steadying:
     """Variance under one head over variance under two: always more than `least`, with limits at both ends.
 
-    `measured` maps n, β, σ² to the two ratios there, of v_a's coefficient and of tr Cov(c).
+    `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
     """
 
     least: float = 1.0
     limit: Callable[[Any], Any] = steady_ratio
     trace_limit: Callable[[Any, Any], Any] = steady_trace_ratio
     dilution: float = 4.0
-    measured: Mapping[tuple[int, float, float], tuple[float, float]] = field(default_factory=lambda: _MEASURED)
+    printed: tuple[float, float] = (10.84978, 19.5296)
 
 
 Pair = tuple[tuple[Estimate, ...], tuple[Estimate, ...]]
@@ -71,8 +71,7 @@ def _limit_parts(trial: Trial, setting: CourseSetting, pair: Pair) -> list[Evide
         in_balls(lambda sigma: 1 / trial.form.limit(sigma), setting.sigma),
         in_balls(lambda sigma, n: 1 / trial.form.trace_limit(sigma, n), setting.sigma, setting.n),
     )
-    # Near γ = 0 the density changes by a factor e within σ², so the step's error is relative to the limit itself.
-    relative = setting.step_error * (1 + 1 / setting.sigma)
+    relative = setting.relative_step_error
     return [
         compared(f"{name}, two heads over one", claimed=claim, found=twice / once, slack=relative * claim, at=setting)
         for name, claim, once, twice in zip(_NAMES, claims, *pair, strict=True)
@@ -90,28 +89,25 @@ def _dilution_parts(trial: Trial) -> list[Evidence]:
     ]
 
 
-def _measured_parts(trial: Trial, known: Mapping[CourseSetting, Pair]) -> list[Evidence]:
+def _printed_parts(trial: Trial, pair: Pair) -> list[Evidence]:
     """The printed ratios, to their last digit."""
     parts = []
-    for (n, beta, sigma2), printed in trial.form.measured.items():
-        setting = CourseSetting(n=n, beta=beta, sigma2=sigma2)
-        pair = known.get(setting) or _both(setting)
-        for name, claimed, once, twice in zip(_NAMES, printed, *pair, strict=True):
-            what, half_unit = f"{name}, one head over two", 0.5 * 10.0 ** -len(f"{claimed!r}".partition(".")[2])
-            parts.append(compared(what, claimed=claimed, found=once / twice, slack=half_unit, at=setting))
+    for name, claimed, once, twice in zip(_NAMES, trial.form.printed, *pair, strict=True):
+        what, half_unit = f"{name}, one head over two", 0.5 * 10.0 ** -len(f"{claimed!r}".partition(".")[2])
+        parts.append(compared(what, claimed=claimed, found=once / twice, slack=half_unit, at=_COURSE))
     return parts
 
 
 def _by_enclosure(trial: Trial) -> list[Evidence]:
     """Every part by integrals in ball arithmetic: at the given scale, at β = 1, at a huge and at a very soft scale."""
     here, soft, far = (CourseSetting.of(trial.at, beta=beta) for beta in (None, 1.0, FAR))
-    known = {setting: _both(setting) for setting in (here, soft, far)}
+    known = {setting: _both(setting) for setting in {here, soft, far, _COURSE}}
     return [
         *_least_parts(trial, here, known[here]),
         *_least_parts(trial, soft, known[soft]),
         *_limit_parts(trial, far, known[far]),
         *_dilution_parts(trial),
-        *_measured_parts(trial, known),
+        *_printed_parts(trial, known[_COURSE]),
     ]
 
 

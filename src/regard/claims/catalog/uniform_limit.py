@@ -7,7 +7,7 @@ import numpy as np
 from regard.analysis.closed_forms.retrieval import uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement, smaller_case
-from regard.claims._retrieval import WEIGHT_AXIS, counted, rounding, thinned, weights
+from regard.claims._retrieval import WEIGHT_AXIS, few_keys, rounding, weights
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Rule, Series
 
@@ -31,20 +31,20 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Random keys under ever smaller queries: logits within βR of each other leave a_i within (e^{βR}−1)/n of 1/n."""
-    n, rng = thinned(trial.at.n), trial.rng("keys")
+    (n, size), rng = few_keys(trial.at.n), trial.rng("keys")
     keys, query, claimed = rng.normal(size=(n, 4)), rng.normal(size=4), float(trial.form(n))
     spread, parts = float(np.ptp(keys @ query)), []
     for beta in (1e-7, 1e-5, 1e-3, 1e-1):
         found = weights(beta * query, keys)
         farthest = float(found[np.abs(found - claimed).argmax()])
         tolerance = math.expm1(beta * spread) / n + rounding(n, 0.0)
-        at = f"{counted(trial.at.n)}, β = {beta:g}, logits within {beta * spread:.3g}"
+        at = f"{size}, β = {beta:g}, logits within {beta * spread:.3g}"
         parts.append(agreement("a weight", claimed=claimed, found=farthest, tolerance=tolerance, at=at))
     return smaller_case(parts, tried=n, asked=trial.at.n)
 
 
 def _figure(at: Settings) -> Chart:
-    n, scales = thinned(at.n, 8), np.geomspace(1e-3, 10.0, 50)
+    n, scales = min(at.n, 8), np.geomspace(1e-3, 10.0, 50)
     rng = np.random.default_rng(0)
     keys, direction = rng.normal(size=(n, 4)), rng.normal(size=4)
     found = np.array([weights(scale * direction, keys) for scale in scales])

@@ -13,17 +13,7 @@ from regard.analysis.closed_forms.sharpness import unit_bound, unit_gain
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
-from regard.claims._retrieval import (
-    KEYS_AXIS,
-    WEIGHT_AXIS,
-    counted,
-    crossing,
-    log_odds,
-    rounding,
-    tempered,
-    thinned,
-    weights,
-)
+from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Chart, Rule, Series
 
@@ -59,7 +49,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """Unit vectors: first all other keys opposite to key j, then random ones; and the gain found by bisection."""
-    n, gain, rng = thinned(trial.at.n), tempered(trial.at.gain), trial.rng("unit vectors")
+    (n, size), gain, rng = few_keys(trial.at.n), tempered(trial.at.gain), trial.rng("unit vectors")
     keys = rng.normal(size=(40, n, _WIDTH))
     keys /= np.linalg.norm(keys, axis=-1, keepdims=True)
     keys[0, 1:] = -keys[0, 0]
@@ -70,16 +60,16 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         weight = f"a_j = {found[worst]:.12g} exceeds the claimed bound {bound:.12g}"
         against, detail = f"{keys_shown}, g = {gain:g}, q = k_j: {weight}", "a weight exceeds the bound"
         return [Evidence(status="refuted", detail=detail, value=found[worst], counterexample=against)]
-    at = f"{counted(trial.at.n)} unit keys, g = {gain:g}, the others opposite to q = k_j"
+    at = f"{size} unit keys, g = {gain:g}, the others opposite to q = k_j"
     tight = agreement("a_j", claimed=bound, found=found[0], tolerance=rounding(n, gain), at=at)
-    return smaller_case([tight, _gain_part(trial, n)], tried=n, asked=trial.at.n)
+    return smaller_case([tight, _gain_part(trial, n, size)], tried=n, asked=trial.at.n)
 
 
-def _gain_part(trial: Trial, n: int) -> Evidence:
+def _gain_part(trial: Trial, n: int, size: str) -> Evidence:
     epsilon = trial.at.epsilon
     wanted = math.log(epsilon) - math.log(1 - epsilon)
     found = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
-    at, claimed = f"{counted(trial.at.n)}, ε = {epsilon:g}", in_balls(trial.form.gain, epsilon, n)
+    at, claimed = f"{size}, ε = {epsilon:g}", in_balls(trial.form.gain, epsilon, n)
     return agreement("least gain", claimed=claimed, found=found, tolerance=rounding(n, found), at=at)
 
 

@@ -2,13 +2,7 @@
 
 from regard.analysis.closed_forms.retrieval import average_weight, other_weight
 from regard.claims._retrieval import short_of_half, weight_methods
-from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import Chart
-
-
-def _figure(at: Settings) -> Chart:
-    return short_of_half(at, beta=1.0, name="q = k_a+k_b")
-
+from regard.claims.claim import Claim, NearMiss, integer
 
 CLAIM = Claim(
     id="unscaled-sum-averages",
@@ -31,6 +25,6 @@ CLAIM = Claim(
     derivation="The logits are 1, 1 and n−2 zeros, so a_a = e/(2e+n−2): 0.4223 at n = 3, 0.2023 at n = 10, "
     "and it falls with n. It is ½ only for n = 2. The scale must grow like log n (see `average-scale`).",
     source="CS224N assignment 4, question 1(b)",
-    figure=_figure,
+    figure=lambda at: short_of_half(at, beta=1.0, name="q = k_a+k_b"),
     demonstration="copy?goal=average&degrees=45&beta=1&n=10",
 )

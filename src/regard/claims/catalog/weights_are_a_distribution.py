@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.retrieval import share
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.claims._evidence import Evidence, smaller_case
-from regard.claims._retrieval import counted, thinned
+from regard.claims._retrieval import few_keys
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -37,14 +37,14 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _by_exact_rationals(trial: Trial) -> list[Evidence]:
     """Logits that are whole multiples of log 2 have rational exponentials, so the weights are exact fractions."""
-    n, spread = thinned(trial.at.n), min(trial.at.spread, _MOST_BITS)
+    (n, size), spread = few_keys(trial.at.n), min(trial.at.spread, _MOST_BITS)
     powers = trial.rng("logits").integers(-int(spread), int(spread), endpoint=True, size=n)
     exponentials = [Fraction(2) ** int(power) for power in powers]
     total = sum(exponentials)
     found = [Fraction(trial.form(own, total - own)) for own in exponentials]
     value = float(sum(found))
     if sum(found) == 1 and all(0 < weight < 1 for weight in found):
-        detail = f"exact fractions sum to 1: {counted(trial.at.n)}, logits up to ±{int(spread)} log 2"
+        detail = f"exact fractions sum to 1: {size}, logits up to ±{int(spread)} log 2"
         part = Evidence(status="holds", value=value, bound=0.0, detail=detail)
     else:
         odd = next((weight for weight in found if not 0 < weight < 1), None)

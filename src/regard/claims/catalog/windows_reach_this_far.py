@@ -17,7 +17,7 @@ _MOST_LAYERS, _MOST_WINDOW = 6, 9
 def _sizes(trial: Trial) -> tuple[int, int, str]:
     layers, window = min(trial.at.layers, _MOST_LAYERS), min(trial.at.window, _MOST_WINDOW)
     is_smaller = (layers, window) != (trial.at.layers, trial.at.window)
-    note = f" (thinned from {trial.at.layers:g} and {trial.at.window:g})" if is_smaller else ""
+    note = f" (reduced from {trial.at.layers:g} and {trial.at.window:g})" if is_smaller else ""
     return layers, window, f"L = {layers}, w = {window}{note}"
 
 
