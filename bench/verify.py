@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.worker_pool import PoolLimits, run_tasks
+from regard.derivations.context.formulas import relation_signs
 from regard.derivations.reading import KINDS, read
 from regard.derivations.request import Request
-from regard.derivations.signs import relation_signs
 from regard.derivations.verify import judge_files
 
 ROOT = Path(__file__).parents[1]

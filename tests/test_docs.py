@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from regard.derivations.cli import verify
+from regard.derivations.judging.setting import Assumption
+from regard.derivations.problems.answers import read_answers
+from regard.derivations.problems.checking import PROBLEM, ListOf, TableOf, TableShape
 from regard.derivations.problems.commands import check_problem
-from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Table, TableOf
 from regard.derivations.sheet import judge_document
-from regard.derivations.structured.answers import read_answers
 from regard.derivations.verify import verify as judge
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -24,7 +25,7 @@ def blocks(name: str, language: str) -> list[str]:
 
 
 def fields(shape) -> set[str]:
-    if isinstance(shape, Table):
+    if isinstance(shape, TableShape):
         return set(shape.fields).union(*map(fields, shape.fields.values()))
     inner = shape.item if isinstance(shape, ListOf) else shape.value if isinstance(shape, TableOf) else None
     return fields(inner) if inner else set()
@@ -50,7 +51,7 @@ def test_the_worked_answer_is_judged_as_the_page_says(example):
 def test_every_field_and_assumption_of_a_problem_is_explained():
     text = read("problems.md")
     assert [field for field in fields(PROBLEM) if not re.search(rf"\b{field}\b", text)] == []
-    assert [assumption for assumption in ASSUMPTIONS if f"`{assumption}`" not in text] == []
+    assert [assumption for assumption in Assumption if f"`{assumption}`" not in text] == []
 
 
 def test_the_answers_in_fields_are_judged():

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"
 JUDGE = """
 import pickle, sys
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read
 from regard.derivations.sheet import judge_document
 

@@ -1,7 +1,7 @@
 """A few passages under the heading of a question, judged."""
 
 from regard.core.verdict import StepVerdict
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import judge_document
 

@@ -9,7 +9,7 @@ import pytest
 
 from regard.core.errors import InputError
 from regard.derivations.autograder import autograder_zip, grade_submission, write_autograder
-from regard.derivations.problems.loading import problem_source
+from regard.derivations.problems.problem import problem_source
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
 RIGHT = "1.(b) An average of two\n\nTake $q = \\beta(k_a + k_b)$.\n"

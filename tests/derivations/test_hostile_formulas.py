@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.core.errors import InputError
+from regard.derivations.context.formulas import relation_signs
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import tokenize
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
-from regard.derivations.signs import relation_signs
 
 PROBLEM = load_problem("cs224n-a4")
 HEADING = "# 1b An average of two\n\n"
@@ -51,7 +51,7 @@ HOSTILE = {
 
 SLOWEST = """
 import json, sys, time
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
 from regard.core.errors import InputError

@@ -8,7 +8,7 @@ import pytest
 
 from derivations.labelled import sheets_of
 from regard.core.verdict import StepVerdict
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import Sheet, judge_document
 
@@ -51,7 +51,7 @@ def test_nearly_everything_is_understood(number):
 def test_the_designs_of_the_first_reach_their_goals():
     designs = [verdict for verdict in sheet(1).verdicts if verdict.kind == "design"]
     assert {verdict.question for verdict in designs} >= {"1b", "1c.i", "1d.i"}
-    assert all(verdict.status == "holds" and "it reaches the goal" in verdict.reason for verdict in designs)
+    assert all(verdict.status == "holds" and "Reaches the goal" in verdict.reason for verdict in designs)
 
 
 def test_the_chains_of_the_first_hold():
@@ -71,7 +71,7 @@ def test_the_third_lacks_a_scale():
     for question in ("1b", "1c.i"):
         (design,) = (verdict for verdict in refuted(3) if verdict.question == question)
         assert design.kind == "design"
-        assert "a scale is missing: β times it" in design.reason
+        assert "Missing a scale factor" in design.reason
         assert design.counterexample == "at n = 10: each of the two weights is 0.2023, not 0.5"
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import Sheet, judge_document
 

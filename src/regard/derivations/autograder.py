@@ -16,7 +16,7 @@ from regard.derivations.gradescope import as_results_json
 from regard.derivations.grading import grade, merged
 from regard.derivations.jobs import Order, products
 from regard.derivations.keeper import Destinations, Keeper
-from regard.derivations.problems.loading import parse_problem, problem_source
+from regard.derivations.problems.problem import parse_problem, problem_source
 from regard.derivations.reports import DocumentReport
 from regard.derivations.submissions import find_submissions
 from regard.derivations.tasks import Assignment

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.core.verdict import StepVerdict
-from regard.derivations.problems.model import Problem, Question
+from regard.derivations.context.placing import Region, answers_to
+from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import Document
-from regard.derivations.regions import Region, answers_to
 
 _FEWEST_LETTERS = 4
 _NO_LETTER = re.compile(r"[\W_\ufffc]")

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 
 from regard.core.verdict import StepVerdict
-from regard.derivations.answering import judge_formula, judges_for
-from regard.derivations.placing import place_formulas
-from regard.derivations.problems.model import Problem
+from regard.derivations.context.placing import place_formulas, regions_of
+from regard.derivations.context.steps import judge_formula, judges_for
+from regard.derivations.context.verdicts import SheetStep, choice_steps, formula_step, numbered, unclosed_steps
+from regard.derivations.problems.problem import Problem
 from regard.derivations.reading.document import Document
-from regard.derivations.regions import regions_of
 from regard.derivations.rows import QuestionRow, question_rows
-from regard.derivations.verdicts import SheetStep, choice_steps, formula_step, numbered, unclosed_steps
 
 
 @dataclass(frozen=True, kw_only=True)

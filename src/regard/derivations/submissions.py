@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import InputError
+from regard.derivations.problems.answers import SCHEMA
 from regard.derivations.reading.files import KINDS, documents_in
-from regard.derivations.structured.answers import SCHEMA
 from regard.derivations.tasks import ANSWERS
 
 _UNSAFE = re.compile(r"[^\w.\- ]")

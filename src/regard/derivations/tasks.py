@@ -8,14 +8,13 @@ from pathlib import PurePath
 
 from regard.core.errors import InputError
 from regard.core.verdict import StepVerdict
-from regard.derivations.detect import guess_problem
-from regard.derivations.problems.loading import parse_problem, problem_source
-from regard.derivations.problems.model import Problem
+from regard.derivations.context.questions import guess_problem
+from regard.derivations.problems.answers import read_answers
+from regard.derivations.problems.problem import Problem, parse_problem, problem_source
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, decoded, read_text
 from regard.derivations.reports import DocumentReport
 from regard.derivations.sheet import Sheet, SheetStep, judge_document
-from regard.derivations.structured.answers import read_answers
 
 ANSWERS = ".toml"
 

@@ -9,10 +9,10 @@ from regard.core.errors import InputError
 from regard.derivations.jobs import Job, Order, Product, do_job, products
 from regard.derivations.judged import JudgedDocument
 from regard.derivations.keeper import Keeper
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.problems.answers import answers_template
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import KINDS, stored_bytes
 from regard.derivations.reports import DocumentReport
-from regard.derivations.structured.template import answers_template
 from regard.derivations.tasks import ANSWERS, Assignment, Task, examine
 
 Report = Callable[[int, int], None]

@@ -5,20 +5,17 @@ from functools import cache
 import numpy as np
 from flint import ctx
 
-from regard.derivations.judging.arithmetic import BALLS, FLOATS, Arithmetic
-from regard.derivations.judging.evaluate import Evaluator
+from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.instances import Instance, choose_sizes
 from regard.derivations.judging.judge import PRECISION, decide
-from regard.derivations.judging.readings import Sides, read_side
-from regard.derivations.judging.relations import Instances, Relation
+from regard.derivations.judging.relations import Instances, Relation, Sides, read_side
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.values import Value
+from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, Value
 from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import tokenize
-from regard.derivations.problems.loading import load_problem, parse_problem
-from regard.derivations.problems.model import Problem
+from regard.derivations.problems.problem import Problem, load_problem, parse_problem
 
 SMALL = r"""
 schema = "regard-problem/1"

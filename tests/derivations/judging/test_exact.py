@@ -50,7 +50,7 @@ def test_what_fails_and_shows_it(source):
 
 def test_a_counterexample_shows_the_instance_and_both_sides():
     finding = found("x + y = x y")
-    assert finding.reason == "the two sides differ"
+    assert finding.reason == "The two sides differ"
     assert "n = 3, d = 5, x = " in (finding.counterexample or "")
     assert "the left side is" in (finding.counterexample or "")
     assert finding.value != finding.bound
@@ -99,7 +99,7 @@ def test_an_equality_that_only_holds_in_the_limit_is_said_to_be_one():
 
 
 def test_an_order_may_hold_once_the_scale_is_large():
-    assert found(r"e^\beta > 100").reason == "it is so once the scale is large"
+    assert found(r"e^\beta > 100").reason == "True once the scale is large enough"
     assert found(r"e^{-\beta} > 100").is_false
 
 

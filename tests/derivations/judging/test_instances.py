@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from derivations.judging.small import instance, problem, scope
-from regard.derivations.judging.arithmetic import BALLS, FLOATS
-from regard.derivations.judging.draws import QUANTILES
-from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.judging.instances import QUANTILES, Instance, choose_sizes, with_particular
+from regard.derivations.judging.values import BALLS, FLOATS
+from regard.derivations.problems.problem import load_problem
 
 SHIPPED = load_problem("cs224n-a4")
 SETTINGS = {question.setting.name: question.setting for question in SHIPPED.questions}.values()

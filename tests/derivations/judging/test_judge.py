@@ -3,10 +3,9 @@
 import pytest
 
 from derivations.judging.small import expression, found, scope, sides
-from regard.derivations.judging.by_sign import decimals
 from regard.derivations.judging.findings import NoteKind
-from regard.derivations.judging.readings import readings
-from regard.derivations.judging.relations import Relation
+from regard.derivations.judging.judge import decimals
+from regard.derivations.judging.relations import Relation, readings
 from regard.derivations.notation.syntax import Condition, Number, Symbol
 
 LAYER = scope("2a.i")

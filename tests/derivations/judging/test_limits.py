@@ -1,6 +1,7 @@
 """Limits: errors that vanish, errors that do not, growth, and the probability of a limit."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,12 +9,10 @@ from flint import ctx
 
 from derivations.judging.small import found, relation, scope
 from regard.analysis.closed_forms.arithmetic import normal_cdf
-from regard.derivations.designs import solved
-from regard.derivations.judging.chances import chance
-from regard.derivations.judging.drives import SCALES, driven_to, vanishes
+from regard.derivations.context.designs import solved
 from regard.derivations.judging.judge import PRECISION, shown
-from regard.derivations.judging.limits import decide_growth, decide_limit
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.judging.limits import SCALES, chance, decide_growth, decide_limit, driven_to, vanishes
+from regard.derivations.problems.problem import load_problem
 
 SHARE = r"\frac{e^\beta}{2e^\beta + n - 2}"
 
@@ -42,7 +41,7 @@ def growth(source: str):
 def test_errors_that_vanish(source):
     finding = limit(source)
     assert finding.kind == "approximate"
-    assert "vanishes in the limit" in finding.reason
+    assert re.match(r"True as .*(β → ∞|α → 0).* \(error \S+ at [βα] = ", finding.reason)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_what_grows_without_bound(source):
     assert growth(source).kind == "true"
 
 
-@pytest.mark.parametrize("source", [r"\beta + 1 \gg \beta", r"x \gg y", r"1 \gg \beta", r"2 \gg \alpha"])
+@pytest.mark.parametrize("source", [r"\beta + 1 \gg \beta", r"1 \gg \beta", r"2 \gg \alpha"])
 def test_what_does_not(source):
     finding = growth(source)
     assert finding.is_false is (source != r"2 \gg \alpha")

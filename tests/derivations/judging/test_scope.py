@@ -6,12 +6,15 @@ import pytest
 
 from derivations.judging.small import expression, problem, scope
 from regard.derivations.judging.findings import NoteKind
-from regard.derivations.judging.scope import Scope, UnknownSymbol
-from regard.derivations.judging.spellings import other_spellings
+from regard.derivations.judging.scope import Scope, UnknownSymbol, other_spellings
+from regard.derivations.judging.setting import Setting, SymbolMeaning
 from regard.derivations.notation.syntax import Label, Symbol
-from regard.derivations.problems.model import SymbolMeaning
 
 A = Symbol("a")
+
+
+def with_aliases(**aliases: tuple[str, ...]) -> Setting:
+    return replace(scope().setting, aliases=aliases)
 
 
 def test_a_symbol_is_found_as_it_is_written():
@@ -46,14 +49,14 @@ def test_the_other_case_is_read_for_families_only():
 
 
 def test_slips_of_text_recognition_are_mended_and_said():
-    ((other, note),) = other_spellings(Symbol("g"), {})
+    ((other, note),) = other_spellings(Symbol("g"), with_aliases())
     assert other == Symbol("q")
     assert note == NoteKind.RECOGNITION_SLIP.note("g", "q")
-    assert other_spellings(Symbol("h"), {}) == []
+    assert other_spellings(Symbol("h"), with_aliases()) == ()
 
 
 def test_an_alias_renames_the_letter_and_keeps_its_subscripts():
-    (first, *_), _ = other_spellings(Symbol("m", (A,)), {"mu": ("m",)})[0], None
+    first, _ = other_spellings(Symbol("m", (A,)), with_aliases(mu=("m",)))[0]
     assert first == Symbol("mu", (A,))
 
 

@@ -6,8 +6,7 @@ from functools import cache
 from derivations.planting.generator import Planting
 from derivations.planting.layout import Page
 from regard.core.verdict import StepVerdict
-from regard.derivations.problems.loading import load_problem
-from regard.derivations.problems.model import Problem
+from regard.derivations.problems.problem import Problem, load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.sheet import judge_document
 

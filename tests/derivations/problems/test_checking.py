@@ -4,10 +4,9 @@ import tomllib
 
 import pytest
 
-from regard.derivations.problems import loading
-from regard.derivations.problems.checking import find_faults
-from regard.derivations.problems.loading import problem_source, shipped_problems
-from regard.derivations.problems.schema import PROBLEM, ListOf, Table, TableOf
+from regard.derivations.problems import problem
+from regard.derivations.problems.checking import PROBLEM, ListOf, TableOf, TableShape, find_faults
+from regard.derivations.problems.problem import problem_source, shipped_problems
 
 GOOD = """
 schema = "regard-problem/1"
@@ -80,7 +79,7 @@ def test_each_fault_is_told(old, new, said):
 
 
 def fields(shape) -> set[str]:
-    if isinstance(shape, Table):
+    if isinstance(shape, TableShape):
         return set(shape.fields).union(*map(fields, shape.fields.values()))
     return (
         fields(shape.item)
@@ -92,7 +91,7 @@ def fields(shape) -> set[str]:
 
 
 def test_the_schema_has_every_field_that_is_read():
-    read = re.findall(r"""(?:row|table|design|choice)(?:\.get\(|\[)"(\w+)\"""", inspect.getsource(loading))
+    read = re.findall(r"""(?:row|table|design|choice)(?:\.get\(|\[)"(\w+)\"""", inspect.getsource(problem))
     assert len(read) > 25
     assert set(read) <= fields(PROBLEM)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from regard.derivations.detect import guess_problem
-from regard.derivations.problems.loading import load_problem
+from regard.derivations.context.questions import guess_problem
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
 

@@ -6,31 +6,38 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.arithmetic import BALLS, FLOATS, ORDERS, is_complex
 from regard.derivations.judging.findings import Finding, Note, ill_shaped
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.relations import Instances, Pair
-from regard.derivations.judging.values import IllShaped, Value
-from regard.derivations.judging.wording import instance_in_words, show_entry, sizes_in_words
+from regard.derivations.judging.values import (
+    BALLS,
+    FLOATS,
+    ORDERS,
+    IllShaped,
+    Value,
+    first_draws,
+    is_complex_ball,
+    show_entry,
+)
 from regard.derivations.notation.tokens import NotUnderstood
 
 TOLERANCE = 1e-9
 _ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
 _FAILURES = {
-    "=": "the two sides differ",
-    "≠": "the two sides are equal",
-    "⊥": "they are not perpendicular",
-    "<": "it is not less",
-    ">": "it is not greater",
-    "≤": "it is greater",
-    "≥": "it is less",
+    "=": "The two sides differ",
+    "≠": "The two sides are equal",
+    "⊥": "The two sides are not perpendicular",
+    "<": "The left side is not less",
+    ">": "The left side is not greater",
+    "≤": "The left side is greater",
+    "≥": "The left side is less",
 }
 _CONTRARY = {"<": "≥", ">": "≤", "≤": ">", "≥": "<"}
 
 
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
-    """Whether the relation is so on every instance.
+    """Whether the relation holds on every instance.
 
     Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
     """
@@ -43,10 +50,15 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
                     unconfirmed = Finding(kind="false", reason=_FAILURES["="])
                     return (_confirmed(instances) if is_confirmed else unconfirmed).with_notes(tuple(notes))
     except IllShaped as error:
-        sizes = sizes_in_words(instances.base()) or "any numbers"
+        sizes = instances.base().sizes_in_words() or "any numbers"
         return ill_shaped(error, sizes).with_notes(tuple(notes))
-    method = "random instances"
-    return Finding(kind="true", reason="it is so on every instance", method=method, bound=TOLERANCE, notes=tuple(notes))
+    return Finding(
+        kind="true",
+        reason="True for all random inputs tried",
+        method="random inputs",
+        bound=TOLERANCE,
+        notes=tuple(notes),
+    )
 
 
 def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
@@ -81,11 +93,11 @@ def decide_rounded(instances: Instances, places: int) -> Finding:
     for pair in instances.pairs(instance, FLOATS):
         gap = float(np.max(np.abs(pair.left.array - pair.right.array)))
         if not (pair.left.is_scalar and pair.right.is_scalar and gap <= allowance):
-            at = instance_in_words(instance, pair.indices, instances.scope, instances.reached)
+            at = instances.in_words(instance, pair.indices)
             x, y = pair.left.array.flat[0], pair.right.array.flat[0]
             shown = f"{at}: the left side is {x:.6g}, the right side {y:.6g}"
-            return Finding(kind="false", reason="the two numbers differ", method="evaluation", counterexample=shown)
-    return Finding(kind="true", reason=f"it is so to {places} decimals", method="evaluation", bound=allowance)
+            return Finding(kind="false", reason="The two numbers differ", method="evaluation", counterexample=shown)
+    return Finding(kind="true", reason=f"True to {places} decimal places", method="evaluation", bound=allowance)
 
 
 # -- confirmed with balls ----------------------------------------------------------------------------------------------
@@ -100,11 +112,13 @@ def _confirmed(instances: Instances) -> Finding:
                 continue
             place = _certain_failure(instances.relation.sign, left, right)
             if place is not None:
-                at = instance_in_words(instance, pair.indices, instances.scope, instances.reached)
+                at = instances.in_words(instance, pair.indices)
                 return _refuted(instances.relation.sign, at, pair._replace(left=left, right=right), place)
     if is_undefined:
-        raise NotUnderstood("a side is undefined on some instance: it divides by zero, or takes the logarithm of less.")
-    return Finding(kind="true", reason="it is so to 50 digits on every instance", method="certified balls")
+        raise NotUnderstood(
+            "A side is undefined for some inputs: it divides by zero, or takes the logarithm of zero or less."
+        )
+    return Finding(kind="true", reason="True to 50 digits for all random inputs tried", method="interval arithmetic")
 
 
 def _small_instances(instances: Instances) -> Iterator[Instance]:
@@ -118,14 +132,13 @@ def _is_finite(*sides: Value) -> bool:
 
 def _certain_failure(sign: str, left: Value, right: Value) -> tuple[int, int] | None:
     """The entry at which the relation certainly fails, or None."""
-    shape = max(left.shape, right.shape)
-    lefts, rights = (np.broadcast_to(side.array[0], shape) for side in (left, right))
+    lefts, rights = first_draws(left, right)
     if sign == "≠":
         return (0, 0) if all(_is_zero(x - y) for x, y in zip(lefts.flat, rights.flat, strict=True)) else None
     if sign == "⊥":
         product = sum((x * y for x, y in zip(lefts.flat, rights.flat, strict=True)), start=lefts.flat[0] * 0)
         return None if _is_zero(product) else (0, 0)
-    for row, column in np.ndindex(*shape):
+    for row, column in np.ndindex(*lefts.shape):
         if _entry_fails(sign, lefts[row, column] - rights[row, column]):
             return row, column
     return None
@@ -144,17 +157,16 @@ def _is_zero(x: Any) -> bool:
 
 
 def _refuted(sign: str, at: str, pair: Pair, place: tuple[int, int]) -> Finding:
-    shape = max(pair.left.shape, pair.right.shape)
-    x, y = (np.broadcast_to(side.array[0], shape)[place] for side in (pair.left, pair.right))
+    lefts, rights = first_draws(pair.left, pair.right)
     return Finding(
         kind="false",
         reason=_FAILURES[sign],
-        method="random instances, confirmed with certified balls",
+        method="random inputs, confirmed with interval arithmetic",
         counterexample=f"{at or 'always'}: {show_entry(pair.left, pair.right, place)}",
-        value=_number(x),
-        bound=_number(y),
+        value=_number(lefts[place]),
+        bound=_number(rights[place]),
     )
 
 
 def _number(ball: Any) -> float | None:
-    return None if is_complex(ball) else float(ball.mid())
+    return None if is_complex_ball(ball) else float(ball.mid())

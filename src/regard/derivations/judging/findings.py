@@ -29,7 +29,7 @@ class NoteKind(Enum):
     AT_GIVEN_VALUES = "checked at the values given in the text"
     OTHER_READING = "{0}"
     ASSUMED_IN_TEXT = "the text says that {0}"
-    GOAL_MISSED = "it does not reach the goal {0}: {1}"
+    GOAL_MISSED = "without it, the goal {0} is not reached"
     NEEDED_SCALE = "β ≥ {0} brings it within {1}"
     CLAIM = "see the claim {0}"
 
@@ -101,10 +101,11 @@ def true(reason: str) -> Finding:
 
 def not_understood(reason: object) -> Finding:
     """What cannot be read or evaluated, and why."""
-    return Finding(kind="not understood", reason=str(reason))
+    text = str(reason).removesuffix(".")
+    return Finding(kind="not understood", reason=text[:1].upper() + text[1:])
 
 
 def ill_shaped(error: Exception, at: str = "") -> Finding:
     """Two shapes that do not go together, `at` certain sizes."""
     shown = f"{at}: {error}" if at else str(error)
-    return Finding(kind="ill-shaped", reason=f"the shapes do not fit: {error}", method="shapes", counterexample=shown)
+    return Finding(kind="ill-shaped", reason=f"The shapes do not match: {error}", method="shapes", counterexample=shown)

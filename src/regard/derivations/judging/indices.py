@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from regard.derivations.judging.arithmetic import FLOATS, ORDERS
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Setting
+from regard.derivations.judging.values import FLOATS, ORDERS
 from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
@@ -26,7 +27,6 @@ from regard.derivations.notation.syntax import (
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood
-from regard.derivations.problems.model import Setting
 
 _MOST = 16
 

@@ -1,19 +1,23 @@
 """Instances: one setting made concrete, with sizes that are all different and symbols drawn under their assumptions."""
 
 import math
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from regard.derivations.judging.arithmetic import Arithmetic
-from regard.derivations.judging.draws import Plan, drawn, drawn_at_stages, plan_for
-from regard.derivations.problems.model import Setting, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Setting, SymbolMeaning
+from regard.derivations.judging.values import Arithmetic
 
+QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
+_UNKNOWN_SIZE = 2
+_MANY = 24
 
 
+# -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
     """A different prime (twice a prime where it must be even) for each size; `larger` skips as many that would do."""
@@ -45,6 +49,173 @@ def with_particular(setting: Setting, sizes: Mapping[str, int], particular: Mapp
     return result
 
 
+# -- symbols drawn at random -------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sampler:
+    """All that the draws of an instance depend on; compared by identity, since `sampler_for` makes each but once."""
+
+    setting: Setting
+    sizes: tuple[tuple[str, int], ...]
+    seed: int
+    num_draws: int
+    is_plain: bool
+
+    def size(self, name: str) -> int:
+        """A size by its name, or a literal number."""
+        return int(name) if name.isdigit() else dict(self.sizes).get(name, _UNKNOWN_SIZE)
+
+    def shape(self, meaning: SymbolMeaning) -> tuple[int, ...]:
+        """(draw, row, column), with the family's axis second where there is one."""
+        family = () if meaning.over is None else (self.size(meaning.over),)
+        return (self.num_draws, *family, *(self.size(dimension) for dimension in meaning.shape))
+
+    def rng(self, meaning: SymbolMeaning) -> np.random.Generator:
+        """The symbol's own stream, so that one more symbol changes no other's draws."""
+        seeds = (self.setting.seed, self.seed) if self.setting.seed else (self.seed,)
+        return np.random.default_rng([*seeds, zlib.crc32(meaning.key.encode())])
+
+    def rounded(self, draws: np.ndarray, parts: int = 2) -> np.ndarray:
+        """The draws, rounded to halves (or other parts) of one where they are to be plain, never to zero."""
+        if not self.is_plain:
+            return draws
+        rounded = np.round(draws * parts) / parts
+        return np.where(rounded == 0, 1 / parts, rounded)
+
+
+@lru_cache(maxsize=1024)
+def sampler_for(
+    setting: Setting, sizes: tuple[tuple[str, int], ...], seed: int, num_draws: int, is_plain: bool
+) -> Sampler:
+    """The sampler of these particulars."""
+    return Sampler(setting=setting, sizes=sizes, seed=seed, num_draws=num_draws, is_plain=is_plain)
+
+
+@lru_cache(maxsize=4096)
+def drawn(sampler: Sampler, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
+    """The draws of a symbol, (draw, row, column) or (draw, member, row, column), read-only."""
+    draws = arithmetic.array(_raw(sampler, meaning))
+    if Assumption.ORTHONORMAL in meaning.assume:
+        draws = _orthonormal(draws, arithmetic)
+    if Assumption.UNIT in meaning.assume:
+        draws = draws / arithmetic.sqrt(np.sum(draws * draws, axis=(-2, -1), keepdims=True))
+    if Assumption.ORTHONORMAL_COLUMNS in meaning.assume:
+        others = (sampler.setting.symbols[name] for name in meaning.orthogonal_to)
+        before = [_columns(drawn(sampler, other, arithmetic)) for other in others]
+        together = _orthonormal(np.concatenate([*before, _columns(draws)], axis=1), arithmetic)
+        draws = np.moveaxis(together[:, -draws.shape[-1] :, :, 0], 1, -1)
+    draws.setflags(write=False)
+    return draws
+
+
+@lru_cache(maxsize=1024)
+def _drawn_at_stages(sampler: Sampler, meaning: SymbolMeaning, arithmetic: Arithmetic, num_stages: int) -> np.ndarray:
+    """The draws of a symbol that is the same at every stage of a drive, (stage and draw, …), read-only."""
+    repeated = np.concatenate([drawn(sampler, meaning, arithmetic)] * num_stages)
+    repeated.setflags(write=False)
+    return repeated
+
+
+def _columns(matrices: np.ndarray) -> np.ndarray:
+    """The columns of each matrix as a family of vectors."""
+    return np.moveaxis(matrices, -1, 1)[..., None]
+
+
+def _orthonormal(vectors: np.ndarray, arithmetic: Arithmetic) -> np.ndarray:
+    """Gram–Schmidt along the family's axis; vectors are (draw, member, row, 1)."""
+    if vectors.shape[1] > _MANY:
+        return _mirrored(vectors)
+    found: list[np.ndarray] = []
+    for place in range(vectors.shape[1]):
+        vector = vectors[:, place]
+        for earlier in found:
+            vector = vector - earlier * np.sum(earlier * vector, axis=(1, 2), keepdims=True)
+        found.append(vector / arithmetic.sqrt(np.sum(vector * vector, axis=(1, 2), keepdims=True)))
+    return np.stack(found, axis=1)
+
+
+def _mirrored(vectors: np.ndarray) -> np.ndarray:
+    """The unit vectors in the mirror across the first vector w, e_i − 2 w_i w/|w|²: orthonormal, and cheap for many."""
+    mirror = vectors[:, :1]
+    size = np.sum(mirror * mirror, axis=2, keepdims=True)
+    num_members, num_rows = vectors.shape[1:3]
+    units = np.eye(num_members, num_rows, dtype=int)[None, :, :, None]
+    components = np.moveaxis(mirror[:, :, :num_members], 2, 1)
+    return units - 2 * components * mirror / size
+
+
+def _raw(sampler: Sampler, meaning: SymbolMeaning) -> np.ndarray:
+    """The symbol's draws as plain floats, before orthogonality is brought about."""
+    shape, rng = sampler.shape(meaning), sampler.rng(meaning)
+    if Assumption.INTEGER in meaning.assume:
+        return _whole_numbers(sampler, meaning.name, shape)
+    for assumption in meaning.assume:
+        if assumption in _SPECIAL:
+            return _SPECIAL[assumption](rng, shape)
+    if meaning.tends == "infinity" or Assumption.POSITIVE in meaning.assume:
+        return sampler.rounded(rng.uniform(0.5, 2.5, size=shape))
+    if meaning.tends == "zero" or Assumption.SMALL in meaning.assume:
+        return sampler.rounded(rng.uniform(0.05, 0.4, size=shape), parts=64)
+    if Assumption.COMPLEX in meaning.assume:
+        return sampler.rounded(rng.normal(size=shape)) + 1j * sampler.rounded(rng.normal(size=shape))
+    spread = 1.0 if meaning.variance is None else math.sqrt(meaning.variance)
+    if meaning.is_random_number and sampler.num_draws == len(QUANTILES):
+        return meaning.mean + spread * np.array(QUANTILES).reshape(-1, 1, 1)
+    return sampler.rounded(meaning.mean + spread * rng.normal(size=shape))
+
+
+def _whole_numbers(sampler: Sampler, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Small whole numbers, different for symbols of different names."""
+    symbols = sampler.setting.symbols
+    names = sorted(key for key, meaning in symbols.items() if Assumption.INTEGER in meaning.assume)
+    place = names.index(name) if name in names else len(names)
+    rng = np.random.default_rng([sampler.seed, len(names)])
+    numbers = np.stack([rng.permutation(2 * len(names) + 3) + 1 for _ in range(shape[0])])
+    return np.broadcast_to(numbers[:, place].astype(float).reshape(-1, *[1] * (len(shape) - 1)), shape).copy()
+
+
+def _permutations(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """A permutation that is not its own inverse, the same in every draw; larger ones leave one token alone."""
+    size = shape[-1]
+    result = np.zeros(shape)
+    labels = rng.permutation(size)
+    moving = labels if size < 4 else labels[:-1]
+    result[:, labels[-1], labels[-1]] = 1.0 if size >= 4 else 0.0
+    result[:, moving, np.roll(moving, 1)] = 1.0
+    return result
+
+
+def _frequencies(_rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """10000^{−2p/d} for p = 0, …, d/2 − 1."""
+    half = shape[-2]
+    return np.broadcast_to((10000.0 ** (-np.arange(half) / half))[None, :, None], shape).copy()
+
+
+def _unit_vectors(_rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.broadcast_to(np.eye(shape[1], shape[2])[None, :, :, None], shape).copy()
+
+
+def _distributions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    weights = rng.integers(1, 9, size=shape).astype(float)
+    return weights / weights.sum(axis=-2, keepdims=True)
+
+
+def _one_hot(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    result = np.zeros(shape)
+    rows = rng.integers(shape[-2], size=shape[0])
+    result[np.arange(shape[0]), ..., rows, 0] = 1.0
+    return result
+
+
+_SPECIAL: Mapping[Assumption, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    Assumption.PERMUTATION: _permutations,
+    Assumption.UNIT_VECTORS: _unit_vectors,
+    Assumption.FREQUENCIES: _frequencies,
+    Assumption.ONE_HOT: _one_hot,
+    Assumption.DISTRIBUTION: _distributions,
+}
+
+
+# -- instances ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class Instance:
     """One setting made concrete: sizes, the fixed indices, and a seed from which every symbol is drawn.
@@ -66,12 +237,12 @@ class Instance:
     @cached_property
     def key(self) -> tuple:
         """All that tells one instance of a setting from another."""
-        return (self.plan, *self.driven.items(), *self.drawn.items(), self.moved)
+        return (self.sampler, *self.driven.items(), *self.drawn.items(), self.moved)
 
     @cached_property
-    def plan(self) -> Plan:
+    def sampler(self) -> Sampler:
         """All that the draws depend on."""
-        return plan_for(self.setting, tuple(self.sizes.items()), self.seed, self.num_draws, self.is_plain)
+        return sampler_for(self.setting, tuple(self.sizes.items()), self.seed, self.num_draws, self.is_plain)
 
     @cached_property
     def num_stages(self) -> int:
@@ -90,7 +261,11 @@ class Instance:
 
     def size(self, name: str) -> int:
         """A size by its name, or a literal number."""
-        return self.plan.size(name)
+        return self.sampler.size(name)
+
+    def sizes_in_words(self) -> str:
+        """n = 3, d = 5."""
+        return ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
 
     def component_variances(self) -> np.ndarray:
         """The variance of every random number of the setting."""
@@ -126,5 +301,5 @@ class Instance:
         if meaning.name in self.drawn:
             return arithmetic.array(np.tile(np.array(self.drawn[meaning.name]), self.num_stages)[:, None, None])
         if self.num_stages == 1:
-            return drawn(self.plan, meaning, arithmetic)
-        return drawn_at_stages(self.plan, meaning, arithmetic, self.num_stages)
+            return drawn(self.sampler, meaning, arithmetic)
+        return _drawn_at_stages(self.sampler, meaning, arithmetic, self.num_stages)

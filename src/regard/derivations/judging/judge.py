@@ -1,32 +1,41 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from flint import ctx
 
-from regard.derivations.judging.by_sign import decide_reading
-from regard.derivations.judging.findings import Finding, NoteKind, not_understood
+from regard.derivations.judging.exact import decide_exact, decide_rounded
+from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
-from regard.derivations.judging.readings import Sides, readings
-from regard.derivations.judging.relations import Instances
-from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.limits import decide_growth, decide_limit, stay_apart
+from regard.derivations.judging.relations import Instances, Sides, readings
+from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
+from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.values import BALLS, ORDERS, IllShaped
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
+    Infinity,
     Inner,
     Matrix,
     Norm,
+    Number,
+    SetOf,
     Transpose,
     children,
     describe,
     symbols,
 )
-from regard.derivations.problems.model import SymbolMeaning
+from regard.derivations.notation.tokens import NotUnderstood
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
+_LARGE, _SMALL = (512.0,), (512.0**-8,)
+_MOST_DECIMALS = 12
+_ROUNDING = 0.02
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -34,7 +43,7 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
     A bare letter that nothing explains may stand for any number: what holds for all of them holds, the rest is open.
     """
-    finding = _decide(sides, scope)
+    finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
         return finding
     unknown = _unknown_letters(sides, scope)
@@ -42,7 +51,7 @@ def decide(sides: Sides, scope: Scope) -> Finding:
         return finding
     for name in unknown:
         scope = scope.with_meaning(SymbolMeaning(name=name))
-    wider = _decide(sides, scope)
+    wider = _decide_readings(sides, scope)
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))]) if wider.is_true else finding
 
 
@@ -64,19 +73,19 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
     return sorted(name for name in bare - constants if len(name) == 1 or name.isalpha())[:_MOST_UNKNOWN]
 
 
-def _decide(sides: Sides, scope: Scope) -> Finding:
+def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     failures: list[Finding] = []
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             instances = Instances(scope=read.scope, relation=read.relation)
-            finding = decide_reading(instances, is_particular=sides.is_particular).with_notes(read.notes)
+            finding = _decide_reading(instances, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true:
-                return _careful(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
+                return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append(finding)
-    return _charitable(_failure(failures), sides, scope)
+    return _open_if_undeclared(_failure(failures), sides, scope)
 
 
-def _careful(finding: Finding, sides: Sides, scope: Scope) -> Finding:
+def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     """A success that rests on symbols nobody declared says so; what may be matrices is confirmed for numbers only."""
     expressions = sides.expressions(scope)
     used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
@@ -84,7 +93,7 @@ def _careful(finding: Finding, sides: Sides, scope: Scope) -> Finding:
         return finding
     names = ", ".join(sorted(used))
     if any(name[0].isupper() for name in used) or any(_looks_like_matrices(side) for side in expressions):
-        return Finding(kind="unknown", reason=f"it is so for numbers, but {names} may be matrices: not declared")
+        return Finding(kind="unknown", reason=f"True for numbers, but {names} may be matrices (not declared)")
     return finding.with_notes([NoteKind.TAKEN_AS_NUMBERS.note(names)])
 
 
@@ -102,13 +111,13 @@ def _failure(failures: list[Finding]) -> Finding:
     false = [finding for finding in failures if finding.is_false]
     best = min(false, key=lambda finding: finding.kind == "ill-shaped")
     if any(finding.has_note(NoteKind.RECOGNITION_SLIP) for finding in false):
-        return not_understood("a token looks like a slip of text recognition").with_notes(best.notes)
+        return not_understood("A symbol looks like a text-recognition error").with_notes(best.notes)
     return best
 
 
-def _charitable(finding: Finding, sides: Sides, scope: Scope) -> Finding:
+def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     """A failure that rests on symbols nobody declared refutes nothing: they may not be what they were taken for."""
-    loose = {name for name, m in scope.setting.symbols.items() if "any" in m.assume and m.shape == ("1", "1")}
+    loose = {name for name, m in scope.setting.symbols.items() if Assumption.ANY in m.assume and m.is_number}
     undeclared = scope.setting.undeclared | (loose - scope.own.keys())
     if not finding.is_false or not undeclared:
         return finding
@@ -116,5 +125,140 @@ def _charitable(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     doubtful = ", ".join(sorted(used & undeclared))
     if not doubtful:
         return finding
-    reason = f"{doubtful} not declared: taken as numbers, {finding.reason}: {shown(finding).counterexample}"
+    reason = f"Looks wrong if {doubtful} are numbers, but they are not declared ({shown(finding).counterexample})"
     return Finding(kind="unknown", reason=reason, notes=finding.notes)
+
+
+# -- by its sign -------------------------------------------------------------------------------------------------------
+def _decide_reading(instances: Instances, *, is_particular: bool = False) -> Finding:
+    """The finding on a relation under one reading, at particular values of its letters or for all of them."""
+    try:
+        return _at_values(instances) if is_particular else _decide_by_sign(instances)
+    except UnknownSymbol as error:
+        return Finding(kind="unknown", reason=str(error))
+    except NotUnderstood as error:
+        return not_understood(error)
+    except IllShaped as error:
+        return ill_shaped(error)
+
+
+def _at_values(instances: Instances) -> Finding:
+    relation = instances.relation
+    places = decimals(relation.right) or decimals(relation.left)
+    if places and relation.sign in ("=", "≈", "→"):
+        return decide_rounded(instances, places)
+    if relation.sign == "≈" and instances.regime:
+        return decide_limit(instances, is_particular=True)
+    return _decide_by_sign(instances)
+
+
+def _decide_by_sign(instances: Instances) -> Finding:
+    relation = instances.relation
+    if relation.sign in ("≫", "≪"):
+        return _growth(instances)
+    if relation.sign == "∈":
+        return _membership(instances)
+    if relation.sign in ("∼", "∝", "∉"):
+        raise NotUnderstood(f"'{relation.sign}' between these two is not supported.")
+    if isinstance(relation.right, Infinity):
+        return _growth(replace(instances, relation=replace(relation, right=Number(Fraction(1)))))
+    if relation.sign in ("≈", "→"):
+        return _approximate(instances)
+    exact = decide_exact(instances)
+    if exact.is_true or exact.kind == "ill-shaped" or not instances.regime:
+        return exact
+    return _in_the_regime(instances, exact)
+
+
+def _growth(instances: Instances) -> Finding:
+    if not instances.regime:
+        raise NotUnderstood("Nothing here tends to a limit, so nothing can outgrow anything.")
+    relation = instances.relation
+    if relation.sign == "≪":
+        relation = replace(relation, left=relation.right, right=relation.left, sign="≫")
+    return decide_growth(replace(instances, relation=relation))
+
+
+# -- ≈ -----------------------------------------------------------------------------------------------------------------
+def _approximate(instances: Instances) -> Finding:
+    equality = replace(instances, relation=replace(instances.relation, sign="="))
+    exact = decide_exact(equality, is_confirmed=False)
+    if exact.kind != "false":
+        return exact
+    if instances.regime:
+        return decide_limit(instances).with_notes(exact.notes)
+    return _nearly(instances, decide_exact(equality))
+
+
+def _nearly(instances: Instances, exact: Finding) -> Finding:
+    """Without a regime, ≈ between numbers allows the rounding of a printed decimal."""
+    relation = instances.relation
+    is_printed = isinstance(relation.right, Number) or isinstance(relation.left, Number)
+    for pair in instances.pairs(instances.base(num_draws=1), BALLS):
+        if not (pair.left.is_scalar and pair.right.is_scalar and is_printed):
+            return exact
+        x, y = pair.left.array[0, 0, 0], pair.right.array[0, 0, 0]
+        if not bool(abs(x - y) <= _ROUNDING * abs(y)):
+            return exact
+    reason = "True to within 2 %, the rounding of a printed decimal"
+    return Finding(kind="approximate", reason=reason, method="interval arithmetic")
+
+
+def decimals(node: Expression) -> int:
+    """How many decimals a printed number has; none for anything else.
+
+    >>> decimals(Number(Fraction("0.2023")))
+    4
+    """
+    if not isinstance(node, Number):
+        return 0
+    return next((places for places in range(_MOST_DECIMALS + 1) if (node.value * 10**places).denominator == 1), 0)
+
+
+# -- what is true only in the regime -----------------------------------------------------------------------------------
+def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
+    """An = that fails exactly but holds in the limit means ≈; an inequality may hold for large scales only."""
+    sign = instances.relation.sign
+    if sign == "=":
+        limit = None if stay_apart(instances) else decide_limit(instances)
+        if limit is None or not limit.is_true:
+            return exact
+        loose = replace(limit, counterexample=exact.counterexample)
+        return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
+    if sign in ORDERS and _is_so_eventually(instances):
+        reason = "True once the scale is large enough"
+        return Finding(kind="approximate", reason=reason, method="limit", notes=exact.notes)
+    return exact
+
+
+def _is_so_eventually(instances: Instances) -> bool:
+    meanings = instances.scope.meanings
+    driven = {name: _LARGE if m.tends == "infinity" else _SMALL for name, m in meanings.items() if m.tends}
+    stands = ORDERS[instances.relation.sign]
+    for pair in instances.pairs(instances.base(seed=3, num_draws=4, driven=driven), BALLS):
+        lefts, rights = np.broadcast_arrays(pair.left.array, pair.right.array)
+        if not all(bool(stands(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
+            return False
+    return True
+
+
+# -- ∈ -----------------------------------------------------------------------------------------------------------------
+def _membership(instances: Instances) -> Finding:
+    """x ∈ ℝ^d compares shapes; other sets are left to the reader."""
+    right = instances.relation.right
+    if not isinstance(right, SetOf) or right.domain not in ("R", "C"):
+        raise NotUnderstood("Membership in this set is not supported.")
+    instance = instances.base(num_draws=1)
+    sizes = tuple(instance.size(describe(dimension)) for dimension in right.dimensions) or (1,)
+    wanted = sizes if len(sizes) == 2 else (sizes[0], 1)
+    left = replace(instances, relation=replace(instances.relation, right=instances.relation.left))
+    value = next(left.pairs(instance, BALLS)).left
+    if value.shape == wanted or (len(sizes) == 1 and value.shape == wanted[::-1]):
+        return Finding(kind="true", reason="The shapes agree", method="shapes")
+    found, asked = value.describe_shape(), f"{wanted[0]}×{wanted[1]}"
+    return Finding(
+        kind="ill-shaped",
+        reason=f"The left side is {found}, not {asked}",
+        method="shapes",
+        counterexample=f"shapes {found} and {asked}",
+    )

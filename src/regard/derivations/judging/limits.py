@@ -1,4 +1,7 @@
-"""Relations in the limit: the regime is driven over several decades, and the error must vanish or the gap must grow."""
+"""Relations in the limit: the regime is driven over several decades, and the error must vanish or the gap must grow.
+
+Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no largest exponent, so nothing overflows.
+"""
 
 import itertools
 import math
@@ -6,18 +9,24 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from flint import arb
 
-from regard.derivations.judging.arithmetic import BALLS
-from regard.derivations.judging.chances import chance
-from regard.derivations.judging.drives import SCALES, drive, driven_to, errors_on, upper, vanishes
+from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.judging.findings import Finding, ill_shaped
-from regard.derivations.judging.relations import Instances
-from regard.derivations.judging.values import IllShaped, Value
-from regard.derivations.judging.wording import show_entry, sizes_in_words, spell
+from regard.derivations.judging.instances import QUANTILES, Instance
+from regard.derivations.judging.relations import Instances, spell
+from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.judging.values import BALLS, IllShaped, Value, first_draws, show_entry
 
+SCALES = (8.0, 32.0, 128.0, 2048.0)
+_SMALL = 0.05
+_ROUNDING = 1e-60
+_INFINITE = arb("inf")
 _CLOSE = 0.02
 _LIKELY = 0.9
 _FAR = 20
+_SUBDIVISIONS = 5
+_FAR_OUT = 40.0
 
 
 def decide_limit(instances: Instances, *, is_particular: bool = False) -> Finding:
@@ -26,15 +35,15 @@ def decide_limit(instances: Instances, *, is_particular: bool = False) -> Findin
     At particular values of a scale nothing vanishes any more; being close is then enough.
     """
     try:
-        table = errors_on(instances, drive(instances))
+        table = _errors_on(instances, _drive(instances))
     except IllShaped as error:
         return ill_shaped(error)
     success = np.array([vanishes(column) for column in table.T])
     worst = table.max(axis=1)
     if is_particular and worst[-1] <= _CLOSE:
-        return _approximate(f"the error is {worst[-1]:.1e}", value=float(worst[-1]))
+        return _approximate(f"True to within {worst[-1]:.1e} at the given values", value=float(worst[-1]))
     if success.all():
-        return _approximate(f"the error vanishes in the limit: {_falls(worst)}", value=float(worst[-1]))
+        return _approximate(f"True as {_limit(instances)} (error {_errors(instances, worst)})", value=float(worst[-1]))
     by_chance = _by_chance(instances) if success.any() else None
     return by_chance or _not_so(instances, table[:, ~success][:, 0])
 
@@ -49,19 +58,35 @@ def _by_chance(instances: Instances) -> Finding | None:
     if probability is None or probability <= 1 - _LIKELY:
         return None
     if probability >= _LIKELY:
-        return _approximate(f"it is so with probability {probability:.6g}", probability=probability)
-    reason = f"it is so with probability {probability:.6g} only"
+        return _approximate(f"True with probability {probability:.6g}", probability=probability)
+    reason = f"True only with probability {probability:.6g}"
     return Finding(kind="unknown", reason=reason, method="limit", probability=probability)
 
 
-def _falls(errors: np.ndarray) -> str:
-    return ", ".join(f"{error:.1e} at {scale:g}" for scale, error in zip(SCALES[:3], errors[:3], strict=True))
+def _limit(instances: Instances) -> str:
+    """The regime in words: β → ∞, α → 0."""
+    meanings = instances.scope.meanings
+    ends = ((name, "∞" if meanings[name].tends == "infinity" else "0") for name in instances.regime)
+    return ", ".join(f"{spell(name)} → {end}" for name, end in ends)
+
+
+def _stages(instances: Instances) -> list[str]:
+    """Each stage of the drive by one symbol of the regime, a growing one if there is one: β = 8, 32, 128, 2048."""
+    meanings = instances.scope.meanings
+    name = min(instances.regime, key=lambda name: meanings[name].tends != "infinity")
+    first, *others = driven_to(instances, SCALES)[name]
+    return [f"{spell(name)} = {first:.3g}", *(f"{value:.3g}" for value in others)]
+
+
+def _errors(instances: Instances, errors: np.ndarray) -> str:
+    stages = zip(_stages(instances)[:3], errors[:3], strict=True)
+    return ", ".join(f"{error:.1g} at {stage}" for stage, error in stages)
 
 
 def _not_so(instances: Instances, errors: np.ndarray) -> Finding:
     return Finding(
         kind="false",
-        reason=f"the error does not vanish: {_falls(errors)}",
+        reason=f"The error does not vanish as {_limit(instances)} ({_errors(instances, errors)})",
         method="limit",
         shown_by=partial(_counterexample, instances),
     )
@@ -74,15 +99,14 @@ def _counterexample(instances: Instances) -> tuple[str, float | None]:
     left, right = next(instances.pairs(instance, BALLS)).aligned()
     gap, place = max(_gaps(left, right), key=lambda row: row[0])
     regime = ", ".join(f"{spell(name)} = {driven[name][0]:.3g}" for name in instances.regime)
-    where = "; ".join(part for part in (sizes_in_words(instance), regime) if part)
+    where = "; ".join(part for part in (instance.sizes_in_words(), regime) if part)
     return f"{where}: {show_entry(left, right, place)}", gap if math.isfinite(gap) else None
 
 
 def _gaps(left: Value, right: Value) -> list[tuple[float, tuple[int, ...]]]:
     """The gap at every entry of the first draw."""
-    shape = max(left.shape, right.shape)
-    lefts, rights = (np.broadcast_to(side.array[0], shape) for side in (left, right))
-    return [(upper(abs(lefts[place] - rights[place])), place) for place in np.ndindex(*shape)]
+    lefts, rights = first_draws(left, right)
+    return [(_upper(abs(lefts[place] - rights[place])), place) for place in np.ndindex(*lefts.shape)]
 
 
 # -- growth ------------------------------------------------------------------------------------------------------------
@@ -90,12 +114,13 @@ def decide_growth(instances: Instances) -> Finding:
     """Whether the left side outgrows the right without bound, in difference or in ratio."""
     differences, ratios = _least_leads(instances)
     if _grows(differences) or _grows(ratios):
-        reason = "it grows without bound in the regime"
+        reason = f"Grows without bound as {_limit(instances)}"
         return Finding(kind="true", reason=reason, method="limit", value=differences[-1])
-    first, last = (f"{differences[stage]:.4g} at {SCALES[stage]:g}" for stage in (0, -1))
+    stages = _stages(instances)
+    first, last = (f"{differences[stage]:.4g} at {stages[stage]}" for stage in (0, -1))
     return Finding(
         kind="false",
-        reason="it does not grow without bound in the regime",
+        reason=f"Does not grow without bound as {_limit(instances)}",
         method="limit",
         counterexample=f"the difference is {first} and {last}",
     )
@@ -103,7 +128,7 @@ def decide_growth(instances: Instances) -> Finding:
 
 def _least_leads(instances: Instances) -> tuple[list[float], list[float]]:
     """At each stage the least difference and the least logarithm of the ratio, over the draws that are meant."""
-    instance = drive(instances)
+    instance = _drive(instances)
     differences, ratios = [math.inf] * len(SCALES), [math.inf] * len(SCALES)
     is_meant = instances.premises_hold(instance)
     for pair in instances.pairs(instance, BALLS):
@@ -129,3 +154,147 @@ def _log_ratio(x: Any, y: Any) -> float:
 def _grows(values: list[float]) -> bool:
     finite = list(itertools.takewhile(math.isfinite, values))
     return len(finite) >= 3 and finite[-1] > _FAR and finite[-1] > finite[-2] > finite[-3]
+
+
+# -- drives ------------------------------------------------------------------------------------------------------------
+def driven_to(instances: Instances, scales: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+    """Each symbol that tends somewhere, stage by stage; several scales grow side by side at different speeds."""
+    driven: dict[str, tuple[float, ...]] = {}
+    meanings = instances.scope.meanings
+    growing = sorted(name for name, meaning in meanings.items() if meaning.tends == "infinity")
+    for place, name in enumerate(growing):
+        driven[name] = tuple(scale * (1 + place / 7) for scale in scales)
+    for name, meaning in meanings.items():
+        if meaning.tends == "zero":
+            driven[name] = tuple(scale**-8 for scale in scales)
+    return driven
+
+
+def _drive(instances: Instances, scales: tuple[float, ...] = SCALES) -> Instance:
+    """The instance in which the regime is driven, with enough draws to meet each part of a random symbol's law."""
+    is_random = any(meaning.is_random_number for meaning in instances.scope.meanings.values())
+    num_draws = len(QUANTILES) if is_random else 2
+    return instances.base(seed=3, num_draws=num_draws, driven=driven_to(instances, scales))
+
+
+def _errors_on(instances: Instances, instance: Instance) -> np.ndarray:
+    """The error at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none.
+
+    Errors are relative to the left side, save against 0 and, in an =, while the sides stay of ordinary size.
+    """
+    absolute = np.zeros(instance.num_stages * instance.num_draws)
+    relative, sizes, is_absolute = absolute.copy(), absolute.copy(), False
+    for pair in instances.pairs(instance, BALLS):
+        is_absolute |= _is_nothing(pair.left) or _is_nothing(pair.right)
+        for table, found in zip((absolute, relative, sizes), _gaps_and_sizes(*pair.aligned()), strict=True):
+            np.maximum(table, found, out=table)
+    is_ordinary = 1.0 <= sizes.reshape(instance.num_stages, -1)[-1].max() <= 1e30
+    worst = absolute if is_absolute or (instances.relation.sign == "=" and is_ordinary) else relative
+    worst[~instances.premises_hold(instance)] = 0.0
+    return worst.reshape(instance.num_stages, instance.num_draws)
+
+
+def _is_nothing(value: Value) -> bool:
+    """True for a literal 0, and for what is 0 in every draw at every stage: μ_aᵀμ_b."""
+    return value.is_zero or all(ball.contains(0) and _upper(ball) <= _ROUNDING for ball in value.array.flat)
+
+
+def _gaps_and_sizes(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each draw the absolute error, the relative error, and the size of the left side."""
+    gaps = [_bound(balls) for balls in left.array - right.array]
+    sizes = [_largest(balls) for balls in BALLS.absolute(left.array)] * (len(gaps) // len(left.array))
+    relative = np.array([_ratio(gap, size) for gap, size in zip(gaps, sizes, strict=True)])
+    return np.array([_upper(gap) for gap in gaps]), relative, np.array([_upper(size) for size in sizes])
+
+
+def _upper(ball: Any) -> float:
+    """The largest magnitude in a ball, infinite where it has none."""
+    return float(ball.abs_upper()) if ball.is_finite() else math.inf
+
+
+def _ratio(gap: Any, size: Any) -> float:
+    """A gap over a size, also where both are beyond floats."""
+    return _upper(gap / size) if bool(size > 0) else _upper(gap)
+
+
+def _bound(balls: np.ndarray) -> Any:
+    """The largest magnitude in some balls, infinite where one has none."""
+    return max(ball.abs_upper() if ball.is_finite() else _INFINITE for ball in balls.flat)
+
+
+def _largest(balls: np.ndarray) -> Any:
+    """The ball that is certainly the largest, or one that is not finite."""
+    largest = balls.flat[0]
+    for ball in balls.flat:
+        if not ball.is_finite():
+            return ball
+        largest = ball if bool(ball > largest) else largest
+    return largest
+
+
+def stay_apart(instances: Instances) -> bool:
+    """True if the sides are still apart at the end of the drive, in every draw: then nothing vanishes."""
+    try:
+        errors = _errors_on(instances, _drive(instances, SCALES[-1:]))
+    except IllShaped:
+        return True
+    return bool(np.all(np.isfinite(errors) & (errors > _SMALL)))
+
+
+def vanishes(errors: np.ndarray) -> bool:
+    """True if a sequence of errors goes to zero; NaN and infinity never do."""
+    finite = list(itertools.takewhile(math.isfinite, errors))
+    if len(finite) < 3:
+        return False
+    last, first = finite[-1], max(finite[0], finite[1])
+    is_small = last <= _SMALL and last <= 0.15 * first and finite[-1] <= finite[-2] <= finite[-3]
+    return bool(last <= 1e-12 or is_small)
+
+
+# -- chances -----------------------------------------------------------------------------------------------------------
+def chance(instances: Instances) -> float | None:
+    """The probability that the relation holds in the limit; None unless exactly one number is random.
+
+    Where it begins or stops to hold is found on a grid, then by repeated subdivision.
+    """
+    random = [meaning for meaning in instances.scope.meanings.values() if meaning.is_random_number]
+    if len(random) != 1:
+        return None
+    grid = np.linspace(-4.01, 4.03, 12)
+    states = _hold_at(instances, random[0], grid)
+    edges = [
+        _edge(instances, random[0], (grid[k], grid[k + 1]), is_so_below=states[k])
+        for k in range(len(grid) - 1)
+        if states[k] != states[k + 1]
+    ]
+    return _mass(edges, is_so_first=states[0])
+
+
+def _mass(edges: list[float], *, is_so_first: bool) -> float:
+    """The standard normal's mass between edges, on every second stretch."""
+    total, is_inside, start = 0.0, is_so_first, -math.inf
+    for edge in [*edges, math.inf]:
+        if is_inside:
+            total += float(normal_cdf(min(edge, _FAR_OUT))) - (0.0 if math.isinf(start) else float(normal_cdf(start)))
+        start, is_inside = edge, not is_inside
+    return total
+
+
+def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+    """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
+    values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
+    # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that tell.
+    driven = driven_to(instances, tuple(1000 * scale for scale in SCALES[-3:]))
+    instance = instances.base(seed=3, num_draws=len(points), driven=driven, drawn={symbol.name: tuple(values)})
+    return [vanishes(column) for column in _errors_on(instances, instance).T]
+
+
+def _edge(instances: Instances, symbol: SymbolMeaning, between: tuple[float, float], *, is_so_below: bool) -> float:
+    """Where the relation stops or begins to hold, between two points, to about 1e-6."""
+    low, high = between
+    for _ in range(_SUBDIVISIONS):
+        points = np.linspace(low, high, 13)
+        states = _hold_at(instances, symbol, points[1:-1])
+        place = next((k for k, state in enumerate(states) if state != is_so_below), len(states))
+        low, high = float(points[place]), float(points[place + 1])
+    return (low + high) / 2

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.spellings import other_spellings
+from regard.derivations.judging.setting import Setting, SymbolMeaning
 from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
-from regard.derivations.problems.model import Setting, SymbolMeaning
 
 CONSTANTS = ("e", "pi")
+_LOOK_ALIKES = {"g": "q", "ω": "w"}
 
 
 class UnknownSymbol(RegardError):
@@ -23,7 +24,7 @@ class UnknownSymbol(RegardError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSymbol:
     """A symbol's meaning, the subscript that picks a member of its family, and a note if it isn't read as written."""
 
     meaning: SymbolMeaning
@@ -46,12 +47,12 @@ class Scope:
     sizes: Mapping[str, int] = field(default_factory=dict)
     swaps: Mapping[str, str] = field(default_factory=dict)
     values: dict[Any, dict[Any, Any]] = field(init=False, default_factory=dict, repr=False)
-    _found: dict[Symbol, Found | None] = field(init=False, default_factory=dict, repr=False)
+    _found: dict[Symbol, FoundSymbol | None] = field(init=False, default_factory=dict, repr=False)
     _reached: dict[Expression, frozenset[str]] = field(init=False, default_factory=dict, repr=False)
 
     def with_meaning(self, meaning: SymbolMeaning) -> "Scope":
         """The scope with one more symbol of the student's own."""
-        return replace(self, own={**self.own, _key(meaning): meaning})
+        return replace(self, own={**self.own, meaning.key: meaning})
 
     @cached_property
     def meanings(self) -> dict[str, SymbolMeaning]:
@@ -76,7 +77,7 @@ class Scope:
         return found
 
     # -- finding -----------------------------------------------------------------------------------------------------
-    def lookup(self, symbol: Symbol) -> Found | None:
+    def lookup(self, symbol: Symbol) -> FoundSymbol | None:
         """The meaning of a symbol as written, under an alias, or in the other case; None if it has none."""
         try:
             return self._found[symbol]
@@ -84,7 +85,7 @@ class Scope:
             found = self._found[symbol] = self._search(symbol)
             return found
 
-    def find(self, symbol: Symbol) -> Found:
+    def find(self, symbol: Symbol) -> FoundSymbol:
         """The meaning of a symbol, or UnknownSymbol."""
         found = self.lookup(symbol)
         if found is None:
@@ -105,47 +106,47 @@ class Scope:
         names = (*setting.sizes, *setting.fixed, *setting.free, *CONSTANTS)
         return not symbol.subscripts and symbol.name in names
 
-    def _search(self, symbol: Symbol) -> Found | None:
+    def _search(self, symbol: Symbol) -> FoundSymbol | None:
         exact = self._exact(symbol)
         if exact is not None:
             return self._swapped(exact, symbol)
         if self.is_constant(symbol):
             return None
-        for other, note in _other_spellings(symbol, self.setting):
+        for other, note in other_spellings(symbol, self.setting):
             found = self._exact(other)
             if found is not None:
-                return self._swapped(Found(found.meaning, found.member, note), symbol)
+                return self._swapped(FoundSymbol(found.meaning, found.member, note), symbol)
         return self._stray(symbol)
 
-    def _exact(self, symbol: Symbol) -> Found | None:
+    def _exact(self, symbol: Symbol) -> FoundSymbol | None:
         key = describe(symbol)
         for table in (self.own, self.setting.symbols):
             if key in table and table[key].index is None:
-                return Found(table[key])
+                return FoundSymbol(table[key])
             if len(symbol.subscripts) == 1 and not isinstance(symbol.subscripts[0], Label):
                 family = _family(table, symbol.name)
                 if family is not None:
-                    return Found(family, symbol.subscripts[0])
+                    return FoundSymbol(family, symbol.subscripts[0])
         return None
 
-    def _swapped(self, found: Found, symbol: Symbol) -> Found:
+    def _swapped(self, found: FoundSymbol, symbol: Symbol) -> FoundSymbol:
         other = self.swaps.get(found.meaning.name)
         if other is None:
             return found
         note = NoteKind.SWAPPED_NAME.note(describe(symbol), other, found.meaning.name)
-        return Found(self.meanings[other], None, note)
+        return FoundSymbol(self.meanings[other], None, note)
 
-    def _stray(self, symbol: Symbol) -> Found | None:
+    def _stray(self, symbol: Symbol) -> FoundSymbol | None:
         """A symbol of another question, or one that is numbered like known ones: z_3 where there are z_1 and z_2."""
         spelt = describe(symbol)
         if spelt in self.neighbours:
-            return Found(self.neighbours[spelt], None, NoteKind.OTHER_QUESTION.note(spelt))
+            return FoundSymbol(self.neighbours[spelt], None, NoteKind.OTHER_QUESTION.note(spelt))
         if len(symbol.subscripts) == 1 and isinstance(symbol.subscripts[0], Number):
             for key, meaning in self.setting.symbols.items():
                 base, _, script = key.rpartition("_")
                 if base == symbol.name and script.isdigit():
                     sibling = replace(meaning, name=spelt, formula=None)
-                    return Found(sibling, None, NoteKind.LIKE_SIBLING.note(spelt, key))
+                    return FoundSymbol(sibling, None, NoteKind.LIKE_SIBLING.note(spelt, key))
         return None
 
     # -- what depends on what ----------------------------------------------------------------------------------------
@@ -181,18 +182,58 @@ class Scope:
         if found is not None:
             meaning = found.meaning
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
-            named.append((_key(meaning), [formula for formula in (meaning.formula, *members) if formula is not None]))
+            named.append((meaning.key, [formula for formula in (meaning.formula, *members) if formula is not None]))
         return named
-
-
-@lru_cache(maxsize=4096)
-def _other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, Note], ...]:
-    return tuple(other_spellings(symbol, setting.aliases))
-
-
-def _key(meaning: SymbolMeaning) -> str:
-    return f"{meaning.name}_{meaning.index}" if meaning.index else meaning.name
 
 
 def _family(table: Mapping[str, SymbolMeaning], name: str) -> SymbolMeaning | None:
     return next((meaning for meaning in table.values() if meaning.index is not None and meaning.name == name), None)
+
+
+# -- other spellings ---------------------------------------------------------------------------------------------------
+@lru_cache(maxsize=4096)
+def other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, Note], ...]:
+    """The symbol under its other names, likeliest first, each with a note that says how it is read."""
+    spelt = describe(symbol)
+    renamed = [
+        other
+        for canonical, names in setting.aliases.items()
+        for other in (_renamed(symbol, name, canonical) for name in names)
+        if other is not None
+    ]
+    found = [(other, NoteKind.ALIAS.note(spelt, describe(other))) for other in renamed if other != symbol]
+    for each in (symbol, *renamed):
+        if len(each.name) == 1 and each.subscripts:
+            other = Symbol(each.name.swapcase(), each.subscripts)
+            found.append((other, NoteKind.OTHER_CASE.note(spelt, describe(other))))
+    slip = _LOOK_ALIKES.get(symbol.name)
+    if slip is not None:
+        found.append((Symbol(slip, symbol.subscripts), NoteKind.RECOGNITION_SLIP.note(spelt, slip)))
+    return tuple(found)
+
+
+def _renamed(symbol: Symbol, other: str, canonical: str) -> Symbol | None:
+    """The symbol with the alias `other` replaced by `canonical`; an alias that begins with _, ^ or ' is a suffix."""
+    if other[0] in "_^'":
+        return _resuffixed(symbol, other, canonical)
+    if "_" in other or "_" in canonical:
+        if describe(symbol) != other:
+            return None
+        base, _, script = canonical.partition("_")
+        return Symbol(base, (_script(script),) if script else ())
+    return Symbol(canonical, symbol.subscripts) if symbol.name == other else None
+
+
+def _resuffixed(symbol: Symbol, other: str, canonical: str) -> Symbol | None:
+    label = Label(canonical.removeprefix("_"))
+    if other[0] == "_":
+        wanted = other[1:].strip("{}")
+        is_match = len(symbol.subscripts) == 1 and describe(symbol.subscripts[0]) == wanted
+        return Symbol(symbol.name, (label,)) if is_match else None
+    if symbol.name.endswith(other) and len(symbol.name) > len(other):
+        return Symbol(symbol.name.removesuffix(other), (*symbol.subscripts, label))
+    return None
+
+
+def _script(text: str) -> Expression:
+    return Number(Fraction(text)) if text.isdigit() else Label(text)

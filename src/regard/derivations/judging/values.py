@@ -1,17 +1,158 @@
-"""Values with shapes: what may be added, multiplied and compared, and what is ill-shaped.
+"""Values with shapes, in two arithmetics: fast floats for a batch of draws, certified balls for what must be sure.
 
 Everything is a batch of matrices: a scalar is 1×1, a vector a column. Two values are shape-free: a literal 0, and
-a multiple of I.
+a multiple of I. Balls have no largest exponent, so e^β at β = 10⁵ is an ordinary number: limits are driven without
+overflow.
 """
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from flint import acb, acb_mat, arb
 
+from regard.analysis.closed_forms.arithmetic import erf
 from regard.core.errors import RegardError
-from regard.derivations.judging.arithmetic import Arithmetic
+
+ArrayFunction = Callable[[np.ndarray], np.ndarray]
+
+# Between balls, only what is certain counts as true.
+ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "≤": operator.le,
+    "≥": operator.ge,
+}
 
 
+# -- arithmetics -------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arithmetic:
+    """Functions on arrays (draw, row, column) of one kind of number.
+
+    `number` makes a constant of shape (1, 1, 1), `array` takes draws in; `inverse` and `determinant` work matrix by
+    matrix, `power` on a pair, and the others on each entry.
+    """
+
+    is_certified: bool
+    number: Callable[[Fraction | float], np.ndarray]
+    array: ArrayFunction
+    imaginary_unit: Callable[[], np.ndarray]
+    pi: Callable[[], np.ndarray]
+    exp: ArrayFunction
+    log: ArrayFunction
+    sqrt: ArrayFunction
+    sin: ArrayFunction
+    cos: ArrayFunction
+    tanh: ArrayFunction
+    erf: ArrayFunction
+    relu: ArrayFunction
+    absolute: ArrayFunction
+    conjugate: ArrayFunction
+    real: ArrayFunction
+    imag: ArrayFunction
+    inverse: ArrayFunction
+    determinant: ArrayFunction
+    power: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+FLOATS = Arithmetic(
+    is_certified=False,
+    number=lambda value: np.full((1, 1, 1), float(value)),
+    array=lambda draws: draws,
+    imaginary_unit=lambda: np.full((1, 1, 1), 1j),
+    pi=lambda: np.full((1, 1, 1), np.pi),
+    exp=np.exp,
+    log=np.log,
+    sqrt=np.sqrt,
+    sin=np.sin,
+    cos=np.cos,
+    tanh=np.tanh,
+    erf=erf,
+    relu=lambda x: np.maximum(x, 0.0),
+    absolute=np.abs,
+    conjugate=np.conjugate,
+    real=np.real,
+    imag=np.imag,
+    inverse=np.linalg.inv,
+    determinant=lambda matrices: np.linalg.det(matrices)[:, None, None],
+    power=lambda base, exponent: base**exponent,
+)
+
+
+def is_complex_ball(x: Any) -> bool:
+    """True for a ball in the complex plane."""
+    return isinstance(x, acb)
+
+
+def _boxed(ball: Any) -> np.ndarray:
+    box = np.empty((1, 1, 1), dtype=object)
+    box[0, 0, 0] = ball
+    return box
+
+
+def _exactly(value: Fraction | float) -> np.ndarray:
+    return _boxed(arb(value.numerator) / value.denominator if isinstance(value, Fraction | int) else arb(value))
+
+
+def _each(function: Callable[[Any], Any]) -> ArrayFunction:
+    return np.frompyfunc(function, 1, 1)
+
+
+_real_balls = _each(lambda x: arb(float(x)))
+_complex_balls = _each(lambda z: acb(z.real, z.imag))
+
+
+def _balls(draws: np.ndarray) -> np.ndarray:
+    return _complex_balls(draws) if np.iscomplexobj(draws) else _real_balls(draws)
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    result = np.empty_like(matrices)
+    for draw, matrix in enumerate(matrices):
+        inverse = acb_mat([list(row) for row in matrix]).inv()
+        for row, column in np.ndindex(*matrix.shape):
+            entry = inverse[row, column]
+            result[draw, row, column] = entry if is_complex_ball(matrix[0, 0]) else entry.real
+    return result
+
+
+def _determinants(matrices: np.ndarray) -> np.ndarray:
+    result = np.empty((len(matrices), 1, 1), dtype=object)
+    for draw, matrix in enumerate(matrices):
+        value = acb_mat([list(row) for row in matrix]).det()
+        result[draw, 0, 0] = value if is_complex_ball(matrix[0, 0]) else value.real
+    return result
+
+
+BALLS = Arithmetic(
+    is_certified=True,
+    number=_exactly,
+    array=_balls,
+    imaginary_unit=lambda: _boxed(acb(0, 1)),
+    pi=lambda: _boxed(arb.pi()),
+    exp=_each(lambda x: x.exp()),
+    log=_each(lambda x: x.log()),
+    sqrt=_each(lambda x: x.sqrt()),
+    sin=_each(lambda x: x.sin()),
+    cos=_each(lambda x: x.cos()),
+    tanh=_each(lambda x: x.tanh()),
+    erf=_each(lambda x: x.erf()),
+    relu=_each(lambda x: x.max(arb(0))),
+    absolute=_each(abs),
+    conjugate=_each(lambda x: x.conjugate() if is_complex_ball(x) else x),
+    real=_each(lambda x: x.real if is_complex_ball(x) else x),
+    imag=_each(lambda x: x.imag if is_complex_ball(x) else arb(0)),
+    inverse=_inverses,
+    determinant=_determinants,
+    power=np.frompyfunc(lambda x, y: x**y, 2, 1),
+)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
 class IllShaped(RegardError):
     """Two shapes that do not go together."""
 
@@ -99,3 +240,28 @@ def inner(left: Value, right: Value, arithmetic: Arithmetic) -> Value:
         raise IllShaped(f"{left.describe_shape()} and {right.describe_shape()}")
     product = left.array * arithmetic.conjugate(right.array)
     return Value(np.sum(arithmetic.real(product), axis=(1, 2), keepdims=True))
+
+
+# -- values in words ---------------------------------------------------------------------------------------------------
+def show_ball(ball: Any) -> str:
+    """A ball as a reader wants to see it."""
+    if is_complex_ball(ball):
+        re, im = show_ball(ball.real), show_ball(ball.imag)
+        return re if im == "0" else f"{re} {'−' if im.startswith('-') else '+'} {im.lstrip('-')}i"
+    if not bool(abs(ball) > 1e-30):
+        return "0"
+    number = float(ball.mid())
+    return f"{number:.6g}" if abs(number) < 1e300 else f"e^{float(abs(ball).log().mid()):.6g}"
+
+
+def first_draws(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray]:
+    """The first draw of both sides, in one shape."""
+    shape = max(left.shape, right.shape)
+    return np.broadcast_to(left.array[0], shape), np.broadcast_to(right.array[0], shape)
+
+
+def show_entry(left: Value, right: Value, place: tuple[int, ...]) -> str:
+    """Both sides' values at one entry of the first draw, and which entry it is."""
+    lefts, rights = first_draws(left, right)
+    entry = "" if lefts.shape == (1, 1) else f" (entry {place[0] + 1},{place[1] + 1})"
+    return f"the left side is {show_ball(lefts[place])}, the right side {show_ball(rights[place])}{entry}"

@@ -1,31 +1,139 @@
-"""What is wrong with a problem file, all of it at once, each with the path of the field."""
+"""The fields of a problem file, and what is wrong with one: all of it at once, each with the path of the field.
+
+docs/problems.md says what the fields mean.
+"""
 
 import difflib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
+from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
-from regard.derivations.problems.schema import ASSUMPTIONS, PROBLEM, ListOf, Shape, Table, TableOf
 
-Path = tuple[str | int, ...]
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "text": (str,), "formula": (str,), "relation": (str,), "number": (int, float), "count": (int,), "flag": (bool,),
-    "yes or no": (str,), "zero or infinity": (str,),
-}  # fmt: skip
+KeyPath = tuple[str | int, ...]
+ORTHOGONAL_TO = "orthogonal to "
+_TYPES: Mapping[str, tuple[type, ...]] = {"number": (int, float), "count": (int,), "flag": (bool,)}
 _CHOICES = {"yes or no": ("yes", "no"), "zero or infinity": ("zero", "infinity")}
 _EXPECTED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a finite number"}
+Scalar = Literal["text", "formula", "relation", "number", "count", "flag", "yes or no", "zero or infinity"]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListOf:
+    """An array whose items are all alike."""
+
+    item: "FieldShape"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOf:
+    """A table whose keys are names of the instructor's own."""
+
+    value: "FieldShape"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableShape:
+    """A table with known fields."""
+
+    fields: Mapping[str, "FieldShape"]
+    required: tuple[str, ...] = field(default=())
+
+
+FieldShape = Scalar | ListOf | TableOf | TableShape
+
+_TEXTS = ListOf(item="text")
+_RELATIONS = ListOf(item="relation")
+_SIZE = TableShape(fields={"at_least": "count", "above": _TEXTS, "even": "flag", "twice": "text"})
+_SYMBOL = TableShape(
+    fields={
+        "shape": "text",
+        "assume": _TEXTS,
+        "is": "formula",
+        "over": "text",
+        "tends": "zero or infinity",
+        "mean": "number",
+        "variance": "number",
+    }
+)
+_FUNCTION = TableShape(
+    fields={"arguments": _TEXTS, "is": "formula", "on_vectors": "formula", "subscripted": "flag"},
+    required=("arguments", "is"),
+)
+_SETTING = TableShape(
+    fields={
+        "extends": "text",
+        "ones": "text",
+        "otherwise": "text",
+        "assuming": "text",
+        "said_by": _TEXTS,
+        "reading": "text",
+        "complex": "flag",
+        "sizes": TableOf(value=_SIZE),
+        "fixed": TableOf(value="text"),
+        "free": TableOf(value="text"),
+        "symbols": TableOf(value=_SYMBOL),
+        "functions": TableOf(value=_FUNCTION),
+        "aliases": TableOf(value=_TEXTS),
+        "permutations": TableOf(value="text"),
+    }
+)
+_DESIGN = TableShape(
+    fields={
+        "symbols": _TEXTS,
+        "goal": "relation",
+        "solutions": ListOf(item=TableOf(value="formula")),
+        "show": "formula",
+        "show_as": "text",
+        "show_at": TableOf(value="count"),
+        "target": "number",
+    },
+    required=("symbols", "goal"),
+)
+_CHOICE = TableShape(
+    fields={"answer": "yes or no", "yes": _TEXTS, "no": _TEXTS, "cues": _TEXTS, "why": "text"}, required=("answer",)
+)
+_QUESTION = TableShape(
+    fields={
+        "id": "text",
+        "title": "text",
+        "titles": _TEXTS,
+        "path": _TEXTS,
+        "setting": "text",
+        "points": "number",
+        "optional": "flag",
+        "given": _RELATIONS,
+        "show": _RELATIONS,
+        "claims": _TEXTS,
+        "design": _DESIGN,
+        "choice": _CHOICE,
+    },
+    required=("id", "title", "setting"),
+)
+PROBLEM = TableShape(
+    fields={
+        "schema": "text",
+        "name": "text",
+        "title": "text",
+        "source": "text",
+        "settings": TableOf(value=_SETTING),
+        "questions": ListOf(item=_QUESTION),
+    },
+    required=("schema", "name", "title", "settings", "questions"),
+)
+
+
+# -- faults ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """What is wrong, and the path of keys that leads to it."""
 
-    path: Path
+    path: KeyPath
     message: str
 
 
@@ -42,8 +150,8 @@ def _functions(table: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for functions in found if isinstance(functions, dict) for name in functions)
 
 
-def _shape_faults(value: Any, shape: Shape, path: Path, functions: frozenset[str]) -> Iterator[Fault]:
-    if isinstance(shape, Table):
+def _shape_faults(value: Any, shape: FieldShape, path: KeyPath, functions: frozenset[str]) -> Iterator[Fault]:
+    if isinstance(shape, TableShape):
         yield from _table_faults(value, shape, path, functions)
     elif isinstance(shape, TableOf):
         if not isinstance(value, dict):
@@ -61,7 +169,7 @@ def _shape_faults(value: Any, shape: Shape, path: Path, functions: frozenset[str
         yield from _scalar_faults(value, shape, path, functions)
 
 
-def _table_faults(value: Any, shape: Table, path: Path, functions: frozenset[str]) -> Iterator[Fault]:
+def _table_faults(value: Any, shape: TableShape, path: KeyPath, functions: frozenset[str]) -> Iterator[Fault]:
     if not isinstance(value, dict):
         yield Fault(path=path, message=f"'{_named(path)}' must be a table.")
         return
@@ -77,17 +185,17 @@ def _table_faults(value: Any, shape: Table, path: Path, functions: frozenset[str
             yield Fault(path=(*path, key), message=f"'{key}' is not a field of a problem file. {hint}")
 
 
-def _named(path: Path) -> str:
+def _named(path: KeyPath) -> str:
     return ".".join(map(str, path)) or "the file"
 
 
-def _called(path: Path) -> str:
+def _called(path: KeyPath) -> str:
     """A field by its own name; an item of a list by its number."""
     return f"item {path[-1] + 1} of '{path[-2]}'" if isinstance(path[-1], int) else f"'{path[-1]}'"
 
 
-def _scalar_faults(value: Any, kind: str, path: Path, functions: frozenset[str]) -> Iterator[Fault]:
-    is_right = isinstance(value, _TYPES[kind]) and (kind == "flag" or not isinstance(value, bool))
+def _scalar_faults(value: Any, kind: str, path: KeyPath, functions: frozenset[str]) -> Iterator[Fault]:
+    is_right = isinstance(value, _TYPES.get(kind, (str,))) and (kind == "flag" or not isinstance(value, bool))
     if not is_right or (kind == "count" and value < 1) or (kind == "number" and not math.isfinite(value)):
         yield Fault(path=path, message=f"{_called(path)} must be {_EXPECTED.get(kind, 'a string in quotes')}.")
     elif kind in _CHOICES and value not in _CHOICES[kind]:
@@ -129,7 +237,7 @@ def _name_faults(table: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _setting_faults(name: str, settings: Mapping[str, Any]) -> Iterator[Fault]:
-    path: Path = ("settings", name)
+    path: KeyPath = ("settings", name)
     chain = ancestors(name, settings)
     if chain is None:
         yield Fault(path=(*path, "extends"), message=f"'{name}' extends a setting that does not exist, or itself.")
@@ -149,14 +257,14 @@ def _setting_faults(name: str, settings: Mapping[str, Any]) -> Iterator[Fault]:
         )
 
 
-def _unknown_assumptions(path: Path, assumptions: Iterable[str]) -> Iterator[Fault]:
+def _unknown_assumptions(path: KeyPath, assumptions: Iterable[str]) -> Iterator[Fault]:
     for assumption in assumptions:
-        if assumption not in ASSUMPTIONS and not assumption.startswith("orthogonal to "):
-            known = ", ".join(sorted(ASSUMPTIONS))
+        if assumption not in list(Assumption) and not assumption.startswith(ORTHOGONAL_TO):
+            known = ", ".join(sorted(Assumption))
             yield Fault(path=path, message=f"'{assumption}' is not an assumption. There are: {known}, orthogonal to ….")
 
 
-def _unknown_size(path: Path, names: Iterable[str], sizes: set[str]) -> Iterator[Fault]:
+def _unknown_size(path: KeyPath, names: Iterable[str], sizes: set[str]) -> Iterator[Fault]:
     for name in names:
         if name not in sizes and not name.isdigit():
             known = ", ".join(sorted(sizes)) or "none"
@@ -174,7 +282,7 @@ def ancestors(name: str, settings: Mapping[str, Any]) -> list[str] | None:
     return chain
 
 
-def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], path: KeyPath) -> Iterator[Fault]:
     if question["setting"] not in settings:
         known = ", ".join(settings)
         yield Fault(

@@ -7,14 +7,22 @@ from typing import Any
 
 from regard.core.catalog import entry_names
 from regard.core.errors import InputError
+from regard.derivations.context.questions import opened_by
+from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.problems.answers import heading, latex_name
 from regard.derivations.problems.checking import ancestors, find_faults
-from regard.derivations.problems.loading import load_problem, parse_problem, problem_source, shipped_problems
-from regard.derivations.problems.model import Problem, Question, SymbolMeaning
 from regard.derivations.problems.pages import Complaint, ProblemEntry, ProblemPage, QuestionEntry, SymbolEntry
+from regard.derivations.problems.problem import (
+    Problem,
+    Question,
+    load_problem,
+    parse_problem,
+    problem_source,
+    shipped_problems,
+)
+from regard.derivations.problems.toml_places import KeyPath, TomlPlaces, find_places
 from regard.derivations.reading import read_text
 from regard.derivations.sheet import judge_document
-from regard.derivations.structured.answers import heading, latex_name, opened_by
-from regard.derivations.structured.places import Path, Places, find_places
 
 
 def list_problems() -> list[ProblemEntry]:
@@ -79,7 +87,7 @@ def check_problem(path: str) -> list[Complaint]:
     return sorted((_complaint(places, *fault) for fault in faults), key=lambda complaint: complaint.line or 0)
 
 
-def _complaint(places: Places, path: Path, message: str) -> Complaint:
+def _complaint(places: TomlPlaces, path: KeyPath, message: str) -> Complaint:
     return Complaint(line=places.line(path), message=message)
 
 
@@ -124,7 +132,7 @@ def _meaning(symbol: SymbolMeaning, formula: str | None) -> str:
     return ", ".join(parts)
 
 
-def _unknown_claims(problem: Problem) -> Iterator[tuple[Path, str]]:
+def _unknown_claims(problem: Problem) -> Iterator[tuple[KeyPath, str]]:
     known = {name.replace("_", "-") for name in entry_names("regard.claims.catalog")}
     for number, question in enumerate(problem.questions):
         for index, claim in enumerate(question.claims):
@@ -133,7 +141,7 @@ def _unknown_claims(problem: Problem) -> Iterator[tuple[Path, str]]:
                 yield ("questions", number, "claims", index), message
 
 
-def _unheard_headings(problem: Problem) -> Iterator[tuple[Path, str]]:
+def _unheard_headings(problem: Problem) -> Iterator[tuple[KeyPath, str]]:
     for number, question in enumerate(problem.questions):
         line = heading(question)
         found = opened_by(line, problem)
@@ -142,12 +150,12 @@ def _unheard_headings(problem: Problem) -> Iterator[tuple[Path, str]]:
             yield ("questions", number, "title"), f"The heading '{line.strip('# ')}' {heard}, not '{question.id}'."
 
 
-def _unreached_goals(problem: Problem) -> Iterator[tuple[Path, str]]:
+def _unreached_goals(problem: Problem) -> Iterator[tuple[KeyPath, str]]:
     """The solutions that do not reach their goal, and the identities to show that are not so."""
     for number, question in enumerate(problem.questions):
         for index, solution in enumerate(question.design.solutions if question.design else ()):
             formulas = [f"{latex_name(symbol)} = {formula}" for symbol, formula in solution.items()]
-            path: Path = ("questions", number, "design", "solutions", index)
+            path: KeyPath = ("questions", number, "design", "solutions", index)
             yield from ((path, f"The solution {said}") for said in _objections(problem, question, formulas))
         for index, identity in enumerate(question.show):
             path = ("questions", number, "show", index)

@@ -1,0 +1,256 @@
+"""Findings turned into verdicts, with their places in the document; yes and no answers found in its prose."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from regard.core.verdict import Place, Status, StepVerdict
+from regard.derivations.context.formulas import JudgedStep
+from regard.derivations.context.placing import PlacedFormula, Region, answers_to, region_at
+from regard.derivations.judging.findings import NoteKind
+from regard.derivations.problems.problem import Choice, Problem, Question
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.phrases import any_of
+
+_LONGEST_ANSWER = 4000
+_UNCLOSED = re.compile(r"\$\$?|\\")
+_TO_THE_END = re.compile(r"[^\r\n]{0,400}(?:\r?\n[^\S\r\n]*[^\s][^\r\n]{0,400}){0,3}")
+_RELATION = re.compile(r"[=<>≈≤≥∝∼→]|\\(?:approx|leq?|geq?|to|sim|gg|ll|propto|equiv|neq?|rightarrow)(?![A-Za-z])")
+_STATUS: dict[str, Status] = {
+    "true": "holds",
+    "approximate": "holds",
+    "false": "refuted",
+    "ill-shaped": "refuted",
+    "unknown": "undecided",
+    "not understood": "undecided",
+}
+_OPENING = re.compile(
+    r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?"
+    rf"(?:(?:{any_of('own')}\s*)?{any_of('answer')}|a(?=[:：]))?[\s*_.:：]*",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(rf"{any_of('negation')}[^.?!。？！]*$", re.IGNORECASE)
+_ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
+
+
+# -- the words of a choice ---------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class FoundChoice:
+    """The answer that was given, the words that give it, and where they stand in the prose."""
+
+    answer: str
+    words: str
+    offset: int
+
+
+def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
+    """The choice that a passage makes: by its first word, else by the phrase that comes first.
+
+    >>> find_choice("No. The codes differ.", Choice(answer="no", yes=("yes",), no=("no",))).answer
+    'no'
+    """
+    prose = _ASKED.sub(lambda asked: " " * len(asked.group()), prose)
+    begin = _behind_opening(prose, 0)
+    first = _longest(prose, begin, choice, is_opening=True)
+    if first is not None:
+        return first
+    for offset in range(begin, len(prose)):
+        found = _longest(prose, offset, choice, is_opening=False)
+        if found is not None:
+            return None if _NEGATED.search(prose[max(0, offset - 40) : offset]) else found
+    return None
+
+
+def find_choice_by_cue(prose: str, choice: Choice) -> FoundChoice | None:
+    """The answer that follows a question in running prose, if the question uses one of the choice's cues.
+
+    >>> find_choice_by_cue("Can two codes coincide? No.", Choice(answer="no", no=("no",), cues=("coincide",))).words
+    'No'
+    """
+    lowered = prose.lower()
+    if not any(cue in lowered for cue in choice.cues):
+        return None
+    for asked in _ASKED.finditer(prose):
+        if any(cue in asked.group().lower() for cue in choice.cues):
+            found = _longest(prose, _behind_opening(prose, asked.end()), choice, is_opening=True)
+            if found is not None:
+                return found
+    return None
+
+
+def _behind_opening(prose: str, offset: int) -> int:
+    """Where the words of an answer begin: behind marks, a number and the word `answer` itself."""
+    opening = _OPENING.match(prose, offset)
+    return offset if opening is None else opening.end()
+
+
+def _longest(prose: str, offset: int, choice: Choice, *, is_opening: bool) -> FoundChoice | None:
+    """The longest phrase of either side that begins here; short words count only at the opening."""
+    found = []
+    for answer, phrases in (("yes", choice.yes), ("no", choice.no)):
+        for phrase in phrases:
+            is_long = len(phrase) >= (3 if not phrase.isascii() else 5)
+            if (is_opening or is_long) and _stands_at(prose, offset, phrase):
+                found.append(FoundChoice(answer=answer, words=prose[offset : offset + len(phrase)], offset=offset))
+    return max(found, key=lambda item: len(item.words), default=None)
+
+
+def _stands_at(prose: str, offset: int, phrase: str) -> bool:
+    """True if the phrase begins here and, in an alphabet, no letter touches it."""
+    end = offset + len(phrase)
+    if prose[offset:end].lower() != phrase:
+        return False
+    if not phrase.isascii():
+        return True
+    before, after = prose[offset - 1 : offset], prose[end : end + 1]
+    return not (before.isascii() and before.isalpha()) and not (after.isascii() and after.isalpha())
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class SheetStep:
+    """A verdict and the stretch of the document's text that it is about."""
+
+    verdict: StepVerdict
+    start: int
+    end: int
+
+
+def numbered(steps: Iterable[SheetStep]) -> tuple[SheetStep, ...]:
+    """The steps in reading order, counted question by question."""
+    found: list[SheetStep] = []
+    counter: Counter[str] = Counter()
+    for step in sorted(steps, key=lambda step: step.start):
+        question = step.verdict.question or "?"
+        counter[question] += 1
+        found.append(replace(step, verdict=replace(step.verdict, id=f"{question}/{counter[question]}")))
+    return tuple(found)
+
+
+def _command(document: Document, place: Place) -> str:
+    """The command that judges one line again."""
+    return f"regard verify {shlex.quote(document.path)} --line {place.line}"
+
+
+# -- formulas ----------------------------------------------------------------------------------------------------------
+def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) -> SheetStep:
+    """The verdict on a step of a formula; it points to the relation sign."""
+    finding, source = step.finding, placed.source
+    status = _STATUS[finding.kind]
+    start = source.raw_offset(step.start)
+    place = document.place(source.raw_offset(step.sign_start))
+    text = source.text[step.start : step.end]
+    verdict = StepVerdict(
+        id="",
+        statement=" ".join(text.split()),
+        status=status,
+        outcome=_outcome(step, status),
+        method=finding.method or "recognised",
+        reason=finding.reason or None,
+        notes=tuple(map(str, finding.notes)),
+        value=finding.value,
+        bound=finding.bound,
+        probability=finding.probability,
+        seed=0,
+        counterexample=finding.counterexample if status == "refuted" else None,
+        where=place,
+        kind=step.kind,
+        source=text,
+        question=placed.question.id if placed.question else None,
+        reproduce=_command(document, place),
+    )
+    return SheetStep(verdict=verdict, start=start, end=max(source.raw_offset(step.end - 1) + 1, start + 1))
+
+
+def _outcome(step: JudgedStep, status: Status) -> str:
+    if status == "refuted":
+        return "ill-shaped" if step.finding.kind == "ill-shaped" else "refuted"
+    return _open_outcome(step) if status == "undecided" else _good_outcome(step)
+
+
+def _open_outcome(step: JudgedStep) -> str:
+    if step.finding.probability is not None:
+        return "true with a probability"
+    if step.finding.is_after_slip:
+        return "after a slip"
+    return "supposition" if step.kind == "supposition" else "not understood"
+
+
+def _good_outcome(step: JudgedStep) -> str:
+    finding = step.finding
+    if step.kind in ("given", "definition"):
+        return step.kind
+    if finding.probability is not None:
+        return "holds with probability"
+    if finding.kind == "approximate":
+        return "≈ is meant" if finding.is_approximation_meant else "holds in the limit"
+    return "holds"
+
+
+def unclosed_steps(document: Document, regions: Sequence[Region]) -> Iterator[SheetStep]:
+    """What a delimiter begins that nothing closes, if it relates anything: it is left open, and not left out."""
+    for unclosed in document.unclosed:
+        stop = min((span.start for span in document.spans if span.start > unclosed.offset), default=len(document.text))
+        words = _TO_THE_END.match(document.text, unclosed.offset, stop)
+        if words is None or not _UNCLOSED.match(unclosed.token) or not _RELATION.search(words[0]):
+            continue
+        place, question = document.place(unclosed.offset), region_at(regions, unclosed.offset).question
+        verdict = StepVerdict(
+            id="",
+            statement=" ".join(words[0].split()),
+            status="undecided",
+            outcome="not understood",
+            method="recognised",
+            reason=f"Not read as a formula: nothing closes the {unclosed.token} it starts with",
+            where=place,
+            kind="step",
+            source=words[0],
+            question=question.id if question else None,
+            seed=0,
+            reproduce=_command(document, place),
+        )
+        yield SheetStep(verdict=verdict, start=words.start(), end=words.end())
+
+
+# -- choices -----------------------------------------------------------------------------------------------------------
+def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]) -> Iterator[SheetStep]:
+    """The yes and no answers, in their own sections or in running prose, each judged against the problem's."""
+    for question in problem.questions:
+        if question.choice is not None:
+            chosen = _chosen(document, question.choice, answers_to(question, regions))
+            if chosen is not None:
+                yield _choice_step(document, question, question.choice, chosen)
+
+
+def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundChoice | None:
+    for region in own:
+        prose = document.prose[region.body : min(region.end, region.body + _LONGEST_ANSWER)]
+        chosen = find_choice(prose, choice)
+        if chosen is not None:
+            return replace(chosen, offset=region.body + chosen.offset)
+    return None if own else find_choice_by_cue(document.prose, choice)
+
+
+def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> SheetStep:
+    is_right = chosen.answer == choice.answer
+    claim = question.claims[0] if question.claims else None
+    place = document.place(chosen.offset)
+    verdict = StepVerdict(
+        id="",
+        statement=f"{question.title} — {chosen.words}",
+        status="holds" if is_right else "refuted",
+        outcome="right choice" if is_right else "wrong choice",
+        method="the problem's answer, backed by its claim",
+        reason=f"The answer is {choice.answer}",
+        notes=(str(NoteKind.CLAIM.note(claim)),) if claim else (),
+        counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
+        where=place,
+        kind="choice",
+        source=chosen.words,
+        question=question.id,
+        seed=0,
+        reproduce=_command(document, place),
+    )
+    return SheetStep(verdict=verdict, start=chosen.offset, end=chosen.offset + len(chosen.words))

@@ -1,0 +1,569 @@
+"""Expressions evaluated on an instance, in floats or in balls: shapes are checked on the way, names looked up."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from flint import arb
+
+from regard.derivations.judging.findings import Note, NoteKind
+from regard.derivations.judging.indices import index_range, index_value, letters_in, satisfies
+from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol
+from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, add, inner, multiply
+from regard.derivations.notation.syntax import (
+    Accent,
+    Apply,
+    BigOperator,
+    Cases,
+    Condition,
+    Derivative,
+    Dots,
+    Expression,
+    Identity,
+    Infinity,
+    Inner,
+    Label,
+    Matrix,
+    Negative,
+    Norm,
+    Number,
+    Ones,
+    Power,
+    Product,
+    Quotient,
+    Scripted,
+    Sum,
+    Symbol,
+    Transpose,
+    describe,
+    symbols,
+)
+from regard.derivations.notation.tokens import NotUnderstood
+
+_MAX_DEFINITIONS = 40
+_LARGEST_MATRIX_POWER = 9
+_STEP = Fraction(1, 10**25)
+_WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
+_LOOKS_LIKE_ZERO = ("D", "O", "o")
+_EXPECTATIONS = ("var", "mean", "probability")
+_ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu", "erf")} | {
+    "re": "real",
+    "im": "imag",
+}
+
+
+class OutOfRange(NotUnderstood):
+    """A member that a family doesn't have, such as the ω_{k+1} after the last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention:
+    """How shorthand is meant.
+
+    Whether a factor 1 is the vector of ones, which fixed members `\\sum_{others}` leaves out (all, if none is named),
+    whether indices count from zero or one, and whether free indices avoid the fixed ones and each other.
+    """
+
+    is_one_a_vector: bool = False
+    excluded: tuple[str, ...] = ()
+    first_index: int = 1
+    avoids_fixed: bool = False
+    is_distinct: bool = False
+
+
+PLAIN = Convention()
+
+
+@dataclass(kw_only=True)
+class Evaluator:
+    """The values of expressions of one scope on one instance; remembers what it has computed and how it read names.
+
+    `arguments` are values that stand for symbols, by the identity of their meaning, inside the formula of a function.
+    `known` are the values of symbols, which all evaluators of a scope on an instance share.
+    """
+
+    scope: Scope
+    instance: Instance
+    arithmetic: Arithmetic
+    convention: Convention = PLAIN
+    indices: Mapping[str, int] = field(default_factory=dict)
+    arguments: Mapping[int, Value] = field(default_factory=dict)
+    notes: dict[Note, None] = field(default_factory=dict)
+    memory: dict[Any, tuple[Expression, Value]] = field(default_factory=dict)
+    known: dict[tuple[int, int | None], Value] | None = None
+    depth: int = 0
+
+    def __call__(self, node: Expression) -> Value:
+        """The value of an expression, or IllShaped, UnknownSymbol, NotUnderstood."""
+        if not isinstance(node, _WORTH_REMEMBERING):
+            return self._computed(node)
+        key = self._key(node)
+        known = self.memory.get(key)
+        if known is None:
+            # The node is kept beside its value: while it lives, no other has its id.
+            known = self.memory[key] = (node, self._computed(node))
+        return known[1]
+
+    def at(self, **indices: int) -> Self:
+        """The evaluator with some indices set; what does not depend on them is shared."""
+        return self._changed(indices={**self.indices, **indices})
+
+    def _key(self, node: Expression) -> Any:
+        indices = self.indices
+        if not indices:
+            return id(node)
+        letters = [letter for letter in letters_in(node) if letter in indices]
+        return (id(node), *((letter, indices[letter]) for letter in letters)) if letters else id(node)
+
+    def _computed(self, node: Expression) -> Value:
+        rule = _RULES.get(type(node))
+        if rule is None:
+            raise NotUnderstood(f"{type(node).__name__} cannot be evaluated.")
+        return rule(self, node)
+
+    def _changed(self, **changes: Any) -> Self:
+        """What dataclasses.replace gives, at a third of its cost: every sum makes one for each of its terms."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.__dict__.update(changes)
+        return other
+
+    def _elsewhere(self, **changes: Any) -> Self:
+        """The evaluator in another scope, on another instance or in another arithmetic; nothing computed is shared."""
+        return self._changed(memory={}, known=None, **changes)
+
+    def _with_arguments(self, arguments: Mapping[int, Value], **changes: Any) -> Self:
+        """The evaluator with values put in for some symbols."""
+        return self._changed(arguments=arguments, memory={}, **changes)
+
+    def _remember(self, note: Note) -> None:
+        self.notes[note] = None
+
+    # -- numbers and symbols -------------------------------------------------------------------------------------------
+    def _number(self, node: Number) -> Value:
+        return Value(self.arithmetic.number(node.value), is_zero=node.value == 0)
+
+    def _ones(self, _node: Ones) -> Value:
+        size = self.scope.setting.ones
+        if size is None:
+            raise NotUnderstood("The length of the vector of ones is not known here.")
+        return Value(self.arithmetic.array(np.ones((1, self.instance.size(size), 1))))
+
+    def _identity(self, _node: Identity) -> Value:
+        return Value(self.arithmetic.number(1), is_identity=True)
+
+    def _infinity(self, _node: Infinity) -> Value:
+        raise NotUnderstood("∞ stands where a number is needed.")
+
+    def _dots(self, _node: Dots) -> Value:
+        raise NotUnderstood("An ellipsis stands where it cannot be filled in.")
+
+    def _symbol(self, node: Symbol) -> Value:
+        function = self.scope.setting.functions.get(node.name)
+        if function is not None and function.is_subscripted and len(node.subscripts) >= len(function.arguments) > 0:
+            return self._apply_defined(Apply(node.name, self._subscripts_as_arguments(node)))
+        found = self.scope.lookup(node)
+        if found is None:
+            return self._symbol_without_meaning(node)
+        if found.note is not None:
+            self._remember(found.note)
+        return self._meant(found)
+
+    def _subscripts_as_arguments(self, node: Symbol) -> tuple[Expression, ...]:
+        """The t of R_t; the ts of R_{ts} is a product, the t, 2k of Φ_{t,2k} is not read."""
+        scripts = node.subscripts
+        if len(scripts) > 1 and scripts[0] == Symbol("theta"):
+            scripts = scripts[1:]
+        if len(scripts) == len(self.scope.setting.functions[node.name].arguments):
+            return scripts
+        if not all(isinstance(script, Symbol) for script in scripts):
+            raise NotUnderstood(f"the entry '{describe(node)}' is not read.")
+        return (Product(scripts, (False,) * (len(scripts) - 1)),)
+
+    def _meant(self, found: FoundSymbol) -> Value:
+        meaning = found.meaning
+        place = None if found.member is None else self._place(found.member)
+        if place is not None and meaning.name in self.scope.member_formulas:
+            for letter, formula in self.scope.member_formulas[meaning.name].items():
+                if self.instance.fixed_index(letter) == place:
+                    return self._inside(formula, {}, {})
+        if id(meaning) in self.arguments:
+            return self.arguments[id(meaning)]
+        if self.arguments:
+            return self._valued(meaning, place)
+        values, key = self._values_of_symbols(), (id(meaning), place)
+        if key not in values:
+            values[key] = self._valued(meaning, place)
+        return values[key]
+
+    def _values_of_symbols(self) -> dict[tuple[int, int | None], Value]:
+        if self.known is None:
+            key = (self.instance.key, self.arithmetic.is_certified)
+            self.known = self.scope.values.setdefault(key, {})
+        return self.known
+
+    def _valued(self, meaning: SymbolMeaning, place: int | None) -> Value:
+        if meaning.formula is not None:
+            indices = {} if place is None or meaning.index is None else {meaning.index: place}
+            return self._inside(meaning.formula, indices, dict(meaning.swaps))
+        array = self.instance.draw(meaning, self.arithmetic)
+        if place is None:
+            return Value(array)
+        if not 0 <= place < array.shape[1]:
+            raise OutOfRange(f"the index {place + 1} of '{meaning.name}' is out of range.")
+        return Value(array[:, place])
+
+    def _inside(self, formula: Expression, indices: Mapping[str, int], swaps: Mapping[str, str]) -> Value:
+        """The value of a symbol's own formula, where the shorthand of the text around it does not reach."""
+        if self.depth > _MAX_DEFINITIONS:
+            raise NotUnderstood("The definitions go round in a circle.")
+        is_swapped = swaps or self.scope.swaps
+        outer = self._elsewhere(scope=replace(self.scope, swaps=swaps)) if is_swapped else self
+        convention = PLAIN if self.convention is PLAIN else Convention(first_index=self.convention.first_index)
+        return outer._changed(convention=convention, indices=indices, depth=self.depth + 1)(formula)
+
+    def _symbol_without_meaning(self, node: Symbol) -> Value:
+        """A constant, an entry of a matrix, or a symbol with a prime that transposes."""
+        constant = None if node.subscripts else self._constant(node)
+        if constant is not None:
+            return constant
+        scope, bare = self.scope, Symbol(node.name)
+        is_labelled = any(isinstance(script, Label) for script in node.subscripts)
+        if node.subscripts and scope.knows(bare) and not is_labelled:
+            return self._entry(Scripted(bare, node.subscripts))
+        unprimed = Symbol(node.name.removesuffix("'"), node.subscripts)
+        if unprimed != node and not scope.setting.is_prime_a_label and scope.knows(unprimed):
+            self._remember(NoteKind.PRIME_AS_TRANSPOSE.note(describe(node)))
+            return self._symbol(unprimed).transposed()
+        raise UnknownSymbol(node)
+
+    def _constant(self, node: Symbol) -> Value | None:
+        setting, arithmetic, name = self.scope.setting, self.arithmetic, node.name
+        if name in setting.sizes:
+            return Value(arithmetic.number(self.instance.sizes[name]))
+        if name in ("i", "j") and setting.is_complex:
+            return Value(arithmetic.imaginary_unit())
+        if name in self.indices or name in setting.fixed:
+            return Value(arithmetic.number(self._place(node) + self.convention.first_index))
+        if name == "pi":
+            return Value(arithmetic.pi())
+        if name == "e":
+            return Value(arithmetic.exp(arithmetic.number(1)))
+        if name in _LOOKS_LIKE_ZERO:
+            self._remember(NoteKind.RECOGNITION_SLIP.note(name, "0"))
+            return Value(arithmetic.number(Fraction(0)), is_zero=True)
+        return None
+
+    def _place(self, subscript: Expression) -> int:
+        """The place (from zero) that a subscript points to."""
+        return index_value(subscript, self.indices, self.instance)
+
+    # -- sums, products, powers ----------------------------------------------------------------------------------------
+    def _sum(self, node: Sum) -> Value:
+        if any(isinstance(term, Dots) for term in node.terms):
+            return self(_without_ellipsis(node))
+        total = self(node.terms[0])
+        for term in node.terms[1:]:
+            total = add(total, self(term))
+        return total
+
+    def _sum_over_an_index(self, node: BigOperator) -> Value:
+        if node.operator != "sum":
+            raise NotUnderstood(f"A {node.operator} over an index is not evaluated.")
+        letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
+        total = Value(self.arithmetic.number(Fraction(0)), is_zero=True)
+        for place in places:
+            total = add(total, self.at(**{letter: place})(node.body))
+        return total
+
+    def _negative(self, node: Negative) -> Value:
+        return self(node.body).negated()
+
+    def _product(self, node: Product) -> Value:
+        nodes = map(_with_ones, node.factors) if self.convention.is_one_a_vector else node.factors
+        factors = [self(factor) for factor in nodes]
+        total, is_pending = factors[0], False
+        for factor, is_dot in zip(factors[1:], node.dots, strict=True):
+            # In x · 2 y the dot still waits for the vector after the number.
+            is_pending |= is_dot
+            total = multiply(total, factor, is_dot=is_pending)
+            is_pending &= factor.is_scalar
+        return total
+
+    def _quotient(self, node: Quotient) -> Value:
+        top, bottom = self(node.top), self(node.bottom)
+        if not bottom.is_scalar:
+            raise IllShaped(f"{top.describe_shape()} divided by {bottom.describe_shape()}")
+        return Value(top.array / bottom.array, is_identity=top.is_identity, is_zero=top.is_zero)
+
+    def _power(self, node: Power) -> Value:
+        base, exponent = self(node.base), node.exponent
+        if isinstance(exponent, Negative):
+            positive = self(Power(node.base, exponent.body))
+            return Value(1 / positive.array) if positive.is_scalar else self._inverse(positive)
+        if not base.is_scalar and not base.is_identity:
+            return _repeated_product(base, exponent)
+        power = self(exponent)
+        if not power.is_scalar:
+            raise IllShaped(f"a number to the power of {power.describe_shape()}")
+        if isinstance(exponent, Number) and exponent.value.denominator == 1:
+            if 1 <= exponent.value <= _LARGEST_MATRIX_POWER:  # a ball around zero has products, but no powers
+                return _repeated_product(base, exponent)
+            return Value(base.array ** int(exponent.value), is_identity=base.is_identity)
+        return Value(self.arithmetic.power(base.array, power.array))
+
+    def _inverse(self, value: Value) -> Value:
+        if value.shape[0] != value.shape[1]:
+            raise IllShaped(f"the inverse of {value.describe_shape()}")
+        return Value(self.arithmetic.inverse(value.array))
+
+    # -- matrices and their parts --------------------------------------------------------------------------------------
+    def _transpose(self, node: Transpose) -> Value:
+        value = self(node.body).transposed()
+        return Value(self.arithmetic.conjugate(value.array)) if node.is_conjugate else value
+
+    def _accent(self, node: Accent) -> Value:
+        value, setting = self(node.body), self.scope.setting
+        if node.kind == "bar" and setting.is_complex:
+            return Value(self.arithmetic.conjugate(value.array))
+        if node.kind == "'" and not setting.is_prime_a_label:
+            return value.transposed()
+        raise NotUnderstood("A bar or star has no meaning here.")
+
+    def _norm(self, node: Norm) -> Value:
+        value, arithmetic = self(node.body), self.arithmetic
+        if node.order == 0 and value.is_scalar:
+            return Value(arithmetic.absolute(value.array))
+        squares = arithmetic.real(value.array * arithmetic.conjugate(value.array))
+        return Value(arithmetic.sqrt(np.sum(squares, axis=(1, 2), keepdims=True)))
+
+    def _inner(self, node: Inner) -> Value:
+        return inner(self(node.left), self(node.right), self.arithmetic)
+
+    def _matrix(self, node: Matrix) -> Value:
+        blocks = [[self(cell).array for cell in row] for row in node.rows]
+        draws = max(block.shape[0] for row in blocks for block in row)
+        filled = [[np.broadcast_to(block, (draws, *block.shape[1:])) for block in row] for row in blocks]
+        try:
+            return Value(np.concatenate([np.concatenate(row, axis=2) for row in filled], axis=1))
+        except ValueError:
+            raise IllShaped("the blocks of this matrix do not fit together") from None
+
+    def _entry(self, node: Scripted) -> Value:
+        """One entry of a vector, one row or one entry of a matrix."""
+        value = self(node.base)
+        places = [self._place(script) for script in node.subscripts]
+        if len(places) > 2:
+            raise NotUnderstood("This subscript has no meaning here.")
+        array = np.swapaxes(value.array, 1, 2) if len(places) == 1 and value.shape[0] == 1 else value.array
+        for axis, place in enumerate(places, start=1):
+            if not 0 <= place < array.shape[axis]:
+                raise OutOfRange(f"the index {place + 1} is out of range.")
+            array = np.take(array, [place], axis=axis)
+        return Value(array)
+
+    def _cases(self, node: Cases) -> Value:
+        for value, conditions in zip(node.values, node.conditions, strict=True):
+            if all(satisfies(condition, self.indices, self.instance) for condition in conditions):
+                return self(value)
+        raise NotUnderstood("No case applies.")
+
+    # -- functions -----------------------------------------------------------------------------------------------------
+    def _apply(self, node: Apply) -> Value:
+        if node.function in self.scope.setting.functions:
+            return self._apply_defined(node)
+        if node.function in _EXPECTATIONS and self.scope.setting.is_random:
+            return self._expected(node)
+        arguments = [self(argument) for argument in node.arguments]
+        if node.function in ("max", "min") and len(arguments) == 2:
+            return _extreme(node.function, arguments[0], arguments[1], self.arithmetic)
+        if len(arguments) != 1:
+            raise NotUnderstood(f"{node.function} takes one argument.")
+        return _of_one(node.function, arguments[0], self.arithmetic)
+
+    def _apply_defined(self, node: Apply) -> Value:
+        """A function that the problem defines, its arguments put in."""
+        function = self.scope.setting.functions[node.function]
+        if len(function.arguments) != len(node.arguments):
+            raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
+        values = [self(argument) for argument in node.arguments]
+        is_vector = values[0].shape[0] > 1
+        meanings = (self.scope.find(Symbol(name)).meaning for name in function.arguments)
+        arguments = {id(meaning): value for meaning, value in zip(meanings, values, strict=True)}
+        inside = self._with_arguments(arguments, indices={}, depth=self.depth + 1)
+        return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
+
+    def _derivative(self, node: Derivative) -> Value:
+        """∂top/∂bottom for a number that the problem leaves open, by central differences far below any rounding."""
+        if not isinstance(node.bottom, Symbol) or self.scope.find(node.bottom).meaning.formula is not None:
+            raise NotUnderstood("Derivatives are supported only with respect to scalars declared without `is`.")
+        meaning = self.scope.find(node.bottom).meaning
+        certain = self._elsewhere(arithmetic=BALLS)
+        point, step = certain(node.bottom).array, BALLS.number(_STEP)
+        above, below = (
+            certain._with_arguments({id(meaning): Value(x)})(node.top).array for x in (point + step, point - step)
+        )
+        slope = (above - below) / (2 * step)
+        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
+
+    # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
+    def _expected(self, node: Apply) -> Value:
+        """E, Var or P of something linear in the random symbols."""
+        body = _above_zero(node.arguments[0])
+        once, twice = (self._moved(body, size) for size in (1.0, 2.0))
+        mean, variance = _moments(once, twice, self.instance)
+        if node.function != "probability":
+            return Value(mean if node.function == "mean" else variance)
+        # P(x > 0) = Φ(mean/√variance) of a Gaussian x.
+        arithmetic = self.arithmetic
+        return Value((1 + arithmetic.erf(mean / arithmetic.sqrt(arithmetic.number(2) * variance))) / 2)
+
+    def _moved(self, body: Expression, size: float) -> np.ndarray:
+        """The values with random symbols at their means, then moved by `size` one component at a time."""
+        inside = self._elsewhere(instance=replace(self.instance, moved=size))
+        value = inside(body)
+        if not value.is_scalar:
+            raise NotUnderstood("the mean or variance of a vector is not evaluated.")
+        return np.broadcast_to(value.array, (inside.instance.total_draws, 1, 1))
+
+
+_RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
+    Number: Evaluator._number,
+    Ones: Evaluator._ones,
+    Identity: Evaluator._identity,
+    Infinity: Evaluator._infinity,
+    Dots: Evaluator._dots,
+    Symbol: Evaluator._symbol,
+    Sum: Evaluator._sum,
+    BigOperator: Evaluator._sum_over_an_index,
+    Negative: Evaluator._negative,
+    Product: Evaluator._product,
+    Quotient: Evaluator._quotient,
+    Power: Evaluator._power,
+    Transpose: Evaluator._transpose,
+    Accent: Evaluator._accent,
+    Norm: Evaluator._norm,
+    Inner: Evaluator._inner,
+    Matrix: Evaluator._matrix,
+    Scripted: Evaluator._entry,
+    Cases: Evaluator._cases,
+    Apply: Evaluator._apply,
+    Derivative: Evaluator._derivative,
+}
+
+
+def _with_ones(factor: Expression) -> Expression:
+    return Ones() if isinstance(factor, Number) and factor.value == 1 else factor
+
+
+def _repeated_product(base: Value, exponent: Expression) -> Value:
+    power = exponent.value if isinstance(exponent, Number) else 0
+    if power.denominator != 1 or not 1 <= power <= _LARGEST_MATRIX_POWER:
+        raise IllShaped(f"{base.describe_shape()} to the power {describe(exponent)}")
+    total = base
+    for _ in range(int(power) - 1):
+        total = multiply(total, base)
+    return total
+
+
+# -- c_1a_1 + … + c_ma_m -----------------------------------------------------------------------------------------------
+def _without_ellipsis(node: Sum) -> Expression:
+    """A sum with an ellipsis as a sum over an index, read from the term after the dots."""
+    place = next(k for k, term in enumerate(node.terms) if isinstance(term, Dots))
+    if place == 0 or place != len(node.terms) - 2:
+        raise NotUnderstood("An ellipsis must stand before the last term.")
+    last = node.terms[-1]
+    scripts = (script for symbol in symbols(last) for script in symbol.subscripts)
+    uppers = {describe(script): script for script in scripts if isinstance(script, Symbol)}
+    if len(uppers) != 1:
+        raise NotUnderstood("It is not clear which index the ellipsis runs over.")
+    name, upper = next(iter(uppers.items()))
+    letter = "i" if name != "i" else "l"
+    return BigOperator("sum", letter, (), Number(Fraction(1)), upper, _with_index(last, name, letter))
+
+
+def _with_index(node: Any, name: str, letter: str) -> Any:
+    """The tree with the subscript `name` replaced by `letter`."""
+    if isinstance(node, Symbol):
+        scripts = tuple(Symbol(letter) if describe(script) == name else script for script in node.subscripts)
+        return Symbol(node.name, scripts)
+    if isinstance(node, tuple):
+        return tuple(_with_index(item, name, letter) for item in node)
+    if isinstance(node, Expression):
+        return type(node)(*(_with_index(getattr(node, item), name, letter) for item in node.__dataclass_fields__))
+    return node
+
+
+# -- functions of values -----------------------------------------------------------------------------------------------
+def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
+    if function in _ELEMENTWISE:
+        if x.is_identity:
+            raise IllShaped(f"{function} of a square matrix of unknown size")
+        return Value(getattr(arithmetic, _ELEMENTWISE[function])(x.array))
+    if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
+        return _softmax(x, arithmetic)
+    if function in ("\\sigma", "sigmoid"):
+        return Value(1 / (1 + arithmetic.exp(-x.array)))
+    is_square = x.shape[0] == x.shape[1]
+    if function == "det" and is_square:
+        return Value(arithmetic.determinant(x.array))
+    if function == "trace" and is_square:
+        return Value(np.trace(x.array, axis1=1, axis2=2)[:, None, None])
+    if function == "mean" and not x.is_scalar:
+        return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
+    raise NotUnderstood(f"The function {function} is not evaluated.")
+
+
+def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -> Value:
+    gap = add(left, right.negated())
+    half = arithmetic.absolute(gap.array) * (0.5 if function == "max" else -0.5)
+    return Value(add(left, right).array * 0.5 + half)
+
+
+def _softmax(x: Value, arithmetic: Arithmetic) -> Value:
+    if x.is_scalar:
+        raise IllShaped("the softmax of a number")
+    axis = 1 if x.shape[1] == 1 else 2
+    array = x.array if arithmetic.is_certified else x.array - x.array.max(axis=axis, keepdims=True)
+    weights = arithmetic.exp(array)
+    return Value(weights / np.sum(weights, axis=axis, keepdims=True))
+
+
+def _cut(slope: np.ndarray) -> np.ndarray:
+    """Balls whose last digits are not to be trusted, cut to 20 digits."""
+    cut = np.empty_like(slope)
+    for place, ball in np.ndenumerate(slope):
+        cut[place] = arb(ball.mid().str(20, radius=False))
+    return cut
+
+
+def _midpoints(balls: np.ndarray) -> np.ndarray:
+    return np.array([float(ball.mid()) for ball in balls.flat]).reshape(balls.shape)
+
+
+def _above_zero(body: Expression) -> Expression:
+    """What must be above zero for a condition to be met: x − y for x > y."""
+    if not isinstance(body, Condition):
+        return body
+    larger, smaller = (body.left, body.right[0]) if body.sign in (">", "≥") else (body.right[0], body.left)
+    return Sum((larger, Negative(smaller)))
+
+
+def _moments(once: np.ndarray, twice: np.ndarray, instance: Instance) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of a linear quantity x(r) of independent components r_j, moved by one component at a time.
+
+    Var x = Σ_j (x(m + e_j) − x(m))² Var r_j; `once` and `twice` hold x(m + e_j) and x(m + 2e_j), (draw·move, 1, 1).
+    """
+    weights = instance.component_variances()
+    shape = (-1, 1 + len(weights), 1, 1)
+    first, second = once.reshape(shape), twice.reshape(shape)
+    slopes = first[:, 1:] - first[:, :1]
+    bends = second[:, 1:] - second[:, :1] - 2 * slopes
+    if any(not bool(abs(bend) < 1e-9) for bend in bends.flat):
+        raise NotUnderstood("the mean or variance of something that is not linear in the random symbols.")
+    variance = np.sum(slopes * slopes * weights.reshape(1, -1, 1, 1), axis=1)
+    return first[:, 0], variance

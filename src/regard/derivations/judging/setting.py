@@ -1,0 +1,125 @@
+"""What the symbols of a group of questions mean: sizes, indices, shapes, assumptions, formulas."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from regard.derivations.notation.syntax import Expression
+
+
+class Assumption(StrEnum):
+    """What may be assumed of a symbol, in the words of a problem file."""
+
+    ORTHONORMAL = "orthonormal"
+    ORTHONORMAL_COLUMNS = "orthonormal columns"
+    PERMUTATION = "permutation"
+    POSITIVE = "positive"
+    INTEGER = "integer"
+    COMPLEX = "complex"
+    UNIT_VECTORS = "unit vectors"
+    ONE_HOT = "one-hot"
+    DISTRIBUTION = "distribution"
+    SMALL = "small"
+    UNIT = "unit"
+    ANY = "any"
+    FREQUENCIES = "frequencies"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """A whole number such as n or d: at least `minimum` and the sum of the sizes `above`, or `twice` another."""
+
+    minimum: int = 2
+    above: tuple[str, ...] = ()
+    is_even: bool = False
+    twice: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SymbolMeaning:
+    """What a symbol stands for: drawn at random under assumptions, or given by a formula.
+
+    `index` is the bound letter of a family (the i of k_i), `over` the size that it runs over; its columns are
+    orthogonal to those of the matrices `orthogonal_to`. A symbol that `tends` somewhere is driven there in limits; one
+    with a `variance` is random. `swaps` are names that its formula uses for others.
+    """
+
+    name: str
+    index: str | None = None
+    over: str | None = None
+    shape: tuple[str, str] = ("1", "1")
+    assume: tuple[Assumption, ...] = ()
+    orthogonal_to: tuple[str, ...] = ()
+    formula: Expression | None = None
+    tends: Literal["zero", "infinity"] | None = None
+    mean: float = 0.0
+    variance: float | None = None
+    swaps: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The name, with the index letter of a family: k_i."""
+        return f"{self.name}_{self.index}" if self.index else self.name
+
+    @property
+    def is_number(self) -> bool:
+        """True for a single number, or a family of them."""
+        return self.shape == ("1", "1")
+
+    @property
+    def is_random_number(self) -> bool:
+        """True for a single random number such as γ."""
+        return self.variance is not None and self.index is None and self.is_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefinedFunction:
+    """A function that the problem defines by a formula in its arguments; a subscripted one is written R_t.
+
+    `vector_formula` is its formula where the first argument is a vector.
+    """
+
+    arguments: tuple[str, ...]
+    formula: Expression
+    is_subscripted: bool = False
+    vector_formula: Expression | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setting:
+    """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered.
+
+    A step that fails is tried once more in the setting `otherwise`, which is `assuming` more than the question says:
+    what holds there is left open, not refuted, and holds where the text itself says so, in one of the words `said_by`.
+    A setting that is only another `reading` of the same letters assumes nothing: what holds there holds. `changed` are
+    the symbols that mean something else there, None if more than symbols has changed.
+    """
+
+    name: str
+    sizes: Mapping[str, Size]
+    fixed: Mapping[str, str]
+    free: Mapping[str, str]
+    symbols: Mapping[str, SymbolMeaning]
+    functions: Mapping[str, DefinedFunction] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ones: str | None = None
+    is_complex: bool = False
+    undeclared: frozenset[str] = frozenset()
+    permutations: Mapping[str, str] = field(default_factory=dict)
+    otherwise: "Setting | None" = None
+    assuming: str = ""
+    said_by: tuple[str, ...] = ()
+    reading: str = ""
+    changed: frozenset[str] | None = None
+    seed: int = 0
+
+    @property
+    def is_random(self) -> bool:
+        """True if a symbol is random."""
+        return any(meaning.variance is not None for meaning in self.symbols.values())
+
+    @property
+    def is_prime_a_label(self) -> bool:
+        """True if a prime marks permuted quantities, so that it does not transpose."""
+        return "'" in self.aliases.get("_perm", ())

@@ -1,0 +1,299 @@
+"""Problems: what a course asks, from TOML: shipped ones by name, an instructor's own by path."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import InputError
+from regard.derivations.judging.setting import Assumption, DefinedFunction, Setting, Size, SymbolMeaning
+from regard.derivations.notation.parser import Reading, parse
+from regard.derivations.notation.syntax import Expression
+from regard.derivations.notation.tokens import NotUnderstood, tokenize
+from regard.derivations.problems.checking import ORTHOGONAL_TO, Fault, find_faults
+
+_LIBRARY = resources.files("regard.derivations.problems") / "library"
+_KINDS = {
+    "sizes": "size",
+    "symbols": "symbol",
+    "functions": "function",
+    "fixed": "letter",
+    "free": "letter",
+    "aliases": "alias of",
+    "permutations": "permutation",
+}
+
+
+# -- what is asked -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Symbols left open to the student, the goal that they must reach, and solutions that do.
+
+    A design that fails is shown by the quantity `show`, called `show_as`, at the sizes `show_at`, beside its `target`.
+    """
+
+    symbols: tuple[str, ...]
+    goal: str
+    solutions: tuple[Mapping[str, str], ...]
+    show_at: Mapping[str, int] = field(default_factory=dict)
+    show: str | None = None
+    show_as: str = ""
+    target: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A yes/no question: the right answer, phrases that give either in prose, `cues` that tell the question itself."""
+
+    answer: str
+    yes: tuple[str, ...] = ()
+    no: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One question: where it stands, what its symbols mean, what is given and asked."""
+
+    id: str
+    title: str
+    setting: Setting
+    path: tuple[str, ...]
+    titles: tuple[str, ...] = ()
+    points: float = 0.0
+    is_optional: bool = False
+    given: tuple[str, ...] = ()
+    design: Design | None = None
+    show: tuple[str, ...] = ()
+    choice: Choice | None = None
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A set of questions by the name of their course."""
+
+    name: str
+    title: str
+    questions: tuple[Question, ...]
+    source: str = ""
+
+    def question(self, question_id: str) -> Question:
+        """The question of that id."""
+        return next(question for question in self.questions if question.id == question_id)
+
+
+# -- problem files -----------------------------------------------------------------------------------------------------
+def shipped_problems() -> tuple[str, ...]:
+    """The names of the problems that come with Regard."""
+    return tuple(
+        sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml"))
+    )
+
+
+def problem_source(name_or_path: str) -> str:
+    """The TOML text of a shipped problem, or of the file at that path."""
+    if name_or_path in shipped_problems():
+        return (_LIBRARY / f"{name_or_path}.toml").read_text(encoding="utf-8")
+    path = Path(name_or_path)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        known = ", ".join(shipped_problems())
+        why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(
+            f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {why}."
+        ) from None
+
+
+@cache
+def load_problem(name_or_path: str) -> Problem:
+    """The problem of that name, or in the TOML file at that path."""
+    return parse_problem(problem_source(name_or_path), name_or_path)
+
+
+@cache
+def parse_problem(source: str, name: str = "problem.toml") -> Problem:
+    """The problem in a TOML text; `name` is only what complaints call it."""
+    try:
+        table = tomllib.loads(source)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"The problem '{name}' is not valid TOML: {error}.") from None
+    faults = find_faults(table)
+    if faults:
+        more = f" `regard problems check` lists {len(faults) - 1} more." if len(faults) > 1 else ""
+        raise InputError(f"The problem '{name}', {_place(faults[0], table)}: {faults[0].message}{more}")
+    return _problem(table)
+
+
+def _place(fault: Fault, table: Mapping[str, Any]) -> str:
+    """The question, or the setting and its symbol, that a fault concerns; else the field of the file."""
+    match fault.path:
+        case ("questions", int(index), *_):
+            row = table["questions"][index]
+            has_id = isinstance(row, dict) and "id" in row
+            return f"question '{row['id']}'" if has_id else f"question number {index + 1}"
+        case ("settings", setting, str(kind), key, *_) if kind in _KINDS:
+            return f"setting '{setting}', {_KINDS[kind]} '{key}'"
+        case ("settings", setting, *_):
+            return f"setting '{setting}'"
+        case (field, *_):
+            return f"field '{field}'"
+        case _:
+            return "at its top"
+
+
+def _problem(table: Mapping[str, Any]) -> Problem:
+    tables = table["settings"]
+    settings = {name: _setting_and_otherwise(name, tables) for name in tables}
+    questions = tuple(_question(row, settings) for row in table["questions"])
+    return Problem(name=table["name"], title=table["title"], source=table.get("source", ""), questions=questions)
+
+
+def _extended(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The setting's table with what it extends filled in below it."""
+    table = tables[name]
+    if "extends" not in table:
+        return dict(table)
+    merged = _extended(table["extends"], tables)
+    for key, value in table.items():
+        is_merged = isinstance(value, dict) and key not in ("fixed", "free")
+        merged[key] = {**merged.get(key, {}), **value} if is_merged else value
+    return merged
+
+
+def _formula(key: str, source: str, functions: Mapping[str, Any]) -> Expression:
+    """The formula of a symbol or function, read with the functions of its setting."""
+    try:
+        return parse(tokenize(source), Reading(functions=frozenset(functions)))
+    except NotUnderstood as error:
+        raise InputError(f"The formula '{source}' of '{key}' cannot be read in its setting: {error}") from None
+
+
+def _setting_and_otherwise(name: str, tables: Mapping[str, Any]) -> Setting:
+    table, other = _extended(name, tables), tables[name].get("otherwise")
+    if other is None:
+        return _setting(name, table)
+    second = _extended(other, tables)
+    otherwise = replace(_setting(other, second), changed=_changed(table, second))
+    return replace(_setting(name, table), otherwise=otherwise)
+
+
+def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> frozenset[str] | None:
+    """The symbols that mean something else in a second setting; None if its sizes or indices are others too."""
+    if any(first.get(key) != second.get(key) for key in ("sizes", "fixed", "free", "functions")):
+        return None
+    one, other = first.get("symbols", {}), second.get("symbols", {})
+    return frozenset(key for key in {**one, **other} if one.get(key) != other.get(key))
+
+
+def _setting(name: str, table: Mapping[str, Any]) -> Setting:
+    functions = table.get("functions", {})
+    fixed, free = table.get("fixed", {}), table.get("free", {})
+    return Setting(
+        name=name,
+        sizes={key: _size(row) for key, row in table.get("sizes", {}).items()},
+        fixed=fixed,
+        free={letter: size for letter, size in free.items() if letter not in fixed},
+        symbols={key: _meaning(key, row, free, functions) for key, row in table.get("symbols", {}).items()},
+        functions={key: _function(key, row, functions) for key, row in functions.items()},
+        aliases={key: tuple(names) for key, names in table.get("aliases", {}).items()},
+        ones=table.get("ones"),
+        assuming=table.get("assuming", ""),
+        said_by=tuple(word.lower() for word in table.get("said_by", ())),
+        reading=table.get("reading", ""),
+        permutations=table.get("permutations", {}),
+        is_complex=table.get("complex", False),
+    )
+
+
+def _size(row: Mapping[str, Any]) -> Size:
+    return Size(
+        minimum=row.get("at_least", 2),
+        above=tuple(row.get("above", ())),
+        is_even=row.get("even", False),
+        twice=row.get("twice"),
+    )
+
+
+def _function(key: str, row: Mapping[str, Any], functions: Mapping[str, Any]) -> DefinedFunction:
+    return DefinedFunction(
+        arguments=tuple(row["arguments"]),
+        formula=_formula(key, row["is"], functions),
+        is_subscripted=row.get("subscripted", False),
+        vector_formula=_formula(key, row["on_vectors"], functions) if "on_vectors" in row else None,
+    )
+
+
+def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], functions: Mapping[str, Any]) -> SymbolMeaning:
+    base, _, script = key.rpartition("_")
+    is_family = bool(base) and script in free
+    assumed = row.get("assume", ())
+    return SymbolMeaning(
+        name=base if is_family else key,
+        index=script if is_family else None,
+        over=row.get("over", free[script]) if is_family else None,
+        shape=_shape(row.get("shape", "1")),
+        assume=tuple(Assumption(name) for name in assumed if not name.startswith(ORTHOGONAL_TO)),
+        orthogonal_to=tuple(name.removeprefix(ORTHOGONAL_TO) for name in assumed if name.startswith(ORTHOGONAL_TO)),
+        formula=_formula(key, row["is"], functions) if "is" in row else None,
+        tends=row.get("tends"),
+        mean=row.get("mean", 0.0),
+        variance=row.get("variance"),
+    )
+
+
+def _shape(text: str) -> tuple[str, str]:
+    """Rows and columns of d×m; a single size is a column."""
+    rows, _, columns = text.replace("x", "×").replace(" ", "").partition("×")
+    return rows, columns or "1"
+
+
+def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Question:
+    return Question(
+        id=row["id"],
+        title=row["title"],
+        path=tuple(row.get("path", _path(row["id"]))),
+        titles=tuple(title.lower() for title in (row["title"], *row.get("titles", ()))),
+        setting=settings[row["setting"]],
+        points=row.get("points", 0.0),
+        is_optional=row.get("optional", False),
+        given=tuple(row.get("given", ())),
+        show=tuple(row.get("show", ())),
+        claims=tuple(row.get("claims", ())),
+        design=_design(row["design"]) if "design" in row else None,
+        choice=_choice(row["choice"]) if "choice" in row else None,
+    )
+
+
+def _design(row: Mapping[str, Any]) -> Design:
+    return Design(
+        symbols=tuple(row["symbols"]),
+        goal=row["goal"],
+        solutions=tuple(row.get("solutions", ())),
+        show_at=row.get("show_at", {}),
+        show=row.get("show"),
+        show_as=row.get("show_as", row.get("show", "")),
+        target=row.get("target", 0.5),
+    )
+
+
+def _choice(row: Mapping[str, Any]) -> Choice:
+    return Choice(
+        answer=row["answer"],
+        yes=tuple(row.get("yes", ())),
+        no=tuple(row.get("no", ())),
+        cues=tuple(row.get("cues", ())),
+        why=row.get("why", ""),
+    )
+
+
+def _path(question_id: str) -> tuple[str, ...]:
+    """The enumerators at which a question opens: 1, c, ii for 1c.ii."""
+    head, _, rest = question_id.partition(".")
+    number = head.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return tuple(part for part in (number, head[len(number) :], rest) if part)

@@ -1,0 +1,48 @@
+"""Yes and no are found where an answer gives them, and nowhere else."""
+
+import pytest
+
+from regard.derivations.context.verdicts import find_choice, find_choice_by_cue
+from regard.derivations.problems.problem import Choice
+
+CHOICE = Choice(answer="no", yes=("yes", "can coincide", "是"), no=("no", "never coincide", "不是"), cues=("coincide",))
+
+
+@pytest.mark.parametrize(
+    ("prose", "answer", "words"),
+    [
+        ("No. They differ.", "no", "No"),
+        ("**Yes**, they can.", "yes", "Yes"),
+        ("Answer: no", "no", "no"),
+        ("ii) My answer: Yes.", "yes", "Yes"),
+        ("解：不是。", "no", "不是"),
+        ("Two codes never coincide.", "no", "never coincide"),
+        ("They can coincide, I think.", "yes", "can coincide"),
+    ],
+)
+def test_the_answer_is_found(prose, answer, words):
+    chosen = find_choice(prose, CHOICE)
+    assert chosen is not None
+    assert (chosen.answer, chosen.words) == (answer, words)
+    assert prose[chosen.offset :].startswith(words)
+
+
+@pytest.mark.parametrize(
+    "prose", ["", "Nobody knows.", "Yesterday it rained.", "We know no codes.", "The eyes have it."]
+)
+def test_words_that_only_look_like_one_are_not_taken(prose):
+    assert find_choice(prose, CHOICE) is None
+
+
+def test_the_question_itself_gives_no_answer():
+    chosen = find_choice("Is it true that codes can coincide? No.", CHOICE)
+    assert chosen is not None
+    assert chosen.answer == "no"
+
+
+def test_a_question_in_running_prose_is_known_by_its_cue():
+    chosen = find_choice_by_cue("It is late. Can two of them coincide? Yes, at times.", CHOICE)
+    assert chosen is not None
+    assert chosen.answer == "yes"
+    assert find_choice_by_cue("Can two of them differ? Yes.", CHOICE) is None
+    assert find_choice_by_cue("Can two of them coincide? Who can say.", CHOICE) is None
