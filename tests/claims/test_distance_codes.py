@@ -3,7 +3,7 @@
 import pytest
 
 from regard.analysis.closed_forms.arithmetic import sin
-from regard.analysis.closed_forms.distances import last_bucket_start
+from regard.analysis.closed_forms.position_codes import last_bucket_start
 from regard.claims import all_claims
 from regard.claims.catalog.averaging_heads_divides_variance import Averaged
 from regard.claims.catalog.planes_tell_far_distances_apart import Apart

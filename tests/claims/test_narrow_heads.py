@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from regard.analysis.closed_forms.narrow_heads import circle_gap, neighbours_margin
-from regard.analysis.closed_forms.ranks import centred_logs_rank
-from regard.analysis.closed_forms.retrieval import average_scale, copy_margin
+from regard.analysis.closed_forms.low_rank import centred_logs_rank, circle_gap, neighbours_margin
+from regard.analysis.closed_forms.softmax import average_scale, copy_margin
 from regard.claims import all_claims
 from regard.claims._retrieval import Width
 from regard.claims.catalog.attention_rank_is_head_width import LargestRank

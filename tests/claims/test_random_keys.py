@@ -12,7 +12,7 @@ from regard.analysis.closed_forms.random_keys import (
     steady_trace_ratio,
 )
 from regard.analysis.engines import (
-    Chance,
+    ConditionProbability,
     Correlation,
     Mean,
     Probability,
@@ -136,7 +136,7 @@ def test_head_one_looks_away_in_eight_cases_of_a_hundred():
     verdict = CLAIMS["two-heads-always-steady"].decide()
     assert is_printed_as(verdict.value, "0.0786496035251")
     assert is_printed_as(float(backwards_chance(SIGMA)), "0.0786496035251")
-    backwards = certified_answer(two_heads, Chance(of=Deviation(group="a", upper=-1.0)), beta=20.0)
+    backwards = certified_answer(two_heads, ConditionProbability(of=Deviation(group="a", upper=-1.0)), beta=20.0)
     assert is_printed_as(backwards.value, "0.0786496035251")
     # Given γ < 0 a gets less than its even share, for certain.
     away = Probability(of=weight("a"), at_most=0.1, given=Deviation(group="a", upper=-1.0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.analysis.closed_forms.rotations import envelope
+from regard.analysis.closed_forms.position_codes import envelope
 from regard.claims import all_claims
 from regard.claims._position_codes import WholeVectors, as_format, repeats
 from regard.claims.catalog.rope_decays import Decay

@@ -5,19 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.analysis.engines import (
-    Estimate,
-    Mean,
-    Probability,
-    Quantile,
-    RawMoment,
-    SquaredError,
-    coefficient,
-    stream,
-    weight,
-)
-from regard.analysis.engines.root import certified_root
-from regard.core.errors import InputError
+from regard.core.estimate import Estimate
 
 NUMBERS = st.floats(-1e6, 1e6)
 
@@ -70,74 +58,6 @@ def test_estimates_print_what_they_know():
     assert str(sure(0.25)) == "0.25 ± 0.0e+00 (certified)"
     assert str(sampled(0.2, 0.3)) == "0.25 ± 5.0e-02 (monte_carlo, 99.0000% sure, 100 draws, seed 0)"
     assert sure(0.1, 0.2).enclosure == "[0.1, 0.2]"
-
-
-def test_streams_differ_by_seed_and_by_every_name():
-    firsts = {
-        stream(seed, *names).random()
-        for seed in (0, 1)
-        for names in [(), ("a",), ("a", 1), ("a", "1"), ("a1",), ("b",)]
-    }
-    assert len(firsts) == 12
-    assert stream(7, "x").random() == stream(7, "x").random()
-
-
-def test_quantities_add_up_and_print():
-    assert str(2 * weight("a") - weight("b", 1) / 4 - 1) == "2·w[a, head 0] + -0.25·w[b, head 1] + -1"
-    assert str(1 - coefficient("a")) == "-1·c[a] + 1"
-    assert (weight("a") - 0.5 * weight("b") + 2).span == 1.5
-    assert (weight("a") - 0.5 * weight("b") - 2).reach == 3.5
-    with pytest.raises(InputError, match="not finite"):
-        weight("a") * math.inf
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: RawMoment(of=weight("a"), order=0), "order 0"),
-        (lambda: Quantile(of=weight("a"), level=1.0), "The level 1.0"),
-        (lambda: Quantile(of=weight("a"), level=math.nan), "The level nan"),
-        (lambda: Probability(of=weight("a"), at_least=1.0, at_most=0.0), "Swap the bounds"),
-        (lambda: SquaredError(target={"a": math.nan}), "not finite"),
-    ],
-)
-def test_questions_that_make_no_sense_are_refused(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
-
-
-def test_questions_are_values():
-    assert Mean(of=weight("a")) == Mean(of=weight("a"))
-    assert Mean(of=weight("a")) != Mean(of=weight("b"))
-
-
-@pytest.mark.parametrize(
-    ("function", "low", "high", "root"),
-    [
-        (lambda x: x**3 - 2, 0.0, 2.0, 2 ** (1 / 3)),
-        (lambda x: x**9, -1.0, 3.0, 0.0),
-        (lambda x: math.atan(1e6 * (x - 0.1)), -5.0, 3.0, 0.1),
-        (lambda x: 0.5 - x, 0.0, 1.0, 0.5),
-        (lambda x: x - 1e6 / 3, 0.0, 1e6, 1e6 / 3),
-    ],
-)
-def test_roots_are_bracketed_to_the_tolerance(function, low, high, root):
-    found = certified_root(lambda x: sure(function(x)), low, high)
-    assert found.contains(root)
-    assert found.width <= max(1e-12, 1e-15 * abs(root))
-
-
-def test_a_root_stops_where_the_sign_is_unknown():
-    found = certified_root(lambda x: sure(x - 0.3 - 1e-3, x - 0.3 + 1e-3), 0.0, 1.0)
-    assert found.contains(0.3)
-    assert 2e-3 <= found.width < 4.1e-3
-
-
-def test_roots_need_certainty_and_a_change_of_sign():
-    with pytest.raises(InputError, match="sampled"):
-        certified_root(lambda x: sampled(x - 1, x + 1), -5.0, 5.0)
-    with pytest.raises(InputError, match="no certain change of sign"):
-        certified_root(sure, 1.0, 2.0)
 
 
 def test_no_interval_contains_nan():

@@ -9,8 +9,9 @@ import pytest
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import normal_tail
+from regard.analysis.closed_forms.position_codes import envelope
 from regard.analysis.closed_forms.random_keys import one_head_density, two_head_density
-from regard.analysis.closed_forms.retrieval import (
+from regard.analysis.closed_forms.softmax import (
     average_scale,
     average_weight,
     copy_error,
@@ -18,7 +19,6 @@ from regard.analysis.closed_forms.retrieval import (
     copy_weight,
     share,
 )
-from regard.analysis.closed_forms.rotations import envelope
 from regard.analysis.engines import Mean, SquaredError, TotalVariance, Variance, certified, coefficient
 from regard.analysis.scenarios import GAMMA_POSITIVE, course_keys, identical_heads, one_head, two_heads
 from regard.positions.rotary import Rotary

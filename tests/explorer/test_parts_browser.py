@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from regard.analysis.closed_forms.retrieval import average_scale, average_weight
+from regard.analysis.closed_forms.softmax import average_scale, average_weight
 from regard.claims.catalog.rope_layouts_are_permuted import CLAIM as MIXED_LAYOUTS
 
 TOO_SMALL = """part => [...document.querySelectorAll(`#${part} :is(input, button, a, [tabindex="0"])`)]

@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.order import LayerWeights, causal_softmax, layer, softmax
+from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity
-from regard.analysis.engines.words import Algebra, Scalar, same
 from regard.attention import Block, Linear, attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction
 from regard.claims.claim import Method, Settings, Trial
@@ -70,8 +70,8 @@ def swap_lemmas(rng: np.random.Generator) -> Evidence:
 def generic_layer() -> tuple[Algebra, LayerWeights]:
     """Weights of which only the shapes are known: T tokens of width d, heads of width k, h inner units."""
     algebra = Algebra()
-    algebra.passes("softmax", "rows", "columns")
-    algebra.passes("ReLU", "rows", "columns")
+    algebra.commutes("softmax", "rows", "columns")
+    algebra.commutes("ReLU", "rows", "columns")
     return algebra, LayerWeights(
         query=algebra.matrix("W_Q", "d", "k"),
         key=algebra.matrix("W_K", "d", "k"),
@@ -96,7 +96,9 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         placed = tokens + positions if relation.has_positions else tokens
         return relation.pool(weights.ones, layer(placed, weights, share=share))
 
-    claimed = same(lambda: pooled(order @ x), lambda: relation.becomes(order, pooled(x)), what="the relation")
+    claimed = matrix_identity(
+        lambda: pooled(order @ x), lambda: relation.becomes(order, pooled(x)), what="the relation"
+    )
     return [swap_lemmas(trial.rng("lemmas")), claimed]
 
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.retrieval import average_weight, uniform_weight
-from regard.analysis.closed_forms.sharpness import sink_weight, weight_beside_a_sink
+from regard.analysis.closed_forms.softmax import average_weight, sink_weight, uniform_weight, weight_beside_a_sink
+from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.analysis.engines.words import Algebra, same
 from regard.attention import Rule as AttentionRule
 from regard.attention import attention_weights, masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
@@ -182,7 +181,9 @@ def _extraction_by_algebra(trial: Trial) -> Evidence:
     a, b = algebra.orthonormal("A", "d", columns), algebra.orthonormal("B", "d", "p")
     x, y = algebra.matrix("x", columns, "1"), algebra.matrix("y", "p", "1")
     algebra.let_vanish(a.T, b)
-    return same(lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), what="M(v_a+v_b)")
+    return matrix_identity(
+        lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), what="M(v_a+v_b)"
+    )
 
 
 def _extraction_by_draws(trial: Trial) -> Evidence:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.analysis.engines import Quantity, Question, direct, monte_carlo
-from regard.analysis.engines.law_arrays import LawArrays
-from regard.analysis.engines.logit_sampler import numbers_per_draw
+from regard.analysis.engines.monte_carlo import LawArrays, numbers_per_draw
 from regard.core.axes import Float
 from regard.core.errors import InputError
 from regard.core.estimate import Estimate

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from regard.analysis.engines.balls import exact_ball
+from regard.analysis.engines.enclosures import exact_ball
 from regard.core.errors import InputError
 
 Number = Fraction | arb

@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from regard.analysis.engines import (
-    Chance,
+    ConditionProbability,
     Mean,
     Quantile,
     SquaredError,
@@ -155,7 +155,7 @@ class _Evaluation:
         return bench
 
     def _chance(self, bench: Bench, given: Deviation) -> Estimate:
-        return certified.answer(self._lengths(bench), Chance(of=given))
+        return certified.answer(self._lengths(bench), ConditionProbability(of=given))
 
     def _lengths(self, bench: Bench) -> LogitLaw:
         """The law before any normalisation, in which conditions on lengths have their probability."""

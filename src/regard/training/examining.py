@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import comb
 
-import numpy as np
-
-from regard.analysis.engines.tally import Tally, wilson_interval
+from regard.analysis.engines.sampling import wilson_interval
 from regard.core.errors import InputError
 from regard.core.verdict import Verdict
 from regard.training.answering import answer_questions
@@ -56,8 +54,7 @@ def _common_wording(folders: Sequence[RunFolder]) -> Wording:
 
 def share(right: int, asked: int) -> Share:
     """A count with Wilson's interval."""
-    tally = Tally(count=asked, mean=np.array([right / asked]), scatter=np.zeros((1, 1)))
-    _, lower, upper = wilson_interval(tally, confidence=1 - _DOUBT)
+    _, lower, upper = wilson_interval(right / asked, asked, confidence=1 - _DOUBT)
     return Share(right=right, asked=asked, lower=lower, upper=upper)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from overlap import overlap
 from regard.analysis.engines import (
-    Chance,
+    ConditionProbability,
     Correlation,
     Covariance,
     Mean,
@@ -51,7 +51,7 @@ QUESTIONS = [
     Quantile(of=weight("b"), level=0.9),
     Probability(of=weight("a"), at_least=0.4, at_most=0.95),
     Probability(of=DIFFERENCE, at_most=0.0),
-    Chance(of=Deviation(group="a", lower=-0.5, upper=0.1)),
+    ConditionProbability(of=Deviation(group="a", lower=-0.5, upper=0.1)),
     SquaredError(target={"a": 0.5, "b": 0.5}),
     SquaredError(target={"other": 0.125}),
     TotalVariance(),
@@ -90,7 +90,7 @@ def test_both_samplers_agree_when_every_key_is_noisy(design):
 def test_agreement_is_not_for_free():
     right = course_keys(n=6).logits(one_head(5.0))
     wrong = course_keys(n=6, sigma2=0.55).in_key_space(one_head(5.0))
-    questions = [Variance(of=weight("a")), Chance(of=Deviation(group="a", upper=-1.0))]
+    questions = [Variance(of=weight("a")), ConditionProbability(of=Deviation(group="a", upper=-1.0))]
     proved = certified.answers(right, questions)
     plain = direct.answers(wrong, questions, draws=50_000, seed=12, confidence=SURE)
     assert not any(overlap(one, other) for one, other in zip(proved, plain, strict=True))

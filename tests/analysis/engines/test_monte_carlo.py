@@ -6,7 +6,7 @@ import pytest
 
 from overlap import overlap
 from regard.analysis.engines import (
-    Chance,
+    ConditionProbability,
     Correlation,
     Mean,
     Probability,
@@ -19,17 +19,14 @@ from regard.analysis.engines import (
     monte_carlo,
     weight,
 )
-from regard.analysis.engines.law_arrays import LawArrays
-from regard.analysis.engines.logit_sampler import noiseless, numbers_per_draw, sample
-from regard.analysis.engines.sampling import Run, estimates
-from regard.analysis.engines.tally import Tally
+from regard.analysis.engines.monte_carlo import LawArrays, noiseless, numbers_per_draw, sample
+from regard.analysis.engines.sampling import Moments, SamplingRun, estimates
+from regard.analysis.gaussian_keys import GaussianKeys, Lookup
 from regard.analysis.scenarios import (
     GAMMA_POSITIVE,
     CourseKeys,
     Deviation,
-    GaussianKeys,
     LogitLaw,
-    Lookup,
     QueryDesign,
     course_keys,
     one_head,
@@ -52,7 +49,7 @@ def test_the_number_of_threads_changes_nothing(threads):
     arrays = LawArrays.of(NOISY)
 
     def run(threads, seed=5):
-        size = Run(
+        size = SamplingRun(
             method="monte_carlo",
             draws=5_000,
             seed=seed,
@@ -76,7 +73,7 @@ def test_chunks_of_keys_add_up_like_one(monkeypatch):
     # With one draw and one column of noise, small chunks see the same numbers as large ones.
     one = course_keys(n=5_000, alpha=0.5).logits(one_head(30.0))
     whole = sample(LawArrays.of(one), np.random.default_rng(0), 1, None)
-    monkeypatch.setattr("regard.analysis.engines.logit_sampler._NUMBERS_PER_CHUNK", 64)
+    monkeypatch.setattr("regard.analysis.engines.monte_carlo._NUMBERS_PER_CHUNK", 64)
     parts = sample(LawArrays.of(one), np.random.default_rng(0), 1, None)
     assert np.allclose(whole.total, parts.total, rtol=1e-12)
     assert np.allclose(whole.overlap, parts.overlap, rtol=1e-12)
@@ -105,7 +102,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not()
         SquaredError(target={"a": 0.5, "b": 0.5}),
         TotalVariance(),
         Correlation(between=(weight("a", 0), weight("a", 1))),
-        Chance(of=Deviation(group="a", upper=-1.0)),
+        ConditionProbability(of=Deviation(group="a", upper=-1.0)),
     ]
     truths = [estimate.value for estimate in certified.answers(law, questions)]
     runs = [monte_carlo.answers(law, questions, draws=2_000, seed=seed, confidence=0.9) for seed in range(100)]
@@ -116,7 +113,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not()
 
 def test_blocks_merge_to_the_moments_of_the_whole():
     columns = np.random.default_rng(0).normal(size=(3, 100)) + 1e6
-    whole, left, right = Tally.of(columns), Tally.of(columns[:, :30]), Tally.of(columns[:, 30:])
+    whole, left, right = Moments.of(columns), Moments.of(columns[:, :30]), Moments.of(columns[:, 30:])
     merged = left.merged(right)
     assert merged.count == whole.count
     assert np.allclose(merged.mean, whole.mean, rtol=1e-14)
@@ -126,12 +123,12 @@ def test_blocks_merge_to_the_moments_of_the_whole():
 @pytest.mark.parametrize(
     ("law", "question", "settings", "message"),
     [
-        (NOISY, QUESTIONS[0], {"draws": 10}, "no honest interval"),
+        (NOISY, QUESTIONS[0], {"draws": 10}, "too few for an honest interval"),
         (NOISY, QUESTIONS[0], {"confidence": 1.0}, "strictly between 0 and 1"),
         (NOISY, QUESTIONS[0], {"seed": -1}, "The seed -1 is negative"),
         (NOISY, QUESTIONS[1], {"draws": 10**8}, "A quantile keeps every draw"),
         (course_keys(n=10**9, alpha=1.0).logits(one_head(1.0)), QUESTIONS[0], {"draws": 10**6}, "hours"),
-        (NOISY, Mean(of=weight("a"), given=Deviation(group="a", lower=9.0)), {}, "too rare to wait for"),
+        (NOISY, Mean(of=weight("a"), given=Deviation(group="a", lower=9.0)), {}, "too rare to sample"),
         (NOISY, Mean(of=weight("q")), {}, "No key is named 'q'"),
     ],
 )
@@ -168,7 +165,7 @@ def test_the_direct_engine_takes_any_gaussian_keys():
         Mean(of=weight("c", 1)),
         TotalVariance(),
         Mean(of=weight("a"), given=Deviation(group="a", lower=0.0)),
-        Chance(of=Deviation(group="b", upper=-0.3)),
+        ConditionProbability(of=Deviation(group="b", upper=-0.3)),
     ]
     # A correct engine fails one of these four with probability below 1e-5; the seed is fixed.
     plain = direct.answers(lookup, questions, draws=20_000, confidence=1 - 1e-6)
@@ -186,9 +183,9 @@ def test_normalised_noisy_keys_approach_their_limit_in_key_space():
 
 
 def test_keys_too_large_to_draw_are_refused(monkeypatch):
-    monkeypatch.setattr("regard.analysis.scenarios.limits.LARGEST_REQUEST_BYTES", 10_000)
+    monkeypatch.setattr("regard.analysis.gaussian_keys.MAX_BYTES", 10_000)
     wide = GaussianKeys(means=np.eye(30), noise=np.zeros(30), factors=np.zeros((30, 30, 0)))
-    with pytest.raises(InputError, match=r"21\.6 kB.*stops at 10\.0 kB.*monte_carlo"):
+    with pytest.raises(InputError, match=r"21\.6 kB.*limit is 10\.0 kB.*monte_carlo"):
         direct.answer(Lookup(keys=wide, queries=np.eye(30)[:1]), Mean(of=weight("key 1")))
 
 

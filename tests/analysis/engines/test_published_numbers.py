@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.analysis.engines import (
-    Chance,
+    ConditionProbability,
     Correlation,
     Mean,
     Probability,
@@ -18,7 +18,7 @@ from regard.analysis.engines import (
     monte_carlo,
     weight,
 )
-from regard.analysis.engines.root import certified_root
+from regard.analysis.engines.enclosures import certified_root
 from regard.analysis.scenarios import (
     GAMMA_POSITIVE,
     Deviation,
@@ -45,7 +45,7 @@ TABLES = [
     (1000, 50, "0.500000000000", "0.238731016339", "0.888247512412", "0.0234729802776"),
 ]
 HALF_AND_HALF = SquaredError(target={"a": 0.5, "b": 0.5})
-LIMIT_OF_ODDS = Chance(of=Deviation(group="a", upper=-1.0))
+LIMIT_OF_ODDS = ConditionProbability(of=Deviation(group="a", upper=-1.0))
 
 
 def law(design, beta, n=10, **keys):

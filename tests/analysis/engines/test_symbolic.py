@@ -1,11 +1,21 @@
-"""Rational functions: logarithms, limits, sign certificates and the counterexamples that go with them."""
-
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import (
+    Angle,
+    Field,
+    angle_field,
+    generic_angles,
+    identity,
+    nonnegative,
+    positive,
+    tangent,
+)
 
 
 @pytest.fixture
@@ -19,7 +29,7 @@ def test_logarithms_turn_products_into_sums():
     assert (x.log() + 2 * y.log() - (x * y).log()).exp() == y
     assert (-x.log()).exp() == 1 / x
     assert (6 * (x.log() / 2 - y.log() / 6 + x.log() / 2)).exp() == x**6 / y
-    with pytest.raises(ValueError, match="no rational function"):
+    with pytest.raises(ValueError, match="not a rational function"):
         (x.log() / 2).exp()
 
 
@@ -81,3 +91,37 @@ def test_an_identity_shows_both_sides(rng):
     assert "2 and 3" in found.counterexample
     assert identity([[1, 0]], [[1, 0]], rng=rng, what="numbers").status == "proved"
     assert identity([[1, 0]], [[1, 1]], rng=rng, what="numbers").status == "refuted"
+
+
+FIELD = angle_field("a", "b")
+A, B = generic_angles(FIELD, "a", "b")
+tangents = st.fractions(min_value=-5, max_value=5, max_denominator=20)
+
+
+@pytest.mark.parametrize("times", [-3, -1, 0, 1, 2, 5])
+@settings(max_examples=25)
+@given(m=tangents, n=tangents)
+def test_sums_and_multiples_agree_with_floats(times, m, n):
+    point = {tangent("a"): m, tangent("b"): n}
+    a, b = 2 * math.atan(m), 2 * math.atan(n)
+    combined, exact = a - times * b, A - times * B
+    assert float(exact.cos().at(point)) == pytest.approx(math.cos(combined), abs=1e-12)
+    assert float(exact.sin().at(point)) == pytest.approx(math.sin(combined), abs=1e-12)
+
+
+def test_the_tangent_of_a_rational_point_is_exact():
+    point = {tangent("a"): Fraction(1, 2), tangent("b"): Fraction(0)}
+    assert (A.cos().at(point), A.sin().at(point)) == (Fraction(3, 5), Fraction(4, 5))
+
+
+def test_a_true_identity_is_proved_and_a_false_one_refuted():
+    rng = np.random.default_rng(0)
+    true = identity((A + B).cos(), A.cos() * B.cos() - A.sin() * B.sin(), rng=rng, what="cos(a+b)")
+    false = identity((A + B).cos(), A.cos() * B.cos() + A.sin() * B.sin(), rng=rng, what="cos(a+b)")
+    assert (true.status, false.status) == ("proved", "refuted")
+    assert "tan(a/2)" in false.counterexample
+
+
+def test_what_is_no_point_of_the_circle_is_no_angle():
+    with pytest.raises(AssertionError, match="circle"):
+        Angle(A.cos(), A.cos())

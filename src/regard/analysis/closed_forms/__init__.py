@@ -1,1 +1,1 @@
-"""Closed forms: pure functions, the formula first in the docstring."""
+"""Closed forms: pure functions whose docstrings start with the formula."""

@@ -1,4 +1,4 @@
-"""One formula, any arithmetic: the same closed form takes floats, arrays, certified balls and generic symbols."""
+"""One formula for any arithmetic: the same closed form accepts floats, arrays, certified balls and generic symbols."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a layer makes of the order of its tokens: one formula for arrays of floats, of balls and for generic words."""
+"""How a layer responds to the order of its tokens: one formula for floats, balls and generic matrices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 class LayerWeights:
     """The weights of a layer; `ones` is the column of as many ones as there are tokens, `scale` is 1/√d.
 
-    Biases are rows. Whatever offers @, +, * and a transpose will do.
+    Biases are rows. Any type with @, +, * and a transpose will do.
     """
 
     query: Any
@@ -27,7 +27,7 @@ class LayerWeights:
 
 
 def softmax(scores: Any) -> Any:
-    """e^{s_ij} / Σ_l e^{s_il}: each row's shares.
+    """e^{s_ij} / Σ_l e^{s_il}: the softmax of each row.
 
     >>> softmax(np.zeros((1, 2)))
     array([[0.5, 0.5]])
@@ -38,7 +38,7 @@ def softmax(scores: Any) -> Any:
 
 
 def causal_softmax(scores: Any) -> Any:
-    """e^{s_ij} / Σ_{l≤i} e^{s_il} for j ≤ i, else 0: each row's shares among the tokens up to its own.
+    """e^{s_ij} / Σ_{l≤i} e^{s_il} for j ≤ i, otherwise 0: the softmax of each row over the tokens up to its own.
 
     >>> causal_softmax(np.zeros((2, 2)))
     array([[1. , 0. ],
@@ -57,7 +57,7 @@ def relu(x: Any) -> Any:
     """
     if hasattr(x, "relu"):
         return x.relu()
-    # A ball that straddles zero has a maximum with zero, but is not comparable with it.
+    # A ball around zero cannot be compared with zero, but has a maximum with it.
     return np.frompyfunc(lambda entry: entry.max(0), 1, 1)(x) if x.dtype == object else np.maximum(x, 0)
 
 
@@ -77,9 +77,9 @@ def layer(x: Any, weights: LayerWeights, *, share: Any = softmax) -> Any:
 
 
 def output_row(last: Any, x: Any, weights: LayerWeights) -> Any:
-    """ReLU(hW_1 + b_1)W_2 + b_2,  h = softmax(x_T W_Q (XW_K)ᵀ/√d) XW_V: the output of a token that sees all of X.
+    """ReLU(hW_1 + b_1)W_2 + b_2,  h = softmax(x_T W_Q (XW_K)ᵀ/√d) XW_V: the output of a token that attends to all of X.
 
-    It is the last row of `layer`, with a causal mask or without, because the mask hides nothing from the last token.
+    It is the last row of `layer`, with or without a causal mask, because the mask hides nothing from the last token.
     """
     mixed = softmax((last @ weights.query @ (x @ weights.key).T) * weights.scale) @ (x @ weights.value)
     return relu(mixed @ weights.inner + weights.inner_bias) @ weights.outer + weights.outer_bias
@@ -95,7 +95,7 @@ def running_means(numbers: Sequence[Any]) -> list[Any]:
 
 
 def mixture(own: Any, rest: Any, value: Any, other: Any) -> Any:
-    """(Ev + Ru)/(E + R): what a head makes of a value v of exponential E and of others, of sum R and mean value u.
+    """(Ev + Ru)/(E + R): a head's output for a value v of exponential E and others of sum R and mean value u.
 
     >>> mixture(1, 3, 0.0, 4.0)
     3.0
@@ -104,7 +104,7 @@ def mixture(own: Any, rest: Any, value: Any, other: Any) -> Any:
 
 
 def bos_weight(position: Any) -> Any:
-    """1/t: what the first token weighs at position t = 1, 2, … of a causal layer whose logits are all equal.
+    """1/t: the weight of the first token at position t = 1, 2, … of a causal layer whose logits are all equal.
 
     >>> bos_weight(4)
     0.25
@@ -113,9 +113,9 @@ def bos_weight(position: Any) -> Any:
 
 
 def swapped_code(growth: Any, tokens: Any) -> Any:
-    """(E − 1/E)/(E + 1/E + T−2), E = e^{|δ|²/√d}: what a layer with Z = H makes of tokens δ, −δ, 0, …, 0, per δ.
+    """(E − 1/E)/(E + 1/E + T−2), E = e^{|δ|²/√d}: the output of a layer with Z = H for tokens δ, −δ, 0, …, 0, per δ.
 
-    These are the tokens PX + Φ when X = −Φ and P swaps two positions whose codes differ by δ.
+    These are the tokens PX + Φ if X = −Φ and P swaps two positions whose codes differ by δ.
 
     >>> swapped_code(2.0, 2)
     0.6

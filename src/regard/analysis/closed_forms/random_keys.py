@@ -1,10 +1,10 @@
-"""One key of random length, k_a = γμ_a with γ ~ N(1, σ²): what one query makes of it, and what two do."""
+"""One key of random length, k_a = γμ_a with γ ~ N(1, σ²): the output under one query and under two."""
 
 import math
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp, log, normal_tail, sqrt
-from regard.analysis.closed_forms.retrieval import average_weight, share
+from regard.analysis.closed_forms.softmax import average_weight, share
 
 
 def one_head_weight(logit: Any, beta: Any, n: Any) -> Any:
@@ -44,7 +44,7 @@ def swing_variance(beta: Any, sigma: Any, root_two_pi: Any) -> Any:
 
 
 def swing_error(beta: Any, sigma: Any, offset: Any, root_two_pi: Any) -> Any:
-    """(π²/3 + ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²): the most that the first order can be off.
+    """(π²/3 + ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²): an upper bound of the error of that first order.
 
     >>> f"{swing_error(20.0, 0.5**0.5, 0.0, 2.5066282746):.1e}"
     '2.3e-04'
@@ -88,7 +88,7 @@ def two_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
 
 
 def backwards_chance(sigma: Any) -> Any:
-    """Φ(−1/σ) = P(γ < 0): how often the key points against its mean.
+    """Φ(−1/σ) = P(γ < 0): the probability that the key points against its mean.
 
     >>> round(float(backwards_chance(0.5**0.5)), 10)
     0.0786496035
@@ -116,7 +116,7 @@ def steady_trace_ratio(sigma: Any, n: Any) -> Any:
 
 
 def given_positive_bound(beta: Any, n: Any, sigma: Any) -> Any:
-    """(log n − 1 + 1/n)/(βσ√(2π)Φ(1/σ)): head 1's variance of w_a given γ > 0 is no larger.
+    """(log n − 1 + 1/n)/(βσ√(2π)Φ(1/σ)): an upper bound of the variance of w_a under head 1, given γ > 0.
 
     E[(1−w_a)² | γ > 0], the density of γ replaced by its peak.
 
@@ -137,7 +137,7 @@ def given_positive_slope(n: Any, sigma: Any) -> Any:
 
 
 def averaged_variance_ratio(correlation: Any, num_heads: Any) -> Any:
-    """H/(1 + (H−1)ρ): variance of one head over that of the mean of H alike heads with correlation ρ.
+    """H/(1 + (H−1)ρ): variance of one head over that of the mean of H equal heads with correlation ρ.
 
     >>> averaged_variance_ratio(0.0, 2), averaged_variance_ratio(1.0, 2)
     (2.0, 1.0)

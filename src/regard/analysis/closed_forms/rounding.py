@@ -10,7 +10,7 @@ from regard.core.axes import Float
 
 
 def first_merge(bits: int) -> int:
-    """2^p + 1: the first whole number that p significant bits cannot hold; it rounds to 2^p.
+    """2^p + 1: the first whole number that p significant bits cannot represent; it rounds to 2^p.
 
     >>> first_merge(8), first_merge(11)
     (257, 2049)
@@ -19,7 +19,7 @@ def first_merge(bits: int) -> int:
 
 
 def overflow_from(bits: int, largest_exponent: int) -> int:
-    """2^{e+1} − 2^{e−p}: from here on rounding goes to infinity, half a step above the largest number.
+    """2^{e+1} − 2^{e−p}: the number from which rounding gives infinity, half a step above the largest number.
 
     >>> overflow_from(11, 15)
     65520
@@ -40,9 +40,9 @@ def rounded_whole(number: int, bits: int) -> int:
 
 
 def lost_whole_numbers(count: int, bits: int) -> int:
-    """N less the numbers of p bits from 0 to m, the rounding of N−1: how many of 0…N−1 share another's rounding.
+    """N less the numbers of p bits from 0 to m, the rounding of N−1: how many of 0…N−1 are lost to rounding.
 
-    From 2^p on a binade [2^k, 2^{k+1}) holds 2^{p−1} numbers of p bits, and each is hit by itself.
+    From 2^p on, a binade [2^k, 2^{k+1}) holds 2^{p−1} numbers of p bits, and each rounds to itself.
 
     >>> lost_whole_numbers(512, 8)
     127
@@ -56,7 +56,7 @@ def lost_whole_numbers(count: int, bits: int) -> int:
 
 
 def rounded(x: Float[np.ndarray, "..."], bits: int) -> Float[np.ndarray, "..."]:
-    """The nearest numbers of p significant bits, ties to even, with no end to the exponents.
+    """The nearest numbers of p significant bits, ties to even, with unbounded exponents.
 
     >>> rounded(np.array([2.57, 257.0]), 8).tolist()
     [2.5625, 256.0]
@@ -66,7 +66,7 @@ def rounded(x: Float[np.ndarray, "..."], bits: int) -> Float[np.ndarray, "..."]:
 
 
 def stall(bits: int) -> int:
-    """2^p: where counting up by ones comes to a halt in p significant bits, ties to even.
+    """2^p: where counting up by ones stops in p significant bits, ties to even.
 
     >>> stall(8), stall(11), stall(24)
     (256, 2048, 16777216)
@@ -75,7 +75,7 @@ def stall(bits: int) -> int:
 
 
 def narrow_sum(count: int, bits: int) -> Fraction:
-    """min(n, 2^p)/n: what n weights of 1/n, n a power of two, add up to one by one in p significant bits.
+    """min(n, 2^p)/n: the sum of n weights 1/n, n a power of two, added one by one in p significant bits.
 
     >>> narrow_sum(4096, 8)
     Fraction(1, 16)
@@ -84,7 +84,7 @@ def narrow_sum(count: int, bits: int) -> Fraction:
 
 
 def overflow_logit(overflow: Any) -> Any:
-    """log M: the logit from which on e^z is infinite in a format that rounds to infinity from M on.
+    """log M: the logit from which e^z is infinite in a format that rounds to infinity from M on.
 
     >>> round(float(overflow_logit(65520.0)), 4)
     11.0901

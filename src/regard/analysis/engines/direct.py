@@ -1,15 +1,13 @@
-"""Answers by sampling whole keys: plain and slow, the oracle that shares no shortcut with the other engines."""
+"""Answers by sampling whole keys: simple and slow, an oracle that shares no shortcut with the other engines."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from regard.analysis.engines.draws import Draws
-from regard.analysis.engines.quantities import Quantity
-from regard.analysis.engines.questions import Question
-from regard.analysis.engines.sampling import Run, estimates
-from regard.analysis.scenarios import Deviation, GaussianKeys, LogitLaw, Lookup
-from regard.analysis.scenarios.limits import require_memory
+from regard.analysis.engines.questions import Quantity, Question
+from regard.analysis.engines.sampling import Draws, SamplingRun, estimates
+from regard.analysis.gaussian_keys import GaussianKeys, Lookup, require_memory
+from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.axes import Float
 from regard.core.estimate import Estimate
 from regard.core.random_streams import stream
@@ -40,9 +38,9 @@ def answers(
         instead="Use monte_carlo with `lookup.logits()`: it needs no key space.",
     )
     outline = _outline(lookup)
-    run = Run(method="direct", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers)
-    centre = _read(keys.means[None], lookup, outline)
-    return estimates(outline, questions, lambda *block: _sample(lookup, outline, *block), centre, run)
+    run = SamplingRun(method="direct", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers)
+    center = _read(keys.means[None], lookup, outline)
+    return estimates(outline, questions, lambda *block: _sample(lookup, outline, *block), center, run)
 
 
 def values(
@@ -55,10 +53,10 @@ def values(
 
 
 def _outline(lookup: Lookup) -> LogitLaw:
-    """Names, counts, heads and own variances: what questions are checked against. Its logits are never drawn."""
+    """Names, counts, heads and own variances, against which questions are checked; its logits are never drawn."""
     keys = lookup.keys
     if not keys.is_normalised:
-        lookup.logits()  # refuses keys of one name that differ in law
+        lookup.logits()  # raises an InputError if keys of the same name differ in law
     names = tuple(dict.fromkeys(keys.names))
     leaders = [keys.names.index(name) for name in names]
     return LogitLaw(
@@ -73,7 +71,7 @@ def _outline(lookup: Lookup) -> LogitLaw:
 def _sample(
     lookup: Lookup, outline: LogitLaw, rng: np.random.Generator, num_draws: int, given: Deviation | None
 ) -> Draws:
-    """Whole sets of keys, those that fail the condition thrown away."""
+    """Weights from independent sets of keys; sets that fail the condition are discarded."""
     accepted: list[np.ndarray] = []
     while sum(map(len, accepted)) < num_draws:
         drawn = _draw_keys(lookup.keys, rng, num_draws)
@@ -101,7 +99,7 @@ def _own_deviation(drawn: Float[np.ndarray, "draw key width"], keys: GaussianKey
 
 
 def _read(drawn: Float[np.ndarray, "draw key width"], lookup: Lookup, outline: LogitLaw) -> Draws:
-    """Softmax attention of every query over every drawn set of keys, summed by name."""
+    """The attention of every query over every drawn set of keys, summed by name."""
     keys = lookup.keys
     seen = drawn / np.linalg.norm(drawn, axis=2, keepdims=True) if keys.is_normalised else drawn
     logits = seen @ lookup.queries.T

@@ -1,15 +1,133 @@
-"""Questions that every engine answers, as values.
+"""Questions about attention weights, as values that every engine can answer.
 
+A `Quantity` is a linear combination of weights; a question asks for its mean, variance, probability and so on.
 `answer(law, question)` of each engine gives an Estimate. Every question takes `given`, a condition on a key.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Rational
 
-from regard.analysis.engines.quantities import Quantity
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import InputError
+
+Number = float | Rational
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """A multiple of a weight: of one key of a group or of all its keys, under one head or averaged over the heads."""
+
+    group: str
+    head: int | None
+    is_total: bool
+    factor: Fraction
+
+    def __str__(self) -> str:
+        owner = f"Σ{self.group}" if self.is_total else self.group
+        symbol = f"c[{owner}]" if self.head is None else f"w[{owner}, head {self.head}]"
+        return symbol if self.factor == 1 else f"{float(self.factor):g}·{symbol}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A linear combination of weights, built with +, − and multiples of `weight`, `coefficient` and their totals.
+
+    The output is c = (1/H) Σ_h Σ_i w_i^h v_i, so the coefficient of v_i in c is its weight averaged over the heads.
+
+    >>> str(weight("a") - 0.5 * coefficient("b") + 1)
+    'w[a, head 0] + -0.5·c[b] + 1'
+    """
+
+    terms: tuple[Term, ...]
+    constant: Fraction = Fraction(0)
+
+    def __add__(self, other: "Quantity | Number") -> "Quantity":
+        if isinstance(other, Quantity):
+            return Quantity(terms=self.terms + other.terms, constant=self.constant + other.constant)
+        return replace(self, constant=self.constant + exact(other))
+
+    def __mul__(self, factor: Number) -> "Quantity":
+        scale = exact(factor)
+        terms = tuple(replace(term, factor=term.factor * scale) for term in self.terms)
+        return Quantity(terms=terms, constant=self.constant * scale)
+
+    def __neg__(self) -> "Quantity":
+        return self * -1
+
+    def __sub__(self, other: "Quantity | Number") -> "Quantity":
+        return self + (-other if isinstance(other, Quantity) else -exact(other))
+
+    def __rsub__(self, other: Number) -> "Quantity":
+        return -self + other
+
+    def __truediv__(self, divisor: Number) -> "Quantity":
+        return self * (1 / exact(divisor))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    @property
+    def span(self) -> float:
+        """Length of an interval that contains every value, since weights lie between zero and one."""
+        return float(sum(abs(term.factor) for term in self.terms))
+
+    @property
+    def reach(self) -> float:
+        """An upper bound of the absolute value."""
+        return abs(float(self.constant)) + self.span
+
+    def heads(self, law: LogitLaw) -> tuple[int, ...]:
+        """The heads that the quantity depends on; InputError for a key or head that the law does not have."""
+        used: set[int] = set()
+        for term in self.terms:
+            law.index(term.group)
+            if term.head is not None and not 0 <= term.head < law.num_heads:
+                raise InputError(
+                    f"{self} asks for head {term.head}, but the law has {law.num_heads}. Heads count from 0."
+                )
+            used |= set(range(law.num_heads)) if term.head is None else {term.head}
+        return tuple(sorted(used))
+
+    def __str__(self) -> str:
+        parts = [str(term) for term in self.terms]
+        if self.constant or not parts:
+            parts.append(f"{float(self.constant):g}")
+        return " + ".join(parts)
+
+
+def weight(group: str, head: int = 0) -> Quantity:
+    """The weight of one key of a group under a head; heads count from 0."""
+    return _quantity(group, head, is_total=False)
+
+
+def total_weight(group: str, head: int = 0) -> Quantity:
+    """The weight of all keys of a group together under a head."""
+    return _quantity(group, head, is_total=True)
+
+
+def coefficient(group: str) -> Quantity:
+    """The coefficient of one key's value in the output c: its weight averaged over the heads."""
+    return _quantity(group, None, is_total=False)
+
+
+def total_coefficient(group: str) -> Quantity:
+    """The coefficients of a group's values in the output c, summed over the group."""
+    return _quantity(group, None, is_total=True)
+
+
+def exact(number: Number) -> Fraction:
+    """The number as a fraction, exactly, even if it is a double."""
+    try:
+        return Fraction(number)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{number} is not finite. Give a finite number.") from error
+
+
+def _quantity(group: str, head: int | None, *, is_total: bool) -> Quantity:
+    return Quantity(terms=(Term(group=group, head=head, is_total=is_total, factor=Fraction(1)),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +156,7 @@ class RawMoment:
 
     def __post_init__(self) -> None:
         if self.order < 1:
-            raise InputError(f"A moment of order {self.order} says nothing. Ask for order 1 or more.")
+            raise InputError(f"A moment of order {self.order} is not a moment. Ask for order 1 or more.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +187,8 @@ class Probability:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chance:
-    """P(δ between the bounds): the probability of the very condition that others are `given`."""
+class ConditionProbability:
+    """P(lower ≤ δ ≤ upper): the probability of a condition that other questions may be `given`."""
 
     of: Deviation
     given: None = None
@@ -78,7 +196,7 @@ class Chance:
 
 @dataclass(frozen=True, kw_only=True)
 class SquaredError:
-    """E ‖c − Σ_i target_i v_i‖² for orthonormal values; each key of a group has the group's target, zero if unnamed."""
+    """E ‖c − Σ_i target_i v_i‖² for orthonormal values; groups without a target have target 0."""
 
     target: Mapping[str, float]
     given: Deviation | None = None
@@ -100,12 +218,12 @@ class Within:
         if not all(math.isfinite(number) for number in self.target.values()):
             raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
         if not 0 <= self.radius < math.inf:
-            raise InputError(f"The radius {self.radius} is no distance: it must be finite and not negative.")
+            raise InputError(f"The radius {self.radius} is not a distance: it must be finite and not negative.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TotalVariance:
-    """tr Cov(c) for orthonormal values: the sum over all keys of the variance of their coefficient in c."""
+    """tr Cov(c) for orthonormal values: the variances of all keys' coefficients in c, summed."""
 
     given: Deviation | None = None
 
@@ -132,7 +250,7 @@ Question = (
     | RawMoment
     | Quantile
     | Probability
-    | Chance
+    | ConditionProbability
     | SquaredError
     | Within
     | TotalVariance
@@ -142,25 +260,25 @@ Question = (
 
 
 def heads_of(question: Question, law: LogitLaw) -> tuple[int, ...]:
-    """Heads that the answer depends on."""
+    """The heads that the answer depends on."""
     match question:
         case Covariance(between=pair) | Correlation(between=pair):
             return tuple(sorted({head for quantity in pair for head in quantity.heads(law)}))
         case SquaredError() | Within() | TotalVariance():
             return tuple(range(law.num_heads))
-        case Chance():
+        case ConditionProbability():
             return (0,)
         case _:
             return question.of.heads(law)
 
 
 def check_question(question: Question, law: LogitLaw) -> None:
-    """Refuses a question that names keys or heads that the law lacks, or conditions on what never happens."""
+    """Raises an InputError if a question names a key or head that the law does not have, or an impossible condition."""
     heads_of(question, law)
     if isinstance(question, SquaredError | Within):
         for group in question.target:
             law.index(group)
-    if isinstance(question, Chance):
+    if isinstance(question, ConditionProbability):
         law.check_condition(Deviation(group=question.of.group))
     elif question.given is not None:
         law.check_condition(question.given)

@@ -1,11 +1,16 @@
 """Identities and inequalities for generic symbols, decided by exact rational-function arithmetic.
 
-A `Field` holds rational functions over ℚ in named symbols. Declaring `exponentials=("z",)` adds the formal
-symbol e^z beside z, so that softmax formulas become rational: `field["z"].exp()`. Declaring `counts=("n",)` says that
-a symbol stands for whole numbers: proofs don't use it, counterexamples keep to it.
+A `Field` contains the rational functions over ℚ in named symbols. Declaring `exponentials=("z",)` adds the formal
+symbol e^z next to z, so that softmax formulas become rational: `field["z"].exp()`. Declaring `counts=("n",)` says that
+a symbol stands for whole numbers: proofs do not use this, but counterexamples respect it.
 An equality of two elements is an identity for *all* values of the symbols at which both sides are defined.
+
+Generic angles are rational, too: cos φ = (1−m²)/(1+m²), sin φ = 2m/(1+m²) with m = tan(φ/2). An identity in m holds for
+every angle, since m reaches all of them but φ = π, and continuity reaches that one. A rational m gives a rational point
+of the circle, so a counterexample is exact.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Self
@@ -13,7 +18,6 @@ from typing import Any, Self
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
-from regard.analysis.engines.logarithms import Logarithm
 from regard.core.verdict import Evidence
 
 
@@ -58,12 +62,12 @@ class RationalFunction:
 
     def __init__(self, field: Field, numerator: fmpq_mpoly, denominator: fmpq_mpoly) -> None:
         if denominator.is_zero():
-            raise ZeroDivisionError("a rational function with denominator zero")
+            raise ZeroDivisionError("a rational function cannot have the denominator zero")
         self.field, self.numerator, self.denominator = field, numerator, denominator
 
     def _lift(self, other: Any) -> "RationalFunction | None":
         if isinstance(other, RationalFunction):
-            assert other.field is self.field, "symbols of two fields do not mix"
+            assert other.field is self.field, "symbols of different fields do not mix"
             return other
         if isinstance(other, int | Fraction | np.integer):
             return self.field.constant(Fraction(int(other)) if isinstance(other, np.integer) else Fraction(other))
@@ -138,7 +142,7 @@ class RationalFunction:
         return result
 
     def log(self) -> "Logarithm":
-        """The logarithm, kept formal; meant where self > 0."""
+        """The formal logarithm, for self > 0."""
         return Logarithm(self)
 
     def derivative(self, name: str) -> "RationalFunction":
@@ -152,9 +156,9 @@ class RationalFunction:
         return self._reduced(d_top * bottom - top * d_bottom, bottom * bottom)
 
     def limit(self, name: str) -> "RationalFunction":
-        """The limit as a symbol (e^z by its own name) grows without bound; ZeroDivisionError if there is none.
+        """The limit as a symbol (or "e^z") goes to infinity; ZeroDivisionError if there is none.
 
-        The other symbols stay fixed, at values where the denominator's leading coefficient is not zero.
+        The other symbols are fixed at values where the denominator's leading coefficient is not zero.
 
         >>> field = Field("n", "x")
         >>> (field["n"] / (2 * field["n"] + field["x"])).limit("n") == Fraction(1, 2)
@@ -169,18 +173,120 @@ class RationalFunction:
         return self._reduced(_leading(self.numerator, place), _leading(self.denominator, place))
 
     def substitute(self, **values: Any) -> "RationalFunction":
-        """The function with some of its symbols (written e_z for e^z) replaced by other elements."""
+        """The function with some of its symbols (e_z for e^z) replaced by other elements."""
         by_name = {name.replace("e_", "e^", 1) if name.startswith("e_") else name: v for name, v in values.items()}
         inputs = [by_name.get(name, self.field[name]) for name in self.field.names]
         return self.field.constant(1) * _evaluate(self.numerator, inputs) / _evaluate(self.denominator, inputs)
 
     def at(self, values: Mapping[str, Fraction]) -> Fraction:
-        """The exact value at a point that names every symbol."""
+        """The exact value at a point that gives every symbol a value."""
         inputs = [values[name] for name in self.field.names]
         return Fraction(_evaluate(self.numerator, inputs)) / Fraction(_evaluate(self.denominator, inputs))
 
     def __repr__(self) -> str:
         return str(self.numerator) if self.denominator.is_one() else f"({self.numerator})/({self.denominator})"
+
+
+class Logarithm:
+    """r·log f of a rational function f, r a fraction, kept formal: sums are logarithms of products, and exp undoes it.
+
+    >>> field = Field("x", "y")
+    >>> (2 * field["x"].log() - field["y"].log()).exp() == field["x"] ** 2 / field["y"]
+    True
+    >>> (4 * (field["x"].log() / 2)).exp() == field["x"] ** 2
+    True
+    """
+
+    __slots__ = ("argument", "times")
+
+    def __init__(self, argument: Any, times: Fraction = Fraction(1)) -> None:
+        self.argument, self.times = argument, times
+
+    def exp(self) -> Any:
+        """The function whose logarithm this is; ValueError if that is a root, not a rational function."""
+        if self.times.denominator != 1:
+            raise ValueError(f"({self.argument})^({self.times}) is not a rational function; take a multiple of it")
+        return self.argument ** int(self.times)
+
+    def __add__(self, other: Any) -> "Logarithm | Any":
+        if not isinstance(other, Logarithm):
+            return NotImplemented
+        common = math.lcm(self.times.denominator, other.times.denominator)
+        product = self.argument ** int(self.times * common) * other.argument ** int(other.times * common)
+        return Logarithm(product, Fraction(1, common))
+
+    def __sub__(self, other: Any) -> "Logarithm | Any":
+        return self + -other if isinstance(other, Logarithm) else NotImplemented
+
+    def __mul__(self, times: int) -> "Logarithm":
+        return Logarithm(self.argument, self.times * times)
+
+    def __truediv__(self, parts: int) -> "Logarithm":
+        return Logarithm(self.argument, self.times / parts)
+
+    def __neg__(self) -> "Logarithm":
+        return self * -1
+
+    __rmul__ = __mul__
+
+
+class Angle:
+    """An angle represented by its cosine and sine; sums use e^{i(φ+ψ)} = e^{iφ}e^{iψ}.
+
+    >>> field = angle_field("a", "b")
+    >>> a, b = generic_angles(field, "a", "b")
+    >>> (a - b).cos() == a.cos() * b.cos() + a.sin() * b.sin()
+    True
+    >>> (2 * a).sin() == 2 * a.sin() * a.cos()
+    True
+    """
+
+    __slots__ = ("_cos", "_sin")
+
+    def __init__(self, cos: RationalFunction, sin: RationalFunction) -> None:
+        assert cos * cos + sin * sin == 1, "not a point of the circle"
+        self._cos, self._sin = cos, sin
+
+    def cos(self) -> RationalFunction:
+        """The cosine."""
+        return self._cos
+
+    def sin(self) -> RationalFunction:
+        """The sine."""
+        return self._sin
+
+    def __add__(self, other: "Angle") -> "Angle":
+        return Angle(self._cos * other._cos - self._sin * other._sin, self._sin * other._cos + self._cos * other._sin)
+
+    def __neg__(self) -> "Angle":
+        return Angle(self._cos, -self._sin)
+
+    def __sub__(self, other: "Angle") -> "Angle":
+        return self + -other
+
+    def __mul__(self, times: int) -> "Angle":
+        if times < 0:
+            return -self * -times
+        one = self._cos.field.constant(1)
+        return sum((self for _ in range(times)), Angle(one, 0 * one))
+
+    __rmul__ = __mul__
+
+
+def tangent(name: str) -> str:
+    """The symbol in which the cosine and sine of a generic angle are rational."""
+    return f"tan({name}/2)"
+
+
+def angle_field(*angles: str, symbols: tuple[str, ...] = ()) -> Field:
+    """Rational functions in the given symbols and in the half-angle tangents of the named angles."""
+    return Field(*symbols, *map(tangent, angles))
+
+
+def generic_angles(field: Field, *names: str) -> list[Any]:
+    """The named angles of a field, independent of each other."""
+    tangents = [field[tangent(name)] for name in names]
+    return [Angle((1 - m * m) / (1 + m * m), 2 * m / (1 + m * m)) for m in tangents]
 
 
 def _leading(polynomial: fmpq_mpoly, place: int) -> fmpq_mpoly:
@@ -206,7 +312,7 @@ def _evaluate(polynomial: fmpq_mpoly, inputs: list[Any]) -> Any:
 
 
 def _point(field: Field, rng: np.random.Generator) -> dict[str, Fraction]:
-    """A small positive point; every symbol gets its own value, e^z too, since the two are independent."""
+    """A small positive point; z and e^z get independent values, as identities treat them."""
     return {
         name: Fraction(int(rng.integers(3, 30)), 1)
         if name in field.counts
@@ -216,7 +322,7 @@ def _point(field: Field, rng: np.random.Generator) -> dict[str, Fraction]:
 
 
 def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> Evidence:
-    """Whether left = right for all values of the symbols, with a rational counterexample if not."""
+    """Whether left = right for all values of the symbols; if not, with a rational counterexample."""
     for one, other in np.broadcast(np.asarray(left, dtype=object), np.asarray(right, dtype=object)):
         difference = one - other
         if difference == 0:
@@ -241,8 +347,8 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
 def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
     """Whether expression ≥ 0 for all nonnegative symbols, certified by coefficients that are all ≥ 0.
 
-    Substitute x = lower + slack first where a symbol has another lower end. An expression whose coefficients
-    have both signs is refuted if a negative value turns up, and undecided otherwise.
+    Substitute x = lower + slack first if a symbol has another lower bound. An expression whose coefficients
+    have both signs is refuted if a negative value is found, and undecided otherwise.
     """
     if expression == 0 or _has_one_sign(expression):
         return Evidence(status="proved", detail=f"{what}: every coefficient is nonnegative")
@@ -279,7 +385,7 @@ def _sign_search(
 def _where(
     expressions: tuple[RationalFunction, ...], accept: Callable[..., bool], rng: np.random.Generator
 ) -> tuple[str, list[Fraction]]:
-    """A point at which the values are accepted, and those values."""
+    """A point, in words, at which the values are accepted, and those values."""
     for _ in range(1000):
         point = _point(expressions[0].field, rng)
         try:
@@ -292,7 +398,7 @@ def _where(
 
 
 def _shown(point: Mapping[str, Fraction], expressions: tuple[RationalFunction, ...]) -> str:
-    """Where the point lies, in the coordinates on which the expressions depend."""
+    """The point in words, restricted to the symbols on which the expressions depend."""
     parts = [part for expression in expressions for part in (expression.numerator, expression.denominator)]
     used = [name for place, name in enumerate(point) if any(part.degrees()[place] > 0 for part in parts)]
     return "where " + ", ".join(f"{name} = {point[name]}" for name in used) if used else "everywhere"

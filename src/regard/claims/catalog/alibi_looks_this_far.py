@@ -8,7 +8,7 @@ import numpy as np
 from flint import arb
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.distances import alibi_covered, alibi_mean, alibi_weight
+from regard.analysis.closed_forms.position_codes import alibi_covered, alibi_mean, alibi_weight
 from regard.analysis.engines.symbolic import Field, identity
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls

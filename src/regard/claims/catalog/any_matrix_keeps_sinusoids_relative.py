@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.sinusoids import code, turned_product
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import code, turned_product
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, figure_width, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

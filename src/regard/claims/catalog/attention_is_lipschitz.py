@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.stability import self_attention_slope
+from regard.analysis.closed_forms.softmax import self_attention_slope
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity
 from regard.attention import Rule as AttentionRule
 from regard.attention import attend

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from regard.analysis.closed_forms.ranks import centred_logs_rank, power_table, rank_of, row_centred, weights_rank
+from regard.analysis.closed_forms.low_rank import centred_logs_rank, power_table, rank_of, row_centred, weights_rank
+from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity
-from regard.analysis.engines.words import Algebra, Scalar, same
 from regard.attention import Rule as AttentionRule
 from regard.attention import attention_weights
 from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
@@ -70,8 +70,8 @@ def _bottleneck() -> Evidence:
     bounded, reached = "row-centred log A = Q(CᵀK)ᵀ, of inner size d", "Q = K = U with UᵀU = I and 1ᵀU = 0 reach rank d"
     return conjunction(
         [
-            same(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, what=bounded),
-            same(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, what=reached),
+            matrix_identity(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, what=bounded),
+            matrix_identity(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, what=reached),
         ]
     )
 

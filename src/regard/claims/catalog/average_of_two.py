@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.retrieval import average_weight, other_weight
+from regard.analysis.closed_forms.softmax import average_weight, other_weight
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, vertical_rule

@@ -3,7 +3,7 @@
 import math
 
 from regard.analysis.closed_forms.arithmetic import log
-from regard.analysis.closed_forms.retrieval import average_scale
+from regard.analysis.closed_forms.softmax import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, vertical_rule

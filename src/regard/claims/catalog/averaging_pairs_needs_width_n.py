@@ -4,9 +4,9 @@ from itertools import combinations
 
 import numpy as np
 
-from regard.analysis.closed_forms.narrow_heads import moment_keys, pair_query
+from regard.analysis.closed_forms.low_rank import moment_keys, pair_query
 from regard.analysis.closed_forms.order import softmax
-from regard.analysis.closed_forms.retrieval import average_scale
+from regard.analysis.closed_forms.softmax import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import Rule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case

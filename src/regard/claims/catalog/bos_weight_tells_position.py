@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.analysis.closed_forms.order import bos_weight
-from regard.analysis.closed_forms.retrieval import share
+from regard.analysis.closed_forms.softmax import share
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import attend, causal_mask
 from regard.claims._evidence import Evidence, smaller_case, worst_entry

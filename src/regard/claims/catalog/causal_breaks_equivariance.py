@@ -7,8 +7,8 @@ import numpy as np
 from flint import ctx
 
 from regard.analysis.closed_forms.order import causal_softmax, layer, output_row, running_means
+from regard.analysis.engines.matrix_algebra import matrix_identity
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.analysis.engines.words import same
 from regard.attention import Block, Linear, attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction, from_one_case, yes_or_no
 from regard.claims._order import (
@@ -66,7 +66,9 @@ def _last_row_forgets() -> Evidence:
     algebra, weights = generic_layer()
     order, x, last = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d"), algebra.matrix("x_T", "1", "d")
     what = "the last row of one layer, before and after"
-    return same(lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what=what)
+    return matrix_identity(
+        lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what=what
+    )
 
 
 def _depth_tells(rng: np.random.Generator) -> Evidence:

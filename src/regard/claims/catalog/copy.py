@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.retrieval import copy_error, copy_weight
+from regard.analysis.closed_forms.softmax import copy_error, copy_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case

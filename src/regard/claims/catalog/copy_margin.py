@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import log
-from regard.analysis.closed_forms.retrieval import copy_margin
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines.symbolic import Field, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, vertical_rule

@@ -3,7 +3,7 @@
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.retrieval import dispersed_weight, uniform_weight
+from regard.analysis.closed_forms.softmax import dispersed_weight, uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from flint import acb, arb, ctx
 
-from regard.analysis.closed_forms.sharpness import entropy_slope
+from regard.analysis.closed_forms.softmax import entropy_slope
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import evenly

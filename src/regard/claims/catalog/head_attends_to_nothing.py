@@ -1,6 +1,6 @@
 """Misconception: very negative logits switch a softmax head off."""
 
-from regard.analysis.closed_forms.retrieval import share
+from regard.analysis.closed_forms.softmax import share
 from regard.claims._retrieval import SINK_KEYS, SINK_METHODS, SinkHead, beside_a_sink
 from regard.claims.claim import Claim, NearMiss
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import backwards_chance, ceiling_score, one_head_weight
-from regard.analysis.closed_forms.retrieval import average_weight
+from regard.analysis.closed_forms.softmax import average_weight
 from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import Field, identity
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head

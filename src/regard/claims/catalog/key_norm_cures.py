@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.random_keys import normalised_limit, normalised_variance
-from regard.analysis.closed_forms.retrieval import average_weight
+from regard.analysis.closed_forms.softmax import average_weight
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, agreement, in_balls

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.retrieval import copy_weight
-from regard.analysis.closed_forms.sharpness import log_scaled_weight
+from regard.analysis.closed_forms.softmax import copy_weight, log_scaled_weight
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case

@@ -3,11 +3,10 @@
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.narrow_heads import circle_gap, circle_keys, neighbours_margin
+from regard.analysis.closed_forms.low_rank import circle_gap, circle_keys, neighbours_margin
 from regard.analysis.closed_forms.order import softmax
-from regard.analysis.closed_forms.retrieval import copy_margin
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.closed_forms.softmax import copy_margin
+from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity, nonnegative, positive
 from regard.attention import Rule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, Width, few_keys, least_width_proved, least_width_tried, rounding

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.frequency_scaling import interpolation_slowdown, ntk_slowdown
+from regard.analysis.closed_forms.position_codes import interpolation_slowdown, ntk_slowdown
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.analysis.closed_forms.sinusoids import FirstPair, best_returns, gap
-from regard.analysis.engines.balls import doubles_around
+from regard.analysis.closed_forms.position_codes import FirstPair, best_returns, gap
+from regard.analysis.engines.enclosures import doubles_around
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer

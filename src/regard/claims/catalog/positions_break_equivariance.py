@@ -6,8 +6,8 @@ import numpy as np
 from flint import ctx
 
 from regard.analysis.closed_forms.order import layer, swapped_code
+from regard.analysis.engines.matrix_algebra import matrix_identity
 from regard.analysis.engines.symbolic import Field, positive
-from regard.analysis.engines.words import same
 from regard.attention import attention_block
 from regard.claims._evidence import Evidence, from_one_case, yes_or_no
 from regard.claims._order import (
@@ -55,8 +55,12 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     what = "row i of Z(PX+Φ) is a positive multiple of δ, that of PZ(X+Φ) is 0"
     breaks = positive(swapped_code(1 + field["E-1"], 2 + field["T-2"]), rng=rng, what=what)
     rule = "Z(PX+Φ) = PZ(X+PᵀΦ)"
-    moves = same(lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), what=rule)
-    keeps = same(lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), what="Φ = 1φ")
+    moves = matrix_identity(
+        lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), what=rule
+    )
+    keeps = matrix_identity(
+        lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), what="Φ = 1φ"
+    )
     different, alike = _case(2, np.arange(2.0))[1], _case(2, np.ones(2))[1]
     return [
         swap_lemmas(rng),

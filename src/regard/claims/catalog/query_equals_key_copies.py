@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regard.analysis.closed_forms.retrieval import copy_weight, dispersed_weight, uniform_weight
+from regard.analysis.closed_forms.softmax import copy_weight, dispersed_weight, uniform_weight
 from regard.claims._figures import counts, vertical_rule
 from regard.claims._retrieval import KEYS_AXIS, weight_methods
 from regard.claims.claim import Claim, NearMiss, Settings, integer

@@ -9,7 +9,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import exp, log
-from regard.analysis.closed_forms.sharpness import gaussian_effective_share, gaussian_entropy_loss
+from regard.analysis.closed_forms.softmax import gaussian_effective_share, gaussian_entropy_loss
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import evenly

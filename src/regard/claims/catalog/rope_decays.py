@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from regard.analysis.closed_forms.rotations import envelope, envelope_floor
+from regard.analysis.closed_forms.position_codes import envelope, envelope_floor
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial

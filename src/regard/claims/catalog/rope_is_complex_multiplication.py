@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import Numbers, cos, sin
-from regard.analysis.closed_forms.rotations import complex_product, rotation_matrix
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import complex_product, rotation_matrix
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from regard.analysis.closed_forms.rotations import rotation_matrix, squared_norm
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import rotation_matrix, squared_norm
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

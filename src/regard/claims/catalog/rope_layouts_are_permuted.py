@@ -8,9 +8,8 @@ import numpy as np
 from flint import arb
 
 from regard.analysis.closed_forms.arithmetic import cos
-from regard.analysis.closed_forms.rotations import half_split_slot, interleaved_slot, mixed_score, rotation_matrix
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.closed_forms.position_codes import half_split_slot, interleaved_slot, mixed_score, rotation_matrix
+from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

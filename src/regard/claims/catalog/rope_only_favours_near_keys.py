@@ -8,10 +8,8 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import cos
-from regard.analysis.closed_forms.rotations import favour_lost, rotation_matrix
-from regard.analysis.closed_forms.sinusoids import FirstPair
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import FirstPair, favour_lost, rotation_matrix
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer

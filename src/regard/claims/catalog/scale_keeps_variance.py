@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.scores import score_variance
+from regard.analysis.closed_forms.softmax import score_variance
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts, vertical_rule

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.ranks import multi_head_rank, multi_query_rank, rank_of
+from regard.analysis.closed_forms.low_rank import multi_head_rank, multi_query_rank, rank_of
+from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity
-from regard.analysis.engines.words import Algebra, same
 from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import spectra
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -44,9 +44,11 @@ def _shared_factors() -> Evidence:
     algebra = Algebra()
     q, k, unit = algebra.matrix("Q", "HT", "d"), algebra.matrix("K", "T", "d"), algebra.orthonormal("U", "T", "d")
     place = algebra.orthonormal("E", "HT", "T")
-    factors = same(lambda: q @ k.T, lambda: (k @ q.T).T, what="shared keys: S = QKᵀ, Q of HT×d")
+    factors = matrix_identity(lambda: q @ k.T, lambda: (k @ q.T).T, what="shared keys: S = QKᵀ, Q of HT×d")
     what = "Q = EU and K = U give UᵀEᵀSU = I of size d, so S has rank d"
-    reached = same(lambda: (unit.T @ place.T) @ (place @ unit @ unit.T) @ unit, lambda: unit.T @ unit, what=what)
+    reached = matrix_identity(
+        lambda: (unit.T @ place.T) @ (place @ unit @ unit.T) @ unit, lambda: unit.T @ unit, what=what
+    )
     return conjunction([factors, reached])
 
 
@@ -66,18 +68,18 @@ def _one_more_head() -> Evidence:
     rows, columns, inner = e @ w @ g.T + f @ u @ j.T, v @ g.T + u @ j.T, g @ g.T + j @ j.T
     return conjunction(
         [
-            same(
+            matrix_identity(
                 lambda: (e @ left @ g.T + f @ q @ j.T) @ (g @ right + j @ k.T),
                 lambda: e @ left @ right + f @ q @ k.T,
                 what="one more head with separate keys: inner size r+d instead of r",
             ),
-            same(
+            matrix_identity(
                 lambda: rows @ columns.T,
                 lambda: e @ w @ v.T + f @ u @ u.T,
                 what="Q = K = U, unit vectors new to all heads, turn S = WVᵀ into W'V'ᵀ",
             ),
-            same(lambda: rows.T @ rows, lambda: inner, what="W' has orthonormal columns, as W has"),
-            same(lambda: columns.T @ columns, lambda: inner, what="so has V', and the rank grows by d"),
+            matrix_identity(lambda: rows.T @ rows, lambda: inner, what="W' has orthonormal columns, as W has"),
+            matrix_identity(lambda: columns.T @ columns, lambda: inner, what="so has V', and the rank grows by d"),
         ]
     )
 

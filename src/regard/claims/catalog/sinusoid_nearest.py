@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from regard.analysis.closed_forms.sinusoids import Nearest, best_returns, gap
+from regard.analysis.closed_forms.position_codes import Nearest, best_returns, gap
 from regard.claims._evidence import Evidence
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.sinusoidal import sinusoid

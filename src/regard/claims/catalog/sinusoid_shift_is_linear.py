@@ -3,9 +3,8 @@
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import Numbers
-from regard.analysis.closed_forms.sinusoids import code, shift_matrix
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import code, shift_matrix
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

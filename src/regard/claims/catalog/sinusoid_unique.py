@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import cos, sin
-from regard.analysis.closed_forms.sinusoids import FirstPair, PiLine
-from regard.analysis.engines.angles import angle_field, generic_angles
-from regard.analysis.engines.symbolic import identity
+from regard.analysis.closed_forms.position_codes import FirstPair, PiLine
+from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence
 from regard.claims._position_codes import EXPONENTIAL_LAW, rounding
 from regard.claims.claim import Claim, NearMiss, Settings, Trial

@@ -4,8 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from regard.analysis.closed_forms.retrieval import average_weight, copy_weight
-from regard.analysis.closed_forms.stability import softmax_lipschitz
+from regard.analysis.closed_forms.softmax import average_weight, copy_weight, softmax_lipschitz
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from regard.analysis.closed_forms.distances import last_bucket_start
+from regard.analysis.closed_forms.position_codes import last_bucket_start
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import counts

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from regard.analysis.closed_forms.retrieval import uniform_weight
+from regard.analysis.closed_forms.softmax import uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, rounding, weights

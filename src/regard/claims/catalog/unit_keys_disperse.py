@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.retrieval import copy_margin, uniform_weight
-from regard.analysis.closed_forms.sharpness import unit_bound, unit_gain
+from regard.analysis.closed_forms.softmax import copy_margin, uniform_weight, unit_bound, unit_gain
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts

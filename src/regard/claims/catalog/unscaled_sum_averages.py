@@ -1,6 +1,6 @@
 """Misconception: the plain sum of two keys averages their values."""
 
-from regard.analysis.closed_forms.retrieval import average_weight, other_weight
+from regard.analysis.closed_forms.softmax import average_weight, other_weight
 from regard.claims._retrieval import short_of_half, weight_methods
 from regard.claims.claim import Claim, NearMiss, integer
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from regard.analysis.closed_forms.order import softmax
-from regard.analysis.closed_forms.retrieval import share
+from regard.analysis.closed_forms.softmax import share
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._retrieval import few_keys

@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from regard.analysis.closed_forms.distances import window_reach
+from regard.analysis.closed_forms.position_codes import window_reach
 from regard.analysis.engines.symbolic import Field, identity
 from regard.attention import Rule, attend, causal_mask, combine_masks, window_mask
 from regard.claims._evidence import Evidence, smaller_case

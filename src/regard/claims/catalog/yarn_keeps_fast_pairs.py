@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from regard.analysis.closed_forms.frequency_scaling import yarn_logit_gain, yarn_ramp
+from regard.analysis.closed_forms.position_codes import yarn_logit_gain, yarn_ramp
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.analysis.closed_forms.order import LayerWeights, layer, relu, softmax
-from regard.analysis.engines.words import Algebra, Expression, Scalar, ShapeMismatch, same
+from regard.analysis.engines.matrix_algebra import Algebra, MatrixExpression, Scalar, ShapeMismatch, matrix_identity
 
 FUNCTIONS = {"softmax": softmax, "ReLU": relu, "causal softmax": lambda scores: softmax(scores) + np.tri(len(scores))}
 
 
-def value(expression: Expression, matrices: dict[str, np.ndarray], scalars: dict[str, float]) -> np.ndarray:
+def value(expression: MatrixExpression, matrices: dict[str, np.ndarray], scalars: dict[str, float]) -> np.ndarray:
     """The expression at the given matrices, word by word: an oracle that knows no rule."""
     total = 0.0
     for word, coefficient in expression.terms.items():
@@ -31,8 +31,8 @@ def value(expression: Expression, matrices: dict[str, np.ndarray], scalars: dict
 @pytest.fixture
 def algebra() -> Algebra:
     algebra = Algebra()
-    algebra.passes("softmax", "rows", "columns")
-    algebra.passes("ReLU", "rows", "columns")
+    algebra.commutes("softmax", "rows", "columns")
+    algebra.commutes("ReLU", "rows", "columns")
     return algebra
 
 
@@ -90,12 +90,12 @@ def test_shapes_must_fit(algebra):
 
 def test_sameness_is_proved_by_one_normal_form_refuted_by_shapes_only(algebra):
     a, b = algebra.matrix("A", "d", "m"), algebra.matrix("B", "d", "m")
-    assert same(lambda: a + b, lambda: b + a, what="sum").status == "proved"
-    assert same(lambda: a, lambda: b, what="letters").status == "undecided"
-    by_shape = same(lambda: a, lambda: b.T, what="shapes")
+    assert matrix_identity(lambda: a + b, lambda: b + a, what="sum").status == "proved"
+    assert matrix_identity(lambda: a, lambda: b, what="letters").status == "undecided"
+    by_shape = matrix_identity(lambda: a, lambda: b.T, what="shapes")
     assert by_shape.status == "refuted"
     assert by_shape.counterexample
-    assert same(lambda: a @ b, lambda: a, what="no product").status == "refuted"
+    assert matrix_identity(lambda: a @ b, lambda: a, what="no product").status == "refuted"
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
@@ -116,8 +116,8 @@ def test_a_normal_form_has_the_value_of_what_it_came_from(seed, is_permuted_twic
     matrices = {name: rng.normal(size=shape) for name, shape in shapes.items()}
     matrices |= {name: np.eye(tokens)[rng.permutation(tokens)] for name in "PR"} | {"1_T": np.ones((tokens, 1))}
     algebra = Algebra()
-    algebra.passes("softmax", "rows", "columns")
-    algebra.passes("ReLU", "rows", "columns")
+    algebra.commutes("softmax", "rows", "columns")
+    algebra.commutes("ReLU", "rows", "columns")
     sizes = {tokens: "T", width: "d", inner: "h", 1: "1"}
     letters = {name: algebra.matrix(name, *(sizes[n] for n in shape)) for name, shape in shapes.items()}
     p, r, ones = algebra.permutation("P", "T"), algebra.permutation("R", "T"), algebra.ones("T")

@@ -1,9 +1,9 @@
-"""Identities between matrix expressions of every size, decided by rewriting noncommutative words.
+"""Identities between matrix expressions of any size, decided by rewriting noncommutative words.
 
 A matrix is a letter, a product is a word, an expression is a sum of words. An `Algebra` knows rules that shorten words
-(PᵀP = I, P1 = 1, AᵀB = 0) and functions that a permutation passes through (softmax(PA) = P·softmax(A)).
-Two expressions that come to the same normal form are equal for all matrices that obey the rules, whatever their sizes;
-two that don't may still be equal, so a difference refutes nothing.
+(PᵀP = I, P1 = 1, AᵀB = 0) and functions that commute with permutations (softmax(PA) = P·softmax(A)).
+Two expressions with the same normal form are equal for all matrices, of any size, that obey the rules. Two expressions
+with different normal forms may still be equal, so a difference refutes nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,14 +14,14 @@ from typing import Any, Literal
 from regard.core.errors import InputError
 from regard.core.verdict import Evidence
 
-LONGEST_SHOWN = 100
+_MAX_SHOWN = 100
 
 Shape = tuple[str, str]
 Side = Literal["rows", "columns"]
 
 
 class ShapeMismatch(InputError):
-    """Matrices whose generic shapes do not fit together."""
+    """The generic shapes of two matrices do not fit together."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Letter:
-    """A matrix as it stands in a word; `argument` is set when it is a function's value."""
+    """A matrix in a word; `argument` is set if it is the value of a function."""
 
     name: str
     is_transposed: bool = False
-    argument: "Expression | None" = None
+    argument: "MatrixExpression | None" = None
 
     @property
     def transposed(self) -> "Letter":
-        """The letter's transpose."""
+        """The transpose."""
         return Letter(self.name, not self.is_transposed, self.argument)
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Word:
 
 
 class Algebra:
-    """Generic matrices and the rules they obey.
+    """Generic matrices and the rules that they obey.
 
     >>> algebra = Algebra()
     >>> swap, x = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d")
@@ -71,18 +71,18 @@ class Algebra:
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[Letter, Letter], tuple[Letter, ...] | None] = {}
-        self._passes: dict[str, frozenset[Side]] = {}
+        self._commuting: dict[str, frozenset[Side]] = {}
         self._permutations: set[str] = set()
 
-    def matrix(self, name: str, rows: str, columns: str) -> "Expression":
-        """A matrix of which nothing but the shape is known."""
-        return Expression(self, (rows, columns), {Word((Letter(name),)): Fraction(1)})
+    def matrix(self, name: str, rows: str, columns: str) -> "MatrixExpression":
+        """A matrix of which only the shape is known."""
+        return MatrixExpression(self, (rows, columns), {Word((Letter(name),)): Fraction(1)})
 
-    def ones(self, rows: str) -> "Expression":
-        """The column of ones, which every permutation of that size leaves alone."""
+    def ones(self, rows: str) -> "MatrixExpression":
+        """The column of ones, which every permutation of that size leaves unchanged."""
         return self.matrix(f"1_{rows}", rows, "1")
 
-    def permutation(self, name: str, size: str) -> "Expression":
+    def permutation(self, name: str, size: str) -> "MatrixExpression":
         """A permutation matrix: PᵀP = PPᵀ = I and P1 = Pᵀ1 = 1."""
         self._permutations.add(name)
         letter, ones = Letter(name), Letter(f"1_{size}")
@@ -92,24 +92,24 @@ class Algebra:
             self._pairs[ones.transposed, one] = (ones.transposed,)
         return self.matrix(name, size, size)
 
-    def orthonormal(self, name: str, rows: str, columns: str) -> "Expression":
+    def orthonormal(self, name: str, rows: str, columns: str) -> "MatrixExpression":
         """A matrix with orthonormal columns: AᵀA = I."""
         letter = Letter(name)
         self._pairs[letter.transposed, letter] = ()
         return self.matrix(name, rows, columns)
 
-    def let_vanish(self, left: "Expression", right: "Expression") -> None:
-        """From now on the product of these two letters is zero, and so is its transpose."""
+    def let_vanish(self, left: "MatrixExpression", right: "MatrixExpression") -> None:
+        """Adds the rule that the product of these two letters, and hence its transpose, is zero."""
         one, other = left.letter, right.letter
         self._pairs[one, other] = None
         self._pairs[other.transposed, one.transposed] = None
 
-    def passes(self, function: str, *sides: Side) -> None:
-        """From now on the function lets permutations of its argument's rows, or columns, pass through."""
-        self._passes[function] = frozenset(sides)
+    def commutes(self, function: str, *sides: Side) -> None:
+        """Adds the rule that the function commutes with permutations of its argument's rows or columns."""
+        self._commuting[function] = frozenset(sides)
 
     def reduced(self, letters: Iterable[Letter]) -> tuple[Letter, ...] | None:
-        """The word after every rule has been used, or None if it is zero; each rule shortens it, so this ends."""
+        """The word in normal form, or None if it is zero; every rule shortens it, so this terminates."""
         done: list[Letter] = []
         waiting = list(letters)[::-1]
         while waiting:
@@ -123,13 +123,12 @@ class Algebra:
             waiting.extend(result[::-1])
         return tuple(done)
 
-    def lets_pass(self, function: str, side: Side, letter: Letter) -> bool:
-        """True if the letter is a permutation that the function lets through on that side."""
-        return letter.name in self._permutations and side in self._passes.get(function, ())
+    def _commutes_with(self, function: str, side: Side, letter: Letter) -> bool:
+        return letter.name in self._permutations and side in self._commuting.get(function, ())
 
 
-class Expression:
-    """A sum of words with rational coefficients, always in normal form; `==` compares normal forms."""
+class MatrixExpression:
+    """A sum of words with rational coefficients in normal form; `==` compares normal forms."""
 
     __slots__ = ("algebra", "shape", "terms")
 
@@ -139,7 +138,7 @@ class Expression:
 
     @property
     def letter(self) -> Letter:
-        """The letter of an expression that is just one."""
+        """The letter of an expression that consists of a single one."""
         [(word, coefficient)] = self.terms.items()
         [letter] = word.letters
         assert coefficient == 1
@@ -148,21 +147,21 @@ class Expression:
 
     @property
     def length(self) -> int:
-        """The number of letters in all words together."""
+        """The number of letters in all words."""
         return sum(len(word.letters) for word in self.terms)
 
     @property
-    def T(self) -> "Expression":
+    def T(self) -> "MatrixExpression":
         """The transpose: words reversed, letters transposed."""
         flipped = {
             Word(tuple(letter.transposed for letter in word.letters[::-1]), word.scalars): coefficient
             for word, coefficient in self.terms.items()
         }
-        return Expression(self.algebra, (self.shape[1], self.shape[0]), flipped)
+        return MatrixExpression(self.algebra, (self.shape[1], self.shape[0]), flipped)
 
-    def __matmul__(self, other: "Expression") -> "Expression":
+    def __matmul__(self, other: "MatrixExpression") -> "MatrixExpression":
         if self.shape[1] != other.shape[0]:
-            raise ShapeMismatch(f"{_size(self)} times {_size(other)} is no product. Make the inner sizes agree.")
+            raise ShapeMismatch(f"{_size(self)} times {_size(other)} is not a product: the inner sizes differ.")
         return self._collect(
             (self.shape[0], other.shape[1]),
             (
@@ -172,13 +171,13 @@ class Expression:
             ),
         )
 
-    def __add__(self, other: "Expression") -> "Expression":
+    def __add__(self, other: "MatrixExpression") -> "MatrixExpression":
         if self.shape != other.shape:
-            raise ShapeMismatch(f"{_size(self)} plus {_size(other)} is no sum. Make the shapes agree.")
+            raise ShapeMismatch(f"{_size(self)} plus {_size(other)} is not a sum: the shapes differ.")
         both = [*self.terms.items(), *other.terms.items()]
         return self._collect(self.shape, ((word.letters, word.scalars, times) for word, times in both))
 
-    def __mul__(self, factor: int | Fraction | Scalar) -> "Expression":
+    def __mul__(self, factor: int | Fraction | Scalar) -> "MatrixExpression":
         name, number = ((factor.name,), Fraction(1)) if isinstance(factor, Scalar) else ((), Fraction(factor))
         return self._collect(
             self.shape, ((word.letters, word.scalars + name, times * number) for word, times in self.terms.items())
@@ -186,14 +185,14 @@ class Expression:
 
     __rmul__ = __mul__
 
-    def __neg__(self) -> "Expression":
+    def __neg__(self) -> "MatrixExpression":
         return self * -1
 
-    def __sub__(self, other: "Expression") -> "Expression":
+    def __sub__(self, other: "MatrixExpression") -> "MatrixExpression":
         return self + -other
 
-    def apply(self, function: str) -> "Expression":
-        """The function's value here, permutations taken out of the argument as far as the function lets them."""
+    def apply(self, function: str) -> "MatrixExpression":
+        """The function applied to this, with the permutations that it commutes with moved outside."""
         argument, left, right = self, (), ()
         while (found := argument._strip(function)) is not None:
             argument, before, after = found
@@ -201,16 +200,16 @@ class Expression:
         value = Letter(function, argument=argument)
         return self._collect(self.shape, [((*left, value, *right), (), Fraction(1))])
 
-    def softmax(self) -> "Expression":
+    def softmax(self) -> "MatrixExpression":
         """The softmax of each row."""
         return self.apply("softmax")
 
-    def relu(self) -> "Expression":
+    def relu(self) -> "MatrixExpression":
         """ReLU of each entry."""
         return self.apply("ReLU")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Expression) and self.shape == other.shape and self.terms == other.terms
+        return isinstance(other, MatrixExpression) and self.shape == other.shape and self.terms == other.terms
 
     def __hash__(self) -> int:
         return hash((self.shape, frozenset(self.terms.items())))
@@ -218,44 +217,44 @@ class Expression:
     def __repr__(self) -> str:
         return " + ".join(f"{'' if times == 1 else f'{times}·'}{word}" for word, times in self.terms.items()) or "0"
 
-    def _strip(self, function: str) -> "tuple[Expression, tuple[Letter, ...], tuple[Letter, ...]] | None":
-        """f(A) = P·f(PᵀA) = f(AQ)·Qᵀ for a permutation whose removal shortens the argument, if there is one."""
+    def _strip(self, function: str) -> "tuple[MatrixExpression, tuple[Letter, ...], tuple[Letter, ...]] | None":
+        """f(A) = P·f(PᵀA) = f(AQ)·Qᵀ with a permutation whose removal shortens the argument, if there is one."""
         for word in self.terms:
             first, last = word.letters[:1], word.letters[-1:]
-            if first and self.algebra.lets_pass(function, "rows", first[0]):
+            if first and self.algebra._commutes_with(function, "rows", first[0]):
                 shorter = self._square(first[0].transposed, self.shape[0]) @ self
                 if shorter.length < self.length:
                     return shorter, first, ()
-            if last and self.algebra.lets_pass(function, "columns", last[0]):
+            if last and self.algebra._commutes_with(function, "columns", last[0]):
                 shorter = self @ self._square(last[0].transposed, self.shape[1])
                 if shorter.length < self.length:
                     return shorter, (), last
         return None
 
-    def _square(self, letter: Letter, size: str) -> "Expression":
-        return Expression(self.algebra, (size, size), {Word((letter,)): Fraction(1)})
+    def _square(self, letter: Letter, size: str) -> "MatrixExpression":
+        return MatrixExpression(self.algebra, (size, size), {Word((letter,)): Fraction(1)})
 
     def _collect(
         self, shape: Shape, products: Iterable[tuple[tuple[Letter, ...], tuple[str, ...], Fraction]]
-    ) -> "Expression":
+    ) -> "MatrixExpression":
         terms: dict[Word, Fraction] = {}
         for letters, scalars, coefficient in products:
             if (letters_left := self.algebra.reduced(letters)) is not None:
                 word = Word(letters_left, tuple(sorted(scalars)))
                 terms[word] = terms.get(word, Fraction(0)) + coefficient
-        return Expression(self.algebra, shape, terms)
+        return MatrixExpression(self.algebra, shape, terms)
 
 
-def _size(expression: Expression) -> str:
+def _size(expression: MatrixExpression) -> str:
     return f"{expression} ({expression.shape[0]}×{expression.shape[1]})"
 
 
-def same(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evidence:
-    """Whether both sides come to one normal form; sides are given as thunks, since even their shapes may not fit."""
+def matrix_identity(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evidence:
+    """Whether both sides have the same normal form; they are thunks, since even their shapes may not fit."""
     try:
         one, other = left(), right()
         if one.shape != other.shape:
-            raise ShapeMismatch(f"{_size(one)} cannot equal {_size(other)}. Compare matrices of one shape.")
+            raise ShapeMismatch(f"{_size(one)} cannot equal {_size(other)}: the shapes differ.")
     except ShapeMismatch as mismatch:
         return Evidence(
             status="refuted",
@@ -263,6 +262,6 @@ def same(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evi
             counterexample=f"whenever the sizes differ: {mismatch}",
         )
     if one == other:
-        shown = f"both sides are {one}" if len(str(one)) <= LONGEST_SHOWN else "both sides have one normal form"
+        shown = f"both sides are {one}" if len(str(one)) <= _MAX_SHOWN else "both sides have the same normal form"
         return Evidence(status="proved", detail=f"{what}: {shown}, for matrices of any size")
-    return Evidence(status="undecided", detail=f"{what}: the rules lead to {one} and to {other}")
+    return Evidence(status="undecided", detail=f"{what}: the normal forms differ: {one} and {other}")

@@ -7,16 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.scenarios.factor import factor_covariance, stack_directions
-from regard.analysis.scenarios.limits import require_memory
-from regard.analysis.scenarios.logit_law import LogitLaw
+from regard.analysis.scenarios import LogitLaw
 from regard.core.axes import Float
 from regard.core.errors import InputError
 
-# Keys that share a name must have the same law up to the rounding of their dot products.
+# Keys that share a name must have the same law, up to the rounding of their dot products.
 _SAME_LAW = 1e-9
 # A mean this short has no direction that double precision could use.
 _SHORTEST_MEAN = 1e-60
+# A pivot this small relative to the largest entry is a zero with rounding errors.
+_ROUNDING = 64 * np.finfo(np.float64).eps
+# Below this, doubles lose their digits, and a covariance counts as zero.
+_SMALLEST = 1e-290
+MAX_BYTES = 4 * 10**9
+_BYTES_PER_NUMBER = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,8 +29,8 @@ class GaussianKeys:
 
     k_i ~ N(μ_i, Σ_i),  Σ_i = noise_i·I + F_i F_iᵀ
 
-    Keys with one name form a group and must be identical in law for the queries asked; without names each key is its
-    own group. With `is_normalised` every drawn key is divided by its norm.
+    Keys that share a name form a group and must be identical in law for the given queries; without names, each key is a
+    group of its own. With `is_normalised`, every drawn key is divided by its norm.
 
     >>> keys = GaussianKeys(means=np.eye(3), noise=np.zeros(3), factors=np.zeros((3, 3, 0)))
     >>> keys.logits(np.array([[2.0, 0.0, 0.0]])).means
@@ -50,36 +54,7 @@ class GaussianKeys:
         self._check_shapes()
         if np.any(self.noise < 0):
             worst = int(np.argmin(self.noise))
-            raise InputError(f"Key {names[worst]!r} has noise {self.noise[worst]:g}; a variance is not negative.")
-
-    @classmethod
-    def from_covariances(
-        cls,
-        *,
-        means: Float[np.ndarray, "key width"],
-        covariances: Float[np.ndarray, "key width width"],
-        names: Sequence[str] = (),
-    ) -> "GaussianKeys":
-        """Keys with these dense covariances, each checked to be symmetric and positive semi-definite.
-
-        >>> keys = GaussianKeys.from_covariances(means=np.eye(2), covariances=np.array([np.eye(2), 0 * np.eye(2)]))
-        >>> keys.covariance(0).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
-        """
-        num_keys, width = np.shape(means)
-        require_memory(
-            2 * num_keys * width * width,
-            what=f"Factoring {num_keys} dense covariances of width {width}",
-            instead="Give the keys as isotropic noise plus low-rank factors, or give the law of the logits itself.",
-        )
-        owners = tuple(names) or tuple(f"key {place}" for place in range(1, num_keys + 1))
-        parts = [
-            factor_covariance(np.asarray(each, dtype=np.float64), whose=f"key {owner!r}")
-            for owner, each in zip(owners, covariances, strict=True)
-        ]
-        directions, variances = stack_directions(parts, num_heads=width)
-        factors = directions * np.sqrt(variances)[:, None, :]
-        return cls(means=means, noise=np.zeros(num_keys), factors=factors, names=owners)
+            raise InputError(f"Key {names[worst]!r} has noise {self.noise[worst]:g}; a variance cannot be negative.")
 
     @property
     def num_keys(self) -> int:
@@ -92,7 +67,7 @@ class GaussianKeys:
         return self.means.shape[1]
 
     def covariance(self, key: int) -> Float[np.ndarray, "width width"]:
-        """Σ = noise·I + F Fᵀ of one key, dense."""
+        """Σ = noise·I + F Fᵀ of one key."""
         factor = self.factors[key]
         return self.noise[key] * np.eye(self.width) + factor @ factor.T
 
@@ -114,7 +89,7 @@ class GaussianKeys:
         means = self.means @ queries.T
         firsts = {name: place for place, name in reversed(list(enumerate(self.names)))}
         order = sorted(firsts.values())
-        self._require_one_law_a_name(queries, means, firsts)
+        self._check_names(queries, means, firsts)
         parts = [self._spread(place, queries) for place in order]
         directions, variances = stack_directions(parts, num_heads=len(queries))
         names = tuple(self.names[place] for place in order)
@@ -131,21 +106,21 @@ class GaussianKeys:
     def _spread(
         self, key: int, queries: Float[np.ndarray, "head width"]
     ) -> tuple[Float[np.ndarray, "head rank"], Float[np.ndarray, " rank"]]:
-        """Directions and variances of one key's logits, the deviation along its own mean first."""
+        """Directions and variances of the logits of one key, first the deviation along its own mean."""
         projected = queries @ self.factors[key]
         covariance = self.noise[key] * (queries @ queries.T) + projected @ projected.T
         own, mean = self.own_variance(key), self.means[key]
         if own == 0:
-            directions, variances = factor_covariance(covariance, whose=f"key {self.names[key]!r}")
+            directions, variances = factor_covariance(covariance)
             return np.hstack([np.zeros((len(queries), 1)), directions]), np.hstack([0.0, variances])
         with_own = self.noise[key] * (queries @ mean) + projected @ (mean @ self.factors[key])
         direction = with_own / float(mean @ mean) / own
         rest = covariance - own * np.outer(direction, direction)
         scale = float(np.max(np.abs(covariance), initial=0.0))
-        directions, variances = factor_covariance(rest, whose=f"key {self.names[key]!r}", scale=scale)
+        directions, variances = factor_covariance(rest, scale=scale)
         return np.hstack([direction[:, None], directions]), np.hstack([own, variances])
 
-    def _require_one_law_a_name(
+    def _check_names(
         self, queries: Float[np.ndarray, "head width"], means: Float[np.ndarray, "key head"], firsts: dict[str, int]
     ) -> None:
         lengths = np.einsum("hw,iwr->ihr", queries, self.factors)
@@ -168,13 +143,13 @@ class GaussianKeys:
             raise InputError(
                 f"means {self.means.shape}, noise {self.noise.shape}, factors {self.factors.shape} and "
                 f"{len(self.names)} names do not fit together. Give (key, width), (key,), (key, width, rank) and one "
-                "name a key."
+                "name per key."
             )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lookup:
-    """Queries put to random keys, in key space: what the direct engine samples."""
+    """Queries and random keys in key space, which the direct engine samples."""
 
     keys: GaussianKeys
     queries: Float[np.ndarray, "head width"]
@@ -185,9 +160,86 @@ class Lookup:
         if queries.shape[-1] != self.keys.width or not np.all(np.isfinite(queries)):
             raise InputError(
                 f"The queries have shape {queries.shape}, the keys width {self.keys.width}. "
-                "Give one finite row a head, as wide as the keys."
+                "Give one finite row per head, as wide as the keys."
             )
 
     def logits(self) -> LogitLaw:
         """The law of the logits that these queries read from these keys."""
         return self.keys.logits(self.queries)
+
+
+def factor_covariance(
+    covariance: Float[np.ndarray, "head head"], *, scale: float = 0.0
+) -> tuple[Float[np.ndarray, "head rank"], Float[np.ndarray, " rank"]]:
+    """Takes a covariance apart into variances along independent directions, as many as its rank.
+
+    covariance = Σ_r variances[r] · directions[:, r] directions[:, r]ᵀ
+
+    Pivoted LDLᵀ: the pivot's direction is one at the pivot, so a covariance v·x xᵀ with exact entries comes apart
+    exactly. If the matrix is a difference, `scale` is the size of its terms, so that their rounding is not taken for a
+    direction.
+
+    >>> directions, variances = factor_covariance(np.array([[4.0, 2.0], [2.0, 1.0]]))
+    >>> directions.tolist(), variances.tolist()
+    ([[1.0], [0.5]], [4.0])
+    """
+    rest = np.array(covariance, dtype=np.float64)
+    scale = max(scale, float(np.max(np.abs(rest), initial=0.0)), _SMALLEST)
+    smallest_pivot = _ROUNDING * scale
+    directions, variances = [], []
+    for _ in range(len(rest)):
+        pivot = int(np.argmax(np.diag(rest)))
+        variance = float(rest[pivot, pivot])
+        if not variance > smallest_pivot:
+            break
+        direction = rest[:, pivot] / variance
+        directions.append(direction)
+        variances.append(variance)
+        rest = rest - variance * np.outer(direction, direction)
+    return np.array(directions).reshape(len(directions), len(rest)).T, np.array(variances)
+
+
+def stack_directions(
+    parts: Sequence[tuple[Float[np.ndarray, "head _"], Float[np.ndarray, " _"]]], *, num_heads: int
+) -> tuple[Float[np.ndarray, "group head rank"], Float[np.ndarray, "group rank"]]:
+    """The directions and variances of all groups, padded with zeros to the largest rank."""
+    rank = max((len(variances) for _, variances in parts), default=0)
+    directions, variances = np.zeros((len(parts), num_heads, rank)), np.zeros((len(parts), rank))
+    for group, (columns, spreads) in enumerate(parts):
+        directions[group, :, : len(spreads)] = columns
+        variances[group, : len(spreads)] = spreads
+    return directions, variances
+
+
+def isotropic_directions(rows: Sequence[Sequence[float]]) -> list[tuple[list[float], float]]:
+    """Independent directions of Σ_j x_j x_jᵀ with their variances; each row x_j has one number per head.
+
+    >>> isotropic_directions([[2.0, 1.0]])
+    [([1.0, 0.5], 4.0)]
+    """
+    vectors = np.array(rows, dtype=np.float64)
+    directions, variances = factor_covariance(vectors.T @ vectors)
+    return list(zip(directions.T.tolist(), variances.tolist(), strict=True))
+
+
+def readable_bytes(num_bytes: int) -> str:
+    """A number of bytes in the largest decimal unit of which there is at least one.
+
+    >>> readable_bytes(8_000_000_000_000)
+    '8.0 TB'
+    """
+    size, units = float(num_bytes), ["B", "kB", "MB", "GB", "TB", "PB"]
+    while size >= 1000 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    return f"{size:.1f} {units[0]}"
+
+
+def require_memory(num_numbers: int, *, what: str, instead: str) -> None:
+    """Raises an InputError if that many doubles need more than `MAX_BYTES`; `instead` says what to do."""
+    num_bytes = num_numbers * _BYTES_PER_NUMBER
+    if num_bytes > MAX_BYTES:
+        raise InputError(
+            f"{what} would need {readable_bytes(num_bytes)} of memory; "
+            f"the limit is {readable_bytes(MAX_BYTES)}. {instead}"
+        )

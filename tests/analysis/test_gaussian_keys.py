@@ -6,7 +6,7 @@ from hypothesis.extra import numpy as hnp
 from jaxtyping import TypeCheckError
 
 from analysis.logit_covariances import covariances
-from regard.analysis.scenarios import GaussianKeys, Lookup
+from regard.analysis.gaussian_keys import GaussianKeys, Lookup, factor_covariance, require_memory
 from regard.core.errors import InputError
 
 ENTRIES = st.floats(-2, 2, allow_subnormal=False)
@@ -34,25 +34,6 @@ def test_the_law_of_the_logits_is_the_projected_gaussian(means, factors, queries
 def test_own_deviation_is_the_part_of_the_noise_along_the_mean():
     assert keys(means=2 * np.eye(3)).own_variance(0) == pytest.approx(0.1 / 4)
     assert keys(means=np.zeros((3, 3))).own_variance(0) == 0.0
-
-
-def test_dense_covariances_come_back():
-    root = np.array([[1.0, 0.5], [0.0, 2.0]])
-    some = GaussianKeys.from_covariances(means=np.eye(2), covariances=np.array([root @ root.T, np.eye(2)]))
-    assert np.allclose(some.covariance(0), root @ root.T)
-
-
-def test_a_dense_matrix_that_is_no_covariance_is_named():
-    with pytest.raises(InputError, match="key 'right' has the eigenvalue -3"):
-        GaussianKeys.from_covariances(
-            means=np.eye(2), covariances=np.array([np.eye(2), -3 * np.eye(2)]), names=("left", "right")
-        )
-
-
-def test_absurd_dense_covariances_are_refused_before_they_are_looked_at():
-    never_read = np.broadcast_to(0.0, (10**4, 10**4, 10**4))
-    with pytest.raises(InputError, match=r"16\.0 TB"):
-        GaussianKeys.from_covariances(means=np.broadcast_to(0.0, (10**4, 10**4)), covariances=never_read)
 
 
 def test_keys_of_one_name_that_differ_are_refused():
@@ -90,3 +71,24 @@ def test_normalised_keys_have_no_gaussian_logits():
 def test_queries_must_fit_the_keys():
     with pytest.raises(InputError, match="the keys width 3"):
         Lookup(keys=keys(), queries=np.ones((1, 2)))
+
+
+@given(hnp.arrays(np.float64, (3, 3), elements=ENTRIES))
+def test_a_covariance_is_rebuilt_from_its_directions(root):
+    covariance = root @ root.T
+    directions, variances = factor_covariance(covariance)
+    assert np.allclose((directions * variances) @ directions.T, covariance, atol=1e-10)
+    assert np.all(variances > 0)
+
+
+@given(hnp.arrays(np.float64, 3, elements=st.integers(-50, 50).map(float)), st.integers(1, 64))
+def test_one_direction_with_exact_entries_stays_one_direction(direction, quarters):
+    covariance = quarters / 4 * np.outer(direction, direction)
+    directions, variances = factor_covariance(covariance)
+    assert directions.shape[1] == len(variances) == int(np.any(direction))
+
+
+def test_absurd_sizes_are_refused_with_what_they_would_need():
+    require_memory(1000, what="A trifle", instead="")
+    with pytest.raises(InputError, match=r"8\.0 TB of memory.*Buy less"):
+        require_memory(10**12, what="A cathedral", instead="Buy less.")
