@@ -1,5 +1,5 @@
 # Each target makes its own .venv, with everything pinned by constraints.txt; a second call finds it done.
-#   make run    a flawed answer sheet judged (and as a page in out/), the catalogue of claims, one myth explained,
+#   make run    a flawed answer sheet judged (and as a page in out/), the catalog of claims, one misconception explained,
 #               one broken layer caught
 #   make test   lint, types, import rules and every test
 #   make lint   the first three of these

@@ -25,7 +25,7 @@ def _eighty_columns(monkeypatch):
 
 @pytest.fixture
 def rigged(monkeypatch):
-    """Makes `regard claims` come to the given statuses where the catalogue expects `proved`."""
+    """Makes `regard claims` come to the given statuses where the catalog expects `proved`."""
 
     def rig(*statuses: str) -> None:
         verdicts = [ClaimVerdict(id="copy", statement="s", status=status, expected="proved") for status in statuses]
@@ -124,10 +124,10 @@ def test_the_json_of_the_real_command_meets_the_schema(python):
     assert sum(found["counts"].values()) == len(found["verdicts"]) >= 3
 
 
-def test_progress_is_told():
-    told = []
-    regard.decide_claims("copy*", report=lambda done, total: told.append((done, total)))
-    assert told[0] == (0, 2)
+def test_progress_is_reported():
+    reported = []
+    regard.decide_claims("copy*", report=lambda done, total: reported.append((done, total)))
+    assert reported[0] == (0, 2)
 
 
 def test_a_page_goes_to_a_file_beside_the_json_and_the_table(run, tmp_path):
@@ -201,7 +201,7 @@ BAD_INPUT = {
     "unknown parameter": (["claims", "average-of-two", "--set", "gamma=1"], "'gamma'. Their parameters are: beta, n."),
     "seed negative": (["claims", "--seed", "-1"], "Seed -1 is negative"),
     "seed no number": (["claims", "--seed", "x"], "'x' is not a valid integer"),
-    "no jobs": (["claims", "--jobs", "0"], "--jobs 0"),
+    "no jobs": (["claims", "--jobs", "0"], "with 0 jobs"),
     "unknown option": (["claims", "--fast"], "--fast"),
     "unknown command": (["clams"], "clams"),
     "pattern and explanation": (["claims", "copy", "--explain", "copy"], "exclude each other"),

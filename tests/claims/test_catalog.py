@@ -24,7 +24,7 @@ def decided(name: str) -> ClaimVerdict:
 
 
 def edges(parameter: Parameter) -> list[float]:
-    """The ends of a parameter's domain, one step inside where they do not belong to it, and a sensible large value."""
+    """The ends of a parameter's domain, one step inside if they are excluded, or ±50 if it is unbounded."""
     step = 1.0 if parameter.is_integer else 1e-3 * min(1.0, parameter.upper - parameter.lower)
     inward = step if parameter.is_open else 0.0
     lower = [parameter.lower + inward] if math.isfinite(parameter.lower) else [-50.0]
@@ -33,7 +33,7 @@ def edges(parameter: Parameter) -> list[float]:
 
 
 def absurdities(parameter: Parameter) -> list[float]:
-    """Numbers that no machine could follow, on either side."""
+    """Numbers far beyond what can be computed, on either side."""
     return [-1e12, 1e12, 1e300]
 
 

@@ -61,7 +61,7 @@ def test_algebra_never_refutes_alone(name):
 
 @pytest.mark.parametrize("name", ["causal-breaks-equivariance", "positions-break-equivariance"])
 def test_every_answer_counts(name):
-    """Turning any one of the yes/no answers round refutes the statement."""
+    """Reversing any of the yes/no answers refutes the statement."""
     claim = CLAIMS[name]
     for field in dataclasses.fields(claim.form):
         turned = dataclasses.replace(claim.form, **{field.name: not getattr(claim.form, field.name)})

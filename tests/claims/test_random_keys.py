@@ -1,4 +1,4 @@
-"""Claims about random keys give MATH.md's numbers (sections 2 and 3), at the defaults and far from them."""
+"""Claims about random keys: the printed numbers, at the default parameters and far from them."""
 
 import math
 

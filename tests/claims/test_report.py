@@ -100,9 +100,13 @@ def test_colour_appears_only_on_a_terminal():
 
 def test_hostile_text_cannot_steer_the_terminal():
     hostile = ClaimVerdict(
-        id="\x1b[2J", statement="s", status="refuted", expected="refuted", counterexample="\x1b]0;a\x07 [red]b",
+        id="\x1b[2J",
+        statement="s",
+        status="refuted",
+        expected="refuted",
+        counterexample="\x1b]0;a\x07 [red]b",
         evidence=(Evidence(method="\x1b[1m", status="refuted", detail="d"),),
-    )  # fmt: skip
+    )
     text = table({"\x1b[31mtitle": [hostile]})
     assert "\x1b" not in text
     assert "[red]b" in text

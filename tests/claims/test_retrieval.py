@@ -128,7 +128,7 @@ def test_the_same_truth_in_other_words_is_proved(name, form):
 
 
 def test_a_scale_that_is_right_at_the_default_only_is_refuted_by_algebra():
-    """(n−2)/4 is 2 at n = 10: no number at the default tells this near_miss from the truth."""
+    """(n−2)/4 is 2 at n = 10: no number at the default tells this near miss from the truth."""
     verdict = CLAIMS["average-scale"].decide(form=lambda epsilon, _n: log(2 * (1 - 2 * epsilon) / epsilon))
     assert {item.method: item.status for item in verdict.evidence} == {"bisection": "holds", "algebra": "refuted"}
     assert "n-2 = " in verdict.counterexample

@@ -1,4 +1,4 @@
-"""The whole page built once, as its command builds it, for all tests that open it."""
+"""The whole page, built once by its command, for all tests that open it."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 @pytest.fixture(scope="session")
 def page_path(tmp_path_factory) -> Path:
-    """The exported page; in a process of its own, because executed signatures make the judge slow."""
+    """The exported page, built in a separate process because runtime type checks would make it slow."""
     path = tmp_path_factory.mktemp("explorer") / "page.html"
     command = [sys.executable, "-m", "regard", "explore", "--jobs", "1", "--export", str(path)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, check=False)
@@ -22,7 +22,7 @@ def page_path(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def show():
-    """`show(page, "swing?beta=2")`: the part in that state, as a link would show it."""
+    """`show(page, "swing?beta=2")` shows the part in that state, as a link would."""
 
     def show(page, address: str) -> None:
         page.evaluate("address => { location.hash = address; }", address)

@@ -1,4 +1,4 @@
-"""The page as a whole in a real browser: how fast it repaints, whether all can use it, and inside a notebook."""
+"""The page as a whole in a real browser: how fast it repaints, accessibility, and use inside a notebook."""
 
 import shutil
 import subprocess
@@ -53,7 +53,7 @@ VIOLATIONS = """async (place) => {
 
 @pytest.fixture(scope="session")
 def axe(request, tmp_path_factory) -> str:
-    """axe-core, kept in pytest's cache, if there is one, and fetched by npm if it is not there."""
+    """axe-core from pytest's cache if it is there, else fetched by npm."""
     cache = getattr(request.config, "cache", None)
     folder = Path(cache.mkdir("axe-core")) if cache else tmp_path_factory.mktemp("axe-core")
     script = folder / "axe.min.js"

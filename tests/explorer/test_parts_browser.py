@@ -18,7 +18,7 @@ def reading(page, name: str) -> str:
 
 
 def slide(page, name: str, value: float) -> None:
-    """Moves a visible slider as a hand would, to a value of its own scale."""
+    """Moves a visible slider to a position on its own scale, as a user would."""
     page.locator(f"section:visible input[name={name}]").evaluate(
         "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); }", value
     )

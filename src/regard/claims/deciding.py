@@ -189,7 +189,7 @@ def _run(
     report: Report | None,
 ) -> tuple[Decision, ...]:
     if jobs < 1:
-        raise InputError(f"--jobs {jobs} leaves nobody to do the work. Ask for at least one job.")
+        raise InputError(f"Cannot decide claims with {jobs} jobs. Use at least one job.")
     report = report or (lambda _, __: None)
     if jobs > 1 and len(selected) > 1:
         tasks = [[work, claim.id, dict(chosen), seed] for claim, chosen in selected]

@@ -1,6 +1,6 @@
 """Misconception: a causal decoder without position codes can count repeated tokens."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,13 +65,10 @@ def _by_reference_layer(trial: Trial) -> Evidence:
     if form.has_bos and form.can_count:
         # A narrow layer's ReLU may be off for every token; that says nothing about other weights.
         return Evidence(status="undecided", detail=shown, value=spread)
-    return Evidence(
-        status="refuted",
-        detail=shown,
-        value=spread,
-        counterexample=f"{shown}; the statement says that they {'differ' if form.can_count else 'agree'}",
-        is_of_smaller_case=(tokens, width, layers) != (trial.at.T, trial.at.d, trial.at.layers),
-    )
+    against = f"{shown}; the statement says that they {'differ' if form.can_count else 'agree'}"
+    found = Evidence(status="refuted", detail=shown, value=spread, counterexample=against)
+    is_smaller = (tokens, width, layers) != (trial.at.T, trial.at.d, trial.at.layers)
+    return replace(found, is_of_smaller_case=is_smaller)
 
 
 def _figure(at: Settings) -> Chart:
