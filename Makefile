@@ -1,9 +1,9 @@
-# Each target makes its own .venv, with everything pinned by constraints.txt; a second call finds it done.
-#   make run    a flawed answer sheet judged (and as a page in out/), the catalog of claims, one misconception explained,
-#               one broken layer caught
-#   make test   lint, types, import rules and every test
+# Each target creates its own .venv, pinned by constraints.txt; a second call finds it ready.
+#   make run    judge a flawed answer sheet (also as a page in out/), decide all claims, explain a misconception,
+#               catch a broken layer
+#   make test   lint, types, import rules and all tests
 #   make lint   the first three of these
-#   make bench  the figures, measured on this machine
+#   make bench  measure the figures on this machine
 # PYTHON=python3.12 chooses the interpreter; TORCH_INDEX= takes torch from the usual index.
 
 SHELL := /bin/bash
@@ -21,7 +21,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 run: $(VENV)/.core
 	@rm -rf out && mkdir -p out && $(BIN)/regard verify --example out/answers.md
 	@$(BIN)/regard verify out/answers.md --html out/report.html || [ $$? = 1 ]
-	@echo "The answers with every step marked: out/report.html"
+	@echo "The document with every step marked: out/report.html"
 	@echo
 	@$(BIN)/regard claims
 	@echo
@@ -50,7 +50,7 @@ $(VENV)/bin/python:
 	    exit 1; \
 	fi; \
 	"$$python" -m venv $(VENV) || { rm -rf $(VENV); \
-	    echo "Could not make $(VENV). On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	    echo "Could not create $(VENV). On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 
 $(VENV)/.core: $(VENV)/bin/python $(PACKAGING)
 	@echo "Installing Regard into $(VENV) …"
@@ -62,7 +62,7 @@ $(VENV)/.dev: $(VENV)/.core
 	@$(PIP) install -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# The CPU build where its index can be reached, else what the usual index has. Without torch its tests are skipped.
+# The CPU build where its index can be reached, otherwise what the usual index has. Without torch its tests are skipped.
 $(VENV)/.torch: $(VENV)/.dev
 	@echo "Installing torch …"
 	@$(if $(TORCH_INDEX),$(PIP) install -c constraints.txt --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true)
@@ -73,7 +73,7 @@ $(VENV)/.torch: $(VENV)/.dev
 	    || echo "Some of transformers, jax, flax, keras could not be installed: their tests will be skipped." >&2
 	@touch $@
 
-# Tests of pages need a browser. Debian's is fetched only if there are such tests, none is there, and we may.
+# Page tests need a browser. Debian's is installed only if there are such tests, none is installed, and we may.
 chromium:
 	@if grep -rqs playwright tests --include='*.py' && [ ! -x /usr/bin/chromium ]; then \
 	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
