@@ -16,9 +16,8 @@ from pathlib import Path
 
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.context.formulas import relation_signs
+from regard.derivations.grading.batch import Batch, BatchRequest
 from regard.derivations.reading import KINDS, read
-from regard.derivations.request import Request
-from regard.derivations.verify import judge_files
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "tests" / "derivations" / "set_1", ROOT.parent / "shared" / "samples")
@@ -115,15 +114,16 @@ def count_signs(path: Path) -> int:
 
 def judge(folder: Path, out: Path, jobs: int, memory: list[Memory]) -> None:
     """A batch as an instructor runs it; notes the memory at the milestones."""
-    request = Request(paths=(str(folder),), problem="cs224n-a4", gradescope=str(out), csv_file=f"{out}.csv", jobs=jobs)
-    submissions = request.submissions()
+    request = BatchRequest(
+        paths=(str(folder),), problem="cs224n-a4", gradescope=str(out), csv_file=f"{out}.csv", jobs=jobs
+    )
 
-    def report(done: int, _: int) -> None:
+    def progress(done: int, _: int) -> None:
         if done in MILESTONES:
             memory.append(Memory(done=done, own=resident("self"), largest_worker=largest_child()))
 
-    with request.keeper(submissions) as keeper:
-        judge_files(request.order(submissions), keeper, report=report)
+    with Batch(request) as batch:
+        batch.run(progress=progress)
 
 
 def resident(process: str) -> float:

@@ -9,8 +9,8 @@ from regard.derivations.cli import verify
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.problems.answers import read_answers
 from regard.derivations.problems.checking import PROBLEM, ListOf, TableOf, TableShape
-from regard.derivations.problems.commands import check_problem
-from regard.derivations.sheet import judge_document
+from regard.derivations.report.problems import check_problem
+from regard.derivations.verify import judge_document
 from regard.derivations.verify import verify as judge
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from regard.conformance.verdict import CheckReport, LawsBroken, LawVerdict
     from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
     from regard.core.estimate import Estimate
-    from regard.core.verdict import Evidence, Place, StepVerdict, Verdict
-    from regard.derivations.reports import DocumentReport
-    from regard.derivations.sheet import QuestionRow
+    from regard.core.verdict import Evidence, Place, Verdict
+    from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
     from regard.derivations.verify import verify
     from regard.designs import Demand, Sampling, Scenario
     from regard.designs.designed import DesignReport
@@ -70,8 +69,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "regard.conformance.adapters": ("hf",),
     "regard.claims": ("Claim", "ClaimVerdict", "NearMiss", "Parameter", "Trial", "all_claims"),
-    "regard.derivations.reports": ("DocumentReport",),
-    "regard.derivations.sheet": ("QuestionRow",),
+    "regard.derivations.results": ("DocumentReport", "QuestionRow", "StepVerdict"),
     "regard.designs": ("Demand", "Sampling", "Scenario"),
     "regard.core.estimate": ("Estimate",),
     "regard.explorer": ("ExplorerPage", "explore"),
@@ -83,7 +81,7 @@ _HOMES = {
     "regard.claims.deciding": ("decide_claims",),
     "regard.conformance.parametrize": ("parametrize_with_laws",),
     "regard.derivations.verify": ("verify",),
-    "regard.core.verdict": ("Evidence", "Place", "StepVerdict", "Verdict"),
+    "regard.core.verdict": ("Evidence", "Place", "Verdict"),
 }
 
 

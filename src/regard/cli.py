@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 # The module of each command and its line in `regard --help`, which imports none of them.
 _COMMANDS = {
     "verify": ("regard.derivations.cli", "Judge the steps of written derivations."),
-    "problems": ("regard.derivations.problems.cli", "List, show, start and check problem files."),
+    "problems": ("regard.derivations.cli", "List, show, start and check problem files."),
     "claims": ("regard.claims.cli", "Decide the claims of the catalog."),
     "design": ("regard.designs.cli", "Evaluate queries of your own among random keys."),
     "check": ("regard.conformance.cli", "Check an attention layer against the laws."),

@@ -3,7 +3,8 @@ import math
 import pytest
 
 from regard.claims import ClaimVerdict
-from regard.core.verdict import STATUSES, Evidence, Place, StepVerdict, Verdict, count_statuses
+from regard.core.verdict import STATUSES, Evidence, Place, Verdict, count_statuses
+from regard.derivations.results import StepVerdict
 
 FIELDS = (
     "id statement status outcome method reason domain assumes value bound probability seed reproduce counterexample "

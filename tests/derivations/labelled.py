@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from regard.core.verdict import StepVerdict
-from regard.derivations.sheet import Sheet
+from regard.derivations.results import DocumentReport, StepVerdict
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src"
@@ -20,7 +19,7 @@ JUDGE = """
 import pickle, sys
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 
 problem = load_problem("cs224n-a4")
 pickle.dump([judge_document(read(path), problem) for path in sys.argv[1:]], sys.stdout.buffer)
@@ -63,7 +62,7 @@ class Row:
 class Judged:
     """A whole folder of labelled documents, judged."""
 
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[DocumentReport, ...]
     rows: tuple[Row, ...]
 
     @property
@@ -76,7 +75,7 @@ class Judged:
         return sum(row.truth in truths and row.status == status for row in self.rows)
 
 
-def sheets_of(paths: Sequence[Path]) -> tuple[Sheet, ...]:
+def sheets_of(paths: Sequence[Path]) -> tuple[DocumentReport, ...]:
     """The documents judged under the shipped problem.
 
     By a process of its own: the checks of shapes that tests switch on take longer than the judge.

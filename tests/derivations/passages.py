@@ -1,9 +1,9 @@
 """A few passages under the heading of a question, judged."""
 
-from regard.core.verdict import StepVerdict
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.results import StepVerdict
+from regard.derivations.verify import judge_document
 
 PROBLEM = load_problem("cs224n-a4")
 HEADINGS = {

@@ -12,6 +12,7 @@ import pytest
 
 import regard
 from regard.cli import main
+from regard.derivations.cli import changes
 from regard.render.json import schema
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n\nThen $k_a^\\top q = 1$.\n"
@@ -50,13 +51,13 @@ def test_a_wrong_step_is_shown_with_its_caret_and_counterexample(run, file):
     assert "refuted[1b/1]" in out
     assert "^^^^^^^^^^^^^" in out
     assert "each of the two weights is 0.2023, not 0.5" in out
-    assert "guess" not in out
+    assert "Guessed" not in out
 
 
 def test_a_right_answer_exits_with_zero_and_a_guess_is_told(run, file):
     code, out, _ = run("verify", file(RIGHT))
     assert code == 0
-    assert "Judged as cs224n-a4: a guess" in out
+    assert "Guessed the assignment: cs224n-a4" in out
 
 
 def test_strict_refutes_what_holds_only_in_the_limit_and_minds_what_is_undecided(run, file):
@@ -129,7 +130,7 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
     [
         (["missing.md"], "missing.md does not exist"),
         (["."], "no documents"),
-        (["a.docx"], "kind that can't be read"),
+        (["a.docx"], "unknown file type"),
         ([], "Name a document"),
         (["a.md", "--problem", "nothing"], "neither a shipped problem"),
         (["a.md", "--jobs", "0"], "0 jobs"),
@@ -137,7 +138,7 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
         (["a.md", "--line", "0"], "no line 0"),
         (["a.md", "--seed", "-1"], "negative"),
         (["a.md", "--resume"], "--resume needs"),
-        (["a.md", "--json", "no/such/folder.json"], "no folder"),
+        (["a.md", "--json", "no/such/folder.json"], "no/such does not exist"),
         (["--autograder", "x.zip"], "Name it: --problem"),
         (["--new-answers", "nothing"], "neither a shipped problem"),
     ],
@@ -163,7 +164,7 @@ def test_a_template_of_answers_is_printed_or_written_but_never_over_a_file(run, 
     assert path.read_text() == out
     code, _, err = run("verify", "--new-answers", "cs224n-a4", path)
     assert code == 2
-    assert "exists already" in err
+    assert "already exists" in err
 
 
 def test_a_template_filled_in_is_judged_with_places_in_it(run, tmp_path):
@@ -183,7 +184,7 @@ def test_problems_are_listed_shown_begun_and_checked(run, tmp_path):
     assert "weights" not in shown or "alpha_i" in shown
     path = tmp_path / "mine.toml"
     assert run("problems", "new", path)[0] == 0
-    assert "nothing is wrong" in run("problems", "check", path)[1]
+    assert "no problems found" in run("problems", "check", path)[1]
     assert run("problems", "new", path)[0] == 2
     copy = tmp_path / "copy.toml"
     assert run("problems", "new", copy, "--from", "layer-norm")[0] == 0
@@ -243,7 +244,7 @@ def test_watching_judges_again_on_save_and_ends_quietly(tmp_path):
     seen = wait_for(process, "refuted[1b/1]") + wait_for(process, "understood")
     assert "0.2023" in seen
     path.write_text(RIGHT)
-    assert "0 refuted" in wait_for(process, "understood")
+    assert "refuted" not in wait_for(process, "understood")
     path.unlink()
     path.write_text(WRONG)
     wait_for(process, "refuted[1b/1]")
@@ -267,7 +268,7 @@ def test_a_line_without_a_step_is_refused(tmp_path, capsys):
     assert main(["verify", "--example", str(answers)]) == 0
     capsys.readouterr()
     assert main(["verify", str(answers), "--line", "2"]) == 2
-    assert "No step stands on line 2" in capsys.readouterr().err
+    assert "There is no step on line 2" in capsys.readouterr().err
 
 
 def test_a_line_keeps_the_claim_that_helps(tmp_path, capsys):
@@ -276,3 +277,48 @@ def test_a_line_keeps_the_claim_that_helps(tmp_path, capsys):
     capsys.readouterr()
     assert main(["verify", str(answers), "--line", "10"]) == 1
     assert "regard claims --explain average-of-two" in capsys.readouterr().out
+
+
+# -- watching ----------------------------------------------------------------------------------------------------------
+def test_a_change_is_seen_once_it_has_settled(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("1")
+    script = iter(
+        [
+            lambda: None,
+            lambda: path.write_text("22"),
+            lambda: path.write_text("333"),
+            lambda: None,
+            lambda: None,
+            lambda: os.utime(path, ns=(1, 1)),
+            lambda: None,
+            path.unlink,
+            lambda: None,
+        ]
+    )
+
+    def sleep(_: float) -> None:
+        next(script)()
+
+    seen = []
+    watching = changes(lambda: [path], sleep=sleep)
+    for _ in range(4):
+        next(watching)
+        seen.append(path.read_text() if path.exists() else None)
+    assert seen == ["1", "333", "333", None]
+
+
+def test_a_new_file_is_a_change(tmp_path):
+    names = ["a.md"]
+    slept = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            names.append("b.md")
+
+    watching = changes(lambda: [tmp_path / name for name in names], sleep=sleep)
+    next(watching)
+    assert names == ["a.md"]
+    next(watching)
+    assert names == ["a.md", "b.md"]

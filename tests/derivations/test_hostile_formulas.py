@@ -15,7 +15,7 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 
 PROBLEM = load_problem("cs224n-a4")
 HEADING = "# 1b An average of two\n\n"
@@ -53,7 +53,7 @@ SLOWEST = """
 import json, sys, time
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 from regard.core.errors import InputError
 
 problem, times = load_problem("cs224n-a4"), []

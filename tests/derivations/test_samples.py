@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from derivations.labelled import sheets_of
-from regard.core.verdict import StepVerdict
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import Sheet, judge_document
+from regard.derivations.results import DocumentReport, StepVerdict
+from regard.derivations.verify import judge_document
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
 pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"the sample answers are not on this machine ({SAMPLES})")
 
 
 @cache
-def sheets() -> tuple[Sheet, ...]:
+def sheets() -> tuple[DocumentReport, ...]:
     return sheets_of([SAMPLES / f"answers-{number}.md" for number in (1, 2, 3)])
 
 
-def sheet(number: int) -> Sheet:
+def sheet(number: int) -> DocumentReport:
     return sheets()[number - 1]
 
 

@@ -1,42 +1,34 @@
-import csv
+"""A whole document: every relation sign a verdict, every question a row, and nothing that crashes the judge."""
+
 import json
 
-import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import regard
-from derivations.hostile_jobs import by_name, quick, slowly
 from regard.core.errors import InputError
-from regard.derivations.request import Request
-from regard.derivations.verify import Stopped, judge_files, verify
-from regard.render.json import schema
+from regard.derivations.problems.problem import load_problem
+from regard.derivations.reading.files import read_text
+from regard.derivations.results import DocumentReport
+from regard.derivations.verify import judge_document, verify
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
 RIGHT = "1.(b) An average of two\n\nTake $q = \\beta(k_a + k_b)$, so $c \\approx \\frac12(v_a + v_b)$.\n"
+PROBLEM = load_problem("cs224n-a4")
+STATES = {"judged", "prose, not judged", "image, not read", "unanswered"}
 
 
-def run(paths, work=quick, report=None, **asked):
-    """The rows, and the keeper's JSON, of a request on these paths."""
-    request = Request(paths=tuple(map(str, paths)), **{"problem": "cs224n-a4", **asked})
-    submissions = request.submissions()
-    with request.keeper(submissions) as keeper:
-        judge_files(request.order(submissions), keeper, work=work, report=report)
-        return keeper.rows, json.loads("".join(keeper.json()))
+def judged(text: str) -> DocumentReport:
+    return judge_document(read_text(text), PROBLEM)
 
 
-def many(folder, *names, text="1.(a) $x = 1$"):
-    folder.mkdir(exist_ok=True)
-    for name in names:
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-# -- one document in this process -------------------------------------------------------------------------------------
+# -- files and texts -------------------------------------------------------------------------------------
 def test_a_text_a_path_and_a_string_that_is_a_path_are_all_judged(tmp_path):
     path = tmp_path / "a.md"
     path.write_text(WRONG, encoding="utf-8")
-    for given in (WRONG, path, str(path)):
-        report = regard.verify(given, "cs224n-a4")
+    for source in (WRONG, path, str(path)):
+        report = regard.verify(source, "cs224n-a4")
         assert [verdict.status for verdict in report.verdicts] == ["refuted"]
         assert not report.is_as_expected
         assert not report.is_guessed
@@ -61,175 +53,147 @@ def test_the_seed_is_told_and_draws_differ_but_verdicts_do_not():
         verify(WRONG, seed=-1)
 
 
-@pytest.mark.parametrize("given", ["missing.md", "", "   ", "a\0b", "x\udcffy"])
-def test_what_cannot_be_read_is_an_input_error(given):
+@pytest.mark.parametrize("source", ["missing.md", "", "   ", "a\0b", "x\udcffy"])
+def test_what_cannot_be_read_is_an_input_error(source):
     with pytest.raises(InputError):
-        verify(given)
+        verify(source)
 
 
-# -- a batch ----------------------------------------------------------------------------------------------------------
-def test_one_bad_file_never_stops_the_batch(tmp_path):
-    folder = many(tmp_path / "in", "good.md", "hang.md", "crash.md", "raise.md", "well.tex")
-    rows, document = run([folder], work=by_name, jobs=2, time_limit=3.0)
-    assert {row.file.split("/")[-1]: row.outcome for row in rows} == {
-        "crash.md": "crashed",
-        "good.md": "judged",
-        "hang.md": "timed out",
-        "raise.md": "crashed",
-        "well.tex": "judged",
-    }
-    assert "a bug in the judge" in next(row.reason for row in rows if "raise" in row.file)
-    jsonschema.validate(document, schema())
-    assert [row["outcome"] for row in document["documents"]] == ["crashed", "judged", "timed out", "crashed", "judged"]
-    assert {verdict["outcome"] for verdict in document["verdicts"]} == {"crashed", "timed out"}
+def test_a_pdf_is_named_as_such(tmp_path):
+    path = tmp_path / "s.pdf"
+    path.write_bytes(b"%PDF-1.7\0binary")
+    with pytest.raises(InputError, match=r"s\.pdf is a PDF\. Submit the LaTeX, Markdown or notebook source\."):
+        verify(path)
 
 
-def test_unreadable_files_are_rows_and_real_ones_are_judged(tmp_path):
-    folder = many(tmp_path / "in", "empty.md", text="")
-    (folder / "latin.md").write_bytes(b"caf\xe9 $x=1$")
-    (folder / "nul.md").write_bytes(b"a\0b")
-    (folder / "bad.ipynb").write_text("{")
-    (folder / "bad.toml").write_text('schema = "regard-answers/1"\n[')
-    (folder / "gone.md").symlink_to(tmp_path / "nowhere")
-    many(folder, "wrong.md", text=WRONG)
-    many(folder, "right.md", text=RIGHT)
-    from regard.derivations.jobs import do_job
-
-    rows, document = run([folder], work=do_job, jobs=2)
-    outcomes = {row.file.split("/")[-1]: row.outcome for row in rows}
-    assert {name for name, outcome in outcomes.items() if outcome == "judged"} == {"wrong.md", "right.md"}
-    assert set(outcomes.values()) == {"judged", "unreadable"}
-    assert all(any(row.counts.values()) == (row.outcome == "judged") for row in rows)
-    jsonschema.validate(document, schema())
-    by_file = {row["file"].split("/")[-1]: row for row in document["documents"]}
-    assert (by_file["right.md"]["score"], by_file["wrong.md"]["score"]) == (4.0, 0.0)
+# -- documents ---------------------------------------------------------------------------------------------------------
+def test_every_question_has_a_row_in_the_problems_order():
+    found = judged("Nothing here.\n")
+    assert [row.id for row in found.questions] == [question.id for question in PROBLEM.questions]
+    assert {row.state for row in found.questions} == {"unanswered"}
+    assert found.verdicts == ()
+    assert found.understood == 1
 
 
-def test_a_single_file_that_was_named_is_refused_but_not_one_in_a_folder(tmp_path):
-    folder = many(tmp_path / "in", "empty.md", text="")
-    from regard.derivations.jobs import do_job
-
-    with pytest.raises(InputError, match="is empty"):
-        run([folder / "empty.md"], work=do_job)
-    with pytest.raises(InputError, match="does not exist"):
-        run([folder / "missing.md"], work=do_job)
-    assert run([folder], work=do_job)[0][0].outcome == "unreadable"
+def test_rows_say_what_there_is():
+    text = "1.(a) Copying\n\nThe query lies along the key.\n\n1.(b)\n\n![mine](b.png)\n\n1.(c)\n\ni.\n\n$q = \\mu_a$\n"
+    states = {row.id: row.state for row in judged(text).questions}
+    assert states["1a"] == "prose, not judged"
+    assert states["1b"] == "image, not read"
+    assert states["1c.i"] == "judged"
+    assert states["1c.ii"] == "unanswered"
 
 
-def test_two_hundred_tiny_files_come_out_in_order(tmp_path):
-    folder = many(tmp_path / "in", *(f"{number:03}.md" for number in range(200)))
-    seen = []
-    out = tmp_path / "class.csv"
-    rows, document = run([folder], jobs=2, csv_file=str(out), report=lambda done, total: seen.append((done, total)))
-    names = [f"{number:03}.md" for number in range(200)]
-    assert [row.file.split("/")[-1] for row in rows] == names
-    assert [row["file"].split("/")[-1] for row in document["documents"]] == names
-    assert seen == [(done, 200) for done in range(201)]
-    with out.open(newline="") as file:
-        assert [row["file"].split("/")[-1] for row in csv.DictReader(file)] == names
+def test_the_question_restated_is_given_and_not_judged():
+    text = "**1.(b)** Show that $k_a^\\top k_b = 1$.\n\nMy answer: take $q = \\beta(k_a + k_b)$.\n"
+    kinds = [(verdict.kind, verdict.status) for verdict in judged(text).verdicts]
+    assert ("design", "holds") in kinds
+    assert ("step", "refuted") not in kinds
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_gives_the_same_reports(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install 'regard[cluster]'")
-    from regard.derivations.jobs import do_job
-
-    folder = many(tmp_path / "in", "wrong.md", text=WRONG)
-    many(folder, "right.md", text=RIGHT)
-    many(folder, "empty.md", text="")
-    here, _ = run([folder], work=do_job, html=str(tmp_path / "here"))
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50, host="127.0.0.1"
-    ) as cluster:
-        there, _ = run([folder], work=do_job, html=str(tmp_path / "there"), scheduler=cluster.scheduler_address)
-    assert here == there
-    assert (tmp_path / "here" / "wrong.md.html").read_text() == (tmp_path / "there" / "wrong.md.html").read_text()
+def test_verdicts_are_numbered_in_reading_order():
+    found = judged("1.(b)\n\n$q = \\beta(k_a + k_b)$, $k_a^\\top q = \\beta$\n\n1.(a)\n\n$\\alpha_j \\approx 1$\n")
+    assert [verdict.id for verdict in found.verdicts] == ["1b/1", "1b/2", "1a/1"]
+    assert [verdict.span for verdict in found.verdicts] == sorted(verdict.span for verdict in found.verdicts)
 
 
-# -- going on ---------------------------------------------------------------------------------------------------------
-def test_a_second_run_skips_what_is_done_and_judges_what_is_new(tmp_path):
-    folder = many(tmp_path / "in", "a.md", "b.md", "hang.md")
-    out = str(tmp_path / "out")
-    first, _ = run([folder], work=by_name, gradescope=out, time_limit=3.0)
-    assert [row.outcome for row in first] == ["judged", "judged", "timed out"]
-    many(folder, "b.md", text="1.(a) $x = 2$")
-    many(folder, "c.md")
-    # Whatever is judged again crashes: only a.md is as it was.
-    (folder / "hang.md").rename(folder / "crash.md")
-    second, _ = run([folder], work=by_name, gradescope=out, is_resumed=True)
-    assert [row.outcome for row in second] == ["judged", "judged", "judged", "crashed"]
-    lines = (tmp_path / "out" / "regard-results.jsonl").read_text().splitlines()
-    assert len(lines) == 3 + 3
+def test_a_verdict_points_to_its_sign_and_its_stretch():
+    text = "1.(b)\n\n$k_a^\\top k_b = 0$\n"
+    (verdict,) = judged(text).verdicts
+    assert text[slice(*verdict.span)] == "k_a^\\top k_b = 0"
+    assert verdict.where is not None
+    assert text.splitlines()[verdict.where.line - 1][verdict.where.column - 1] == "="
 
 
-def test_other_circumstances_are_another_result(tmp_path):
-    folder = many(tmp_path / "in", "crash.md", "x.md")
-    out = str(tmp_path / "out")
-    run([folder], work=quick, gradescope=out)
-    assert {row.outcome for row in run([folder], work=by_name, gradescope=out, is_resumed=True)[0]} == {"judged"}
-    changed = run([folder], work=by_name, gradescope=out, is_resumed=True, is_strict=True)[0]
-    assert {row.outcome for row in changed} == {"judged", "crashed"}
+def test_macros_are_put_in_and_places_stay_those_of_the_text():
+    text = "$\\newcommand{\\ka}{k_a}$\n\n1.(b)\n\n$\\ka^\\top k_b = 0$ and $\\ka^\\top k_b = 1$\n"
+    verdicts = judged(text).verdicts
+    assert [verdict.status for verdict in verdicts] == ["holds", "refuted"]
+    assert text[slice(*verdicts[0].span)] == "\\ka^\\top k_b = 0"
 
 
-def test_a_page_that_is_missing_is_made_again(tmp_path):
-    folder = many(tmp_path / "in", "a.md", "b.md", text=WRONG)
-    from regard.derivations.jobs import do_job
-
-    run([folder], work=do_job, html=str(tmp_path / "out"))
-    page = tmp_path / "out" / "a.md.html"
-    assert "0.2023" in page.read_text()
-    assert "a.md.html" in (tmp_path / "out" / "index.html").read_text()
-    page.unlink()
-    run([folder], work=do_job, html=str(tmp_path / "out"), is_resumed=True)
-    assert page.exists()
+def test_a_formula_whose_macros_run_away_is_left_open():
+    text = "$\\newcommand{\\a}{\\a\\a}$\n\n1.(b)\n\n$\\a = 1$, but $k_a^\\top k_b = 0$\n"
+    first, second = judged(text).verdicts
+    assert (first.status, first.outcome) == ("undecided", "not understood")
+    assert second.status == "holds"
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path):
-    folder = many(tmp_path / "in", *(f"{number:02}.md" for number in range(30)))
-    out = tmp_path / "out"
-
-    def interrupt(done: int, total: int) -> None:
-        if done == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Stopped, match=r"Stopped after 3 of 30 documents\..*--resume"):
-        run([folder], work=slowly, gradescope=str(out), csv_file=str(tmp_path / "c.csv"), report=interrupt)
-    assert len(list(out.glob("*/results.json"))) == 3
-    assert not (tmp_path / "c.csv").exists()
-    rows, _ = run([folder], work=quick, gradescope=str(out), is_resumed=True)
-    assert len(rows) == 30
+@pytest.mark.parametrize("opening", ["$$", "$", "\\[", "\\("])
+def test_a_formula_that_nothing_closes_is_left_open_and_not_left_out(opening):
+    text = f"1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n{opening}c \\approx v_a + v_b\n\nThat is all.\n"
+    found = judged(text)
+    last = found.verdicts[-1]
+    assert (last.status, last.outcome, last.question) == ("undecided", "not understood", "1b")
+    assert opening in (last.reason or "")
+    assert text[slice(*last.span)] == f"{opening}c \\approx v_a + v_b"
+    assert found.understood < 1
 
 
-def test_resuming_needs_a_place_to_go_on_from(tmp_path):
-    folder = many(tmp_path / "in", "a.md")
-    with pytest.raises(InputError, match="--resume needs"):
-        run([folder], is_resumed=True)
+def test_prices_and_dollars_without_a_relation_are_no_steps():
+    assert judged("1.(b)\n\nA lunch for $5 and a lone $ sign, ```\n\n").verdicts == ()
 
 
-def test_a_single_document_leaves_nothing_but_what_was_asked_for(tmp_path):
-    folder = many(tmp_path / "in", "a.md")
-    (tmp_path / "out").mkdir()
-    run([folder / "a.md"], json_file=str(tmp_path / "out" / "a.json"), html=str(tmp_path / "out" / "a.html"))
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.json"]  # a fake report has no page
+def test_a_table_row_goes_on_from_its_first_cell():
+    rows = (
+        "1.(b)\n\nTake $q = \\beta(k_a + k_b)$.\n\n| weight | limit |\n|---|---|\n| $\\alpha_a$ | $\\to \\frac12$ |\n"
+    )
+    assert judged(rows).verdicts[-1].status == "holds"
+    assert judged(rows.replace("\\frac12", "\\frac13")).verdicts[-1].status == "refuted"
 
 
-# -- what cannot be written -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("option", ["json_file", "csv_file", "html", "gradescope"])
-def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path, option):
-    folder = many(tmp_path / "in", "a.md", "b.md")
-    (tmp_path / "file").write_text("")
-    place = tmp_path / "file" / "x.csv"
-    with pytest.raises(InputError, match="Cannot"):
-        run([folder], work=None, **{option: str(place)})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "in"]
+def test_a_formula_that_fits_no_question_is_not_understood():
+    (verdict,) = judged("# Notes\n\n$\\heartsuit_7 = \\spadesuit$\n").verdicts
+    assert verdict.outcome == "not understood"
 
 
-def test_one_page_does_not_hold_two_documents(tmp_path):
-    folder = many(tmp_path / "in", "a.md", "b.md")
-    with pytest.raises(InputError, match="Name a folder"):
-        run([folder], html=str(tmp_path / "one.html"))
+# -- fuzz --------------------------------------------------------------------------------------------------------------
+WORDS = r"""
+k_a k_b k_i k_j v_a v_b q c \alpha_a \alpha_i \beta \mu_a \gamma X X_p P Q K H W_1 b_1 \mathbf{1} I n d 0 1 2
+z \bar{z} e^{i\theta} = = = \approx \to \gg \ll \le \neq \in \sim \Rightarrow \perp + - / \cdot , ;
+( ) [ ] \{ \} | \| ^\top ^{-1} ^2 _i _{12} ' & \\ \frac{1}{2} \frac{ }{ { } \sqrt{ \exp( \text{softmax}(
+\sum_i \sum_{j=1}^n \sum_{i\neq j} \sum_{others} \dots \infty \partial \mathbb{E}[ \operatorname{Var}(
+\begin{cases} \end{cases} \begin{pmatrix} \end{pmatrix} \operatorname{Re}( \log \cos \max(
+""".split()
+PROSE = (
+    "1.(a) ",
+    "1.(b)\n\n",
+    "## 2\n\n### a\n\n",
+    "#### i\n\n",
+    "3.(g)\n\nii.\n\n",
+    "If ",
+    "Suppose ",
+    "| ",
+    "> ",
+    "- ",
+    "No. ",
+    "是",
+    "\n\n",
+    ". ",
+)
+formulas = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join).map("${}$".format)
+documents = st.lists(st.one_of(formulas, st.sampled_from(PROSE)), max_size=10).map(" ".join)
 
 
-def test_a_line_that_is_none_is_refused():
-    with pytest.raises(InputError, match="no line 0"):
-        Request(paths=("a.md",), line=0)
+@given(documents, st.booleans())
+@settings(max_examples=120)
+def test_no_document_makes_the_judge_fall_over(text, is_strict):
+    found = judge_document(read_text(f"Answers\n\n{text}\n"), PROBLEM, is_strict=is_strict)
+    assert {row.state for row in found.questions} <= STATES
+    assert 0 <= found.understood <= 1
+    for verdict in found.verdicts:
+        start, end = verdict.span
+        assert 0 <= start < end <= len(found.document.text)
+        assert verdict.status != "refuted" or verdict.counterexample
+
+
+@given(st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=200))
+@settings(max_examples=80)
+def test_nor_does_any_text(text):
+    assert len(judged(f"Answers\n\n{text}\n").questions) == len(PROBLEM.questions)
+
+
+def test_the_fuzz_reaches_every_status():
+    """Paired with the fuzz: words of the same kind do give steps that hold, are refuted and stay open."""
+    text = "1.(b)\n\n$ k_a ^\\top k_b = 0 $ . $ v_a = v_b $ . $ k_a = \\frac{ $\n"
+    assert {verdict.status for verdict in judged(text).verdicts} == {"holds", "refuted", "undecided"}

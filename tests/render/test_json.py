@@ -5,7 +5,8 @@ import jsonschema
 import pytest
 
 from regard.claims import ClaimVerdict
-from regard.core.verdict import Evidence, Place, StepVerdict, Verdict
+from regard.core.verdict import Evidence, Place, Verdict
+from regard.derivations.results import StepVerdict
 from regard.render.json import as_json, document, schema
 
 EVIDENCE = Evidence(method="algebra", status="proved", detail="an identity", value=0.5, bound=math.inf)

@@ -78,20 +78,6 @@ class Verdict:
         return row
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepVerdict(Verdict):
-    """The verdict on one step of a written derivation; `notes` say how it was read, beside the reason."""
-
-    kind: Literal["step", "design", "definition", "given", "supposition", "choice"]
-    source: str
-    question: str | None = None
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict's fields, the notes as a list."""
-        return {**super().to_dict(), "notes": list(self.notes)}
-
-
 def count_statuses(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
     """The number of verdicts with each status, zeros included."""
     tally = Counter(verdict.status for verdict in verdicts)

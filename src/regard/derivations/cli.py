@@ -1,7 +1,8 @@
-"""`regard verify`."""
+"""`regard verify` and `regard problems`."""
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,103 +12,114 @@ from regard.core.errors import InputError, RegardError
 from regard.render.command_line import ExitCode, complain, is_unicode, write_template
 
 if TYPE_CHECKING:
-    from regard.derivations.class_list import DocumentRow
-    from regard.derivations.request import Request
+    from regard.derivations.grading.batch import Batch, BatchRequest
 
 
+# -- verify ------------------------------------------------------------------------------------------------------------
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...")
-@click.option("--problem", metavar="NAME|FILE", help="What the answers answer: a shipped problem or a TOML file.")
+@click.option("--problem", metavar="NAME|FILE", help="The problem that is answered: a shipped one or a TOML file.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
 @click.option("--html", metavar="FILE|DIR", help="Write each document as a page with its steps marked.")
-@click.option("--gradescope", metavar="DIR", help="Write a results.json for each document.")
-@click.option("--csv", "csv_file", metavar="FILE", help="Write a table with a row for each document.")
+@click.option("--gradescope", metavar="DIR", help="Write a results.json per document.")
+@click.option("--csv", "csv_file", metavar="FILE", help="Write a table with one row per document.")
 @click.option(
-    "--strict", "is_strict", is_flag=True, help="Refute an = that holds only in the limit; undecided exits with 3."
+    "--strict", "is_strict", is_flag=True, help="Refute an = that holds only in the limit; exit with 3 if undecided."
 )
-@click.option("--jobs", type=int, default=1, show_default=True, help="How many documents to judge at a time.")
-@click.option("--time-limit", type=float, default=60.0, show_default=True, help="Seconds for one document.")
-@click.option("--resume", "is_resumed", is_flag=True, help="Skip what is in the outputs already.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Number of documents to judge in parallel.")
+@click.option("--time-limit", type=float, default=60.0, show_default=True, help="Seconds per document.")
+@click.option("--resume", "is_resumed", is_flag=True, help="Skip documents that are already in the outputs.")
 @click.option("--scheduler", metavar="ADDRESS", help="Judge on the Dask cluster at this address.")
 @click.option("--line", type=int, metavar="N", help="Show only the steps on this line.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
-@click.option("--all", "is_all", is_flag=True, help="Show every step, those that hold too.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for all random draws.")
+@click.option("--all", "is_all", is_flag=True, help="Show every step, including those that hold.")
 @click.option("--watch", "is_watching", is_flag=True, help="Judge again whenever a document is saved.")
-@click.option("--autograder", metavar="ZIP", help="Write an autograder for --problem that Gradescope takes.")
+@click.option("--autograder", metavar="ZIP", help="Build a Gradescope autograder zip for --problem.")
 @click.option("--example", "is_example", is_flag=True, help="Print a flawed answer sheet to try, or write it to PATH.")
-@click.option("--new-answers", metavar="PROBLEM", help="Print a file of answers to fill in, or write it to PATH.")
-def verify(is_all: bool, is_watching: bool, autograder: str | None, **asked: Any) -> int:
+@click.option("--new-answers", metavar="PROBLEM", help="Print an answers file to fill in, or write it to PATH.")
+def verify(is_all: bool, is_watching: bool, autograder: str | None, **options: Any) -> int:
     """Judge the steps of written derivations: Markdown, LaTeX, notebooks, text, answers.toml, and folders of them.
 
-    Each step holds, is refuted with a counterexample, or is undecided: what can't be read is not called false.
-    Without --problem it is guessed among the shipped ones (`regard problems list`).
+    Each step holds, is refuted with a counterexample, or is undecided; a step that can't be read is never called false.
+    Without --problem, the problem is guessed among the shipped ones (`regard problems list`).
 
     \b
     Examples:
-      regard verify --example answers.md             writes a flawed answer sheet to try
-      regard verify answers.md                       the steps that need a look
-      regard verify answers.md --html report.html    the document with its steps marked
+      regard verify --example answers.md             write a flawed answer sheet to try
+      regard verify answers.md                       show the steps that need attention
+      regard verify answers.md --html report.html    write the document with its steps marked
       regard verify submissions/ --problem cs224n-a4 --gradescope out/ --csv class.csv --jobs 2
       regard verify --new-answers cs224n-a4 answers.toml
       regard verify --problem cs224n-a4 --autograder autograder.zip
 
-    Exit code: 0 nothing is refuted, 1 something is (or a document of a batch could not be judged), 2 bad input,
-    3 undecided (with --strict).
+    Exit codes: 0 nothing refuted; 1 a step refuted, or a document in a batch not judged; 2 bad input; 3 a step
+    undecided (with --strict).
     """
-    from regard.derivations import request
-    from regard.derivations import verify as verb
-
-    new_answers, is_example = asked.pop("new_answers"), asked.pop("is_example")
+    new_answers, is_example = options.pop("new_answers"), options.pop("is_example")
     if new_answers is not None or is_example:
-        text = verb.example() if new_answers is None else verb.new_answers(new_answers)
-        return write_template(asked["paths"], text)
-    if autograder is not None:
-        from regard.derivations.autograder import write_autograder
+        from regard.derivations import verify as judge
 
-        write_autograder(Path(autograder), asked["problem"])
-    if not asked["paths"]:
+        text = judge.example_answers() if new_answers is None else judge.new_answers(new_answers)
+        return write_template(options["paths"], text)
+    if autograder is not None:
+        from regard.derivations.grading.autograder import write_autograder
+
+        write_autograder(Path(autograder), options["problem"])
+    if not options["paths"]:
         if autograder is None:
             raise click.UsageError("Name a document or a folder.", click.get_current_context())
         return ExitCode.SUCCESS
-    wanted = request.Request(**asked)
-    return _watch(wanted, is_all=is_all) if is_watching else _judge(wanted, is_all=is_all)
+    from regard.derivations.grading.batch import BatchRequest
+
+    request = BatchRequest(**options)
+    return _watch(request, is_all=is_all) if is_watching else _judge(request, is_all=is_all)
 
 
-def _judge(wanted: "Request", *, is_all: bool) -> int:
-    from regard.derivations import class_list, diagnostics
-    from regard.derivations import verify as verb
+def _judge(request: "BatchRequest", *, is_all: bool) -> int:
+    from regard.derivations.grading.batch import Batch, BatchStopped
     from regard.render import progress, terminal
 
-    submissions = wanted.submissions()
-    order = wanted.order(submissions)
-    with wanted.keeper(submissions) as keeper:
+    with Batch(request) as batch:
         try:
             with progress.progress(terminal.open_console(is_for_errors=True), "judging documents") as report:
-                views = verb.judge_files(order, keeper, report=report)
-        except verb.Stopped as stopped:
+                batch.run(progress=report)
+        except BatchStopped as stopped:
             complain(str(stopped))
             raise
-        if wanted.line and all(row.outcome == "judged" and not sum(row.counts.values()) for row in keeper.rows):
-            raise InputError(f"No step stands on line {wanted.line}. Without --line all of them are shown.")
-        if wanted.json_file == "-":
-            sys.stdout.writelines(keeper.json(is_ascii=not is_unicode()))
+        if request.line and not batch.num_unjudged and not batch.counts.total():
+            raise InputError(f"There is no step on line {request.line}. Omit --line to see all steps.")
+        if request.json_file == "-":
+            sys.stdout.writelines(batch.outputs.json(is_ascii=not is_unicode()))
         else:
-            console = terminal.open_console()
-            for view in views:
-                diagnostics.show_judged(console, view, shown="all" if is_all or wanted.line else "undecided")
-            class_list.show_rows(console, keeper.rows, is_brief=len(keeper.rows) == len(views) == 1)
-        return _exit_code_of_rows(keeper.rows, is_strict=wanted.is_strict)
+            _show(batch, is_all=is_all)
+        if batch.counts["refuted"] or batch.num_unjudged:
+            return ExitCode.FAILURE
+        return ExitCode.UNDECIDED if request.is_strict and batch.counts["undecided"] else ExitCode.SUCCESS
 
 
-def _watch(wanted: "Request", *, is_all: bool) -> int:
+def _show(batch: "Batch", *, is_all: bool) -> None:
+    from regard.derivations.report import terminal as report
+    from regard.render import terminal
+
+    console = terminal.open_console()
+    line = batch.request.line
+    for _, shown in sorted(batch.shown.items()):
+        which = "all" if is_all or line else "undecided"
+        report.show_document(console, shown.on_line(line), shown=which, has_questions=line is None)
+    if not (len(batch.submissions) == len(batch.shown) == 1):
+        report.show_class(console, batch.reports())
+    report.show_guesses(console, batch.guessed_problems)
+
+
+def _watch(request: "BatchRequest", *, is_all: bool) -> int:
     """Judges again after every change, until Ctrl-C."""
-    from regard.derivations.watch import changes
+    from regard.derivations.grading.batch import find_submissions
 
     try:
-        for _ in changes(lambda: [submission.path for submission in wanted.submissions()]):
+        for _ in changes(lambda: [submission.path for submission in find_submissions(request.paths)]):
             click.clear()
             try:
-                _judge(wanted, is_all=is_all)
+                _judge(request, is_all=is_all)
             except RegardError as error:
                 complain(str(error))
     except KeyboardInterrupt:
@@ -115,7 +127,88 @@ def _watch(wanted: "Request", *, is_all: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _exit_code_of_rows(rows: Sequence["DocumentRow"], *, is_strict: bool) -> int:
-    if any(row.counts["refuted"] or row.outcome != "judged" for row in rows):
-        return ExitCode.FAILURE
-    return ExitCode.UNDECIDED if is_strict and any(row.counts["undecided"] for row in rows) else ExitCode.SUCCESS
+def changes(
+    files: Callable[[], list[Path]], *, interval: float = 0.3, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[None]:
+    """Yields at once, and then whenever a file changes, appears or disappears, once it has settled."""
+    seen = None
+    while True:
+        stamps = _stamps(files())
+        if stamps == seen:
+            sleep(interval)
+            continue
+        sleep(interval if seen is not None else 0.0)
+        settled = _stamps(files())
+        if seen is None or settled == stamps:
+            seen = settled
+            yield
+
+
+def _stamps(files: list[Path]) -> list[tuple[Path, int, int]]:
+    """What changes when a file is saved; a file that is being replaced counts as empty."""
+    stamps = []
+    for path in files:
+        try:
+            status = path.stat()
+            stamps.append((path, status.st_mtime_ns, status.st_size))
+        except OSError:
+            stamps.append((path, 0, 0))
+    return sorted(stamps)
+
+
+# -- problems ----------------------------------------------------------------------------------------------------------
+@click.group(invoke_without_command=True)
+@click.pass_context
+def problems(context: click.Context) -> None:
+    """List, show, create and check problems: TOML files that define a course's symbols and questions.
+
+    \b
+    Examples:
+      regard problems list
+      regard problems show cs224n-a4
+      regard problems new mine.toml --from cs224n-a4
+      regard problems check mine.toml
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@problems.command(name="list")
+def list_problems() -> None:
+    """List the problems that come with Regard."""
+    from regard.derivations.report.problems import show_problems
+    from regard.render.terminal import open_console
+
+    show_problems(open_console())
+
+
+@problems.command(name="show")
+@click.argument("problem", metavar="NAME|FILE")
+def show_problem(problem: str) -> None:
+    """Show the questions of a problem and the meaning of its symbols."""
+    from regard.derivations.report import problems as report
+    from regard.render.terminal import open_console
+
+    report.show_problem(open_console(), problem)
+
+
+@problems.command(name="new")
+@click.argument("file")
+@click.option("--from", "original", metavar="NAME|FILE", help="Copy this problem instead.")
+def new_problem(file: str, original: str | None) -> int:
+    """Write a commented problem template to FILE, or a copy of an existing problem."""
+    from regard.derivations.report import problems as report
+
+    return write_template((file,), report.new_problem(original))
+
+
+@problems.command(name="check")
+@click.argument("file")
+def check_problem(file: str) -> int:
+    """Check a problem file: its fields, formulas and names, and that its own solutions reach their goals."""
+    from regard.derivations.report import problems as report
+    from regard.render.terminal import open_console
+
+    faults = report.check_problem(file)
+    report.show_faults(open_console(), file, faults)
+    return ExitCode.FAILURE if faults else ExitCode.SUCCESS

@@ -1,26 +1,25 @@
-"""`regard verify`: the verdicts on the steps of written derivations."""
+"""`regard.verify`: a document in, a report on its steps out."""
 
 import os
-from collections.abc import Callable
+import time
+from dataclasses import replace
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from regard.core.errors import InputError
-from regard.derivations.jobs import Job, Order, Product, do_job, products
-from regard.derivations.judged import JudgedDocument
-from regard.derivations.keeper import Keeper
-from regard.derivations.problems.answers import answers_template
-from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading.files import KINDS, stored_bytes
-from regard.derivations.reports import DocumentReport
-from regard.derivations.tasks import ANSWERS, Assignment, Task, examine
+from regard.derivations.context.placing import place_formulas, regions_of
+from regard.derivations.context.questions import guess_problem
+from regard.derivations.context.steps import judge_formula, judges_for
+from regard.derivations.context.verdicts import choice_steps, formula_step, numbered, unclosed_steps
+from regard.derivations.problems.answers import answers_template, read_answers
+from regard.derivations.problems.problem import Problem, load_problem, parse_problem
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.files import KINDS, decoded, read_text, stored_bytes
+from regard.derivations.results import DocumentReport
+from regard.derivations.scoring import question_rows
+from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
 
-Report = Callable[[int, int], None]
-_TEXT = "<text>.md"
-
-
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C in the middle of a batch; the message says what is done and how to go on."""
+_NAME_OF_TEXT = "<text>.md"
 
 
 def verify(
@@ -28,8 +27,9 @@ def verify(
 ) -> DocumentReport:
     r"""The verdicts on the document in a file, or in a Markdown text, in this process and without a time limit.
 
-    A string is a path if it is one line that ends like a document's name. Without a problem (a shipped one's name, or
-    the path of a TOML file) it is guessed. Raises an InputError if there is nothing to read.
+    A string is a path if it is one line that ends like a document's name. Without a problem (the name of a shipped one,
+    or the path of a TOML file) it is guessed. `is_strict` refutes an = that holds only in the limit. Raises an
+    InputError if there is nothing to read.
 
     >>> report = verify("1.(b) An average of two\n\nTake $q = k_a + k_b$.", "cs224n-a4")
     >>> report.verdicts[0].status, report.verdicts[0].counterexample
@@ -38,42 +38,84 @@ def verify(
     assignment = Assignment.for_problem(problem, is_strict=is_strict, seed=seed)
     if isinstance(path_or_text, str) and not _is_path(path_or_text):
         content = path_or_text.encode("utf-8", "surrogatepass")
-        return examine(Task(file=_TEXT, content=content, assignment=assignment))[0]
+        return judge_task(DocumentTask(file=_NAME_OF_TEXT, content=content, assignment=assignment))
     path = Path(path_or_text)
-    return examine(Task(file=str(path), content=stored_bytes(path), assignment=assignment))[0]
+    return judge_task(DocumentTask(file=str(path), content=stored_bytes(path), assignment=assignment))
 
 
 def _is_path(text: str) -> bool:
-    return "\n" not in text and Path(text).suffix.lower() in (*KINDS, ANSWERS)
+    return "\n" not in text and Path(text).suffix.lower() in (*KINDS, ANSWERS_SUFFIX)
 
 
-def judge_files(
-    order: Order, keeper: Keeper, *, work: Callable[[Job], Product] = do_job, report: Report | None = None
-) -> list[JudgedDocument]:
-    """Judges every submission, files the results with the keeper, and gives the views if the order wants them.
-
-    A single file that was named and cannot be read is an InputError; in a batch it is a report like any other.
-    """
-    report = report or (lambda _, __: None)
-    total = len(order.submissions)
-    views: dict[int, JudgedDocument] = {}
-    report(0, total)
+def judge_task(task: DocumentTask) -> DocumentReport:
+    """The report on a file; raises an InputError if the file cannot be read."""
+    start = time.perf_counter()
+    document, named = _read(task)
     try:
-        for done, (number, product) in enumerate(products(order, keeper, work), start=1):
-            if total == 1 and order.submissions[0].is_named and product.report.outcome == "unreadable":
-                raise InputError(product.report.reason or "")
-            keeper.file(number, product.report, product.page)
-            if product.view is not None:
-                views[number] = product.view
-            report(done, total)
-        keeper.finish()
-    except KeyboardInterrupt:
-        raise Stopped(keeper.how_to_go_on()) from None
-    return [views[number] for number in sorted(views)]
+        problem = named or guess_problem(document)
+        seeded = _with_seed(problem, task.assignment.seed)
+        report = judge_document(document, seeded, is_strict=task.assignment.is_strict)
+    except InputError as error:
+        # A fault of the judge must not pass for a file that cannot be read.
+        raise AssertionError(f"the judge gave up on {task.file}: {error}") from error
+    verdicts = tuple(
+        replace(
+            verdict, seed=task.assignment.seed, reproduce=task.command(verdict.where.line if verdict.where else None)
+        )
+        for verdict in report.verdicts
+    )
+    return replace(
+        report, file=task.file, is_guessed=named is None, verdicts=verdicts, seconds=time.perf_counter() - start
+    )
 
 
-def example() -> str:
-    """An answer sheet with slips in it, to see what judging looks like."""
+def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> DocumentReport:
+    """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit."""
+    regions = regions_of(document, problem)
+    formulas = place_formulas(document, problem, regions)
+    judges = judges_for(formulas, problem, is_strict=is_strict)
+    steps = [formula_step(document, placed, step) for placed in formulas for step in judge_formula(placed, judges)]
+    others = [*choice_steps(document, problem, regions), *unclosed_steps(document, regions)]
+    verdicts = numbered([*steps, *others])
+    return DocumentReport(
+        file=document.path,
+        problem=problem.name,
+        problem_title=problem.title,
+        verdicts=verdicts,
+        questions=question_rows(document, problem, regions, verdicts),
+        document=document,
+    )
+
+
+def _read(task: DocumentTask) -> tuple[Document, Problem | None]:
+    """The document, and the problem if it was given or the file names it."""
+    suffix = PurePath(task.file).suffix.lower()
+    assignment = task.assignment
+    given = None
+    if assignment.problem_text is not None:
+        given = parse_problem(assignment.problem_text, assignment.problem_name or "problem.toml")
+    if task.content.startswith(b"%PDF-"):
+        raise InputError(f"{task.file} is a PDF. Submit the LaTeX, Markdown or notebook source.")
+    text = decoded(task.content, task.file)
+    if suffix == ANSWERS_SUFFIX:
+        answers = read_answers(text, path=task.file, problem=given)
+        return answers.document, answers.problem
+    if suffix not in KINDS:
+        raise InputError(f"{task.file} has an unknown file type. Supported: {', '.join((*KINDS, ANSWERS_SUFFIX))}.")
+    return read_text(text, kind=KINDS[suffix], path=task.file), given
+
+
+def _with_seed(problem: Problem, seed: int) -> Problem:
+    """The problem with every symbol drawn from another seed; seed 0 leaves it as it is."""
+    if seed == 0:
+        return problem
+    settings = {id(question.setting): replace(question.setting, seed=seed) for question in problem.questions}
+    questions = tuple(replace(question, setting=settings[id(question.setting)]) for question in problem.questions)
+    return replace(problem, questions=questions)
+
+
+def example_answers() -> str:
+    """An answer sheet with mistakes in it, to show what judging looks like."""
     return (resources.files("regard.derivations") / "examples" / "flawed-answers.md").read_text(encoding="utf-8")
 
 

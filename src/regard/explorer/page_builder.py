@@ -14,13 +14,12 @@ from regard.claims import all_claims
 from regard.claims.deciding import Explanation, decide_claims, explanation_of
 from regard.claims.page import counterexample, evidence_list, facts, section_name, title_tags
 from regard.core.files import write_atomically
-from regard.derivations.judged import STANDINGS, JudgedDocument, tally
-from regard.derivations.page_prose import prose_html
-from regard.derivations.page_slots import with_slots
-from regard.derivations.step_cards import SAID
-from regard.derivations.tasks import Assignment, Task, examine
-from regard.derivations.verify import example
-from regard.derivations.views import view_of
+from regard.derivations.report import IN_WORDS
+from regard.derivations.report.marks import with_slots
+from regard.derivations.report.prose import prose_html
+from regard.derivations.results import STANDINGS, DocumentReport, count_standings
+from regard.derivations.tasks import Assignment, DocumentTask
+from regard.derivations.verify import example_answers, judge_task
 from regard.explorer.assets import bundle, fill, page_file, with_formulas
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
@@ -62,15 +61,15 @@ def explore(
     catalog = all_claims()
     explanations = [explanation_of(catalog[verdict.id], verdict, {}) for verdict in verdicts]
     assignment = Assignment.for_problem(_PROBLEM, seed=seed)
-    _, sheet = examine(Task(file=_SHEET, content=example().encode("utf-8"), assignment=assignment))
-    return build_page(explanations, view_of(sheet))
+    task = DocumentTask(file=_SHEET, content=example_answers().encode("utf-8"), assignment=assignment)
+    return build_page(explanations, judge_task(task))
 
 
-def build_page(explanations: Sequence[Explanation], document: JudgedDocument) -> ExplorerPage:
-    """The page with these claims as its verdicts and this document as its judged derivation."""
+def build_page(explanations: Sequence[Explanation], sheet: DocumentReport) -> ExplorerPage:
+    """The page with these claims as its verdicts and this report on its judged derivation."""
     style = "\n".join([*(asset(name) for name in _STYLES), *(page_file(name).strip() for name in _OWN_STYLES)])
     script = "\n".join([f"{{{asset('shell.js')}}}", bundle("main.js", page_file)])
-    inside = _sheet_parts(document)
+    inside = _sheet_parts(sheet)
     return ExplorerPage(
         html=fill(
             page_file("index.html"),
@@ -124,15 +123,18 @@ def _claim_card(explanation: Explanation) -> str:
     return f'<article class="claim {verdict.status}">{"".join(parts)}</article>'
 
 
-def _sheet_parts(document: JudgedDocument) -> Mapping[str, str]:
+def _sheet_parts(report: DocumentReport) -> Mapping[str, str]:
     """The judged derivation: the title of its problem, the counts, and the document with every step marked."""
-    text, slots = with_slots(document)
-    counts = tally(document.marks)
+    assert report.document is not None, "the page shows the document"
+    counts = count_standings(report.verdicts)
     rows = "".join(
-        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {SAID[name]}</li>' for name in STANDINGS if counts[name]
+        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {IN_WORDS[name]}</li>'
+        for name in STANDINGS
+        if counts[name]
     )
+    body = prose_html(with_slots(report), report.document.kind)
     return {
-        "sheet_problem": html.escape(document.title),
+        "sheet_problem": html.escape(report.problem_title),
         "sheet_counts": f'<ul class="tally">{rows}</ul>',
-        "sheet_document": f'<article class="document" lang="en">{prose_html(text, document.kind, slots)}</article>',
+        "sheet_document": f'<article class="document" lang="en">{body}</article>',
     }

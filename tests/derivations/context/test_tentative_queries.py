@@ -5,7 +5,7 @@ import pytest
 from derivations.passages import DESIGN, PROBLEM, judged, last
 from regard.derivations.context.surroundings import Surroundings, is_denied, is_supposed
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 
 SHORT = r"$q = k_a + k_b$"
 SCORE = r"$k_a^\top q = \beta$"

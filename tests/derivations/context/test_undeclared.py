@@ -5,7 +5,7 @@ import pytest
 from regard.derivations.context.questions import guess_problem
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 
 
 def statuses(text: str, problem: str | None = "cs224n-a4") -> list[str]:

@@ -5,10 +5,10 @@ from functools import cache
 
 from derivations.planting.generator import Planting
 from derivations.planting.layout import Page
-from regard.core.verdict import StepVerdict
 from regard.derivations.problems.problem import Problem, load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.sheet import judge_document
+from regard.derivations.results import StepVerdict
+from regard.derivations.verify import judge_document
 
 Spot = tuple[int, int]
 

@@ -6,7 +6,7 @@ from regard.core.errors import InputError
 from regard.derivations.context.questions import opened_by
 from regard.derivations.problems.answers import answers_template, heading, latex_name, read_answers
 from regard.derivations.problems.problem import load_problem, shipped_problems
-from regard.derivations.sheet import judge_document
+from regard.derivations.verify import judge_document
 
 HEAD = 'schema = "regard-answers/1"\nproblem = "cs224n-a4"\n'
 FILLED = (

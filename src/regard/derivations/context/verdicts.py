@@ -1,18 +1,18 @@
 """Findings turned into verdicts, with their places in the document; yes and no answers found in its prose."""
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from regard.core.verdict import Place, Status, StepVerdict
+from regard.core.verdict import Status
 from regard.derivations.context.formulas import JudgedStep
 from regard.derivations.context.placing import PlacedFormula, Region, answers_to, region_at
 from regard.derivations.judging.findings import NoteKind
 from regard.derivations.problems.problem import Choice, Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.phrases import any_of
+from regard.derivations.results import StepVerdict
 
 _LONGEST_ANSWER = 4000
 _UNCLOSED = re.compile(r"\$\$?|\\")
@@ -109,40 +109,25 @@ def _stands_at(prose: str, offset: int, phrase: str) -> bool:
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, kw_only=True)
-class SheetStep:
-    """A verdict and the stretch of the document's text that it is about."""
-
-    verdict: StepVerdict
-    start: int
-    end: int
-
-
-def numbered(steps: Iterable[SheetStep]) -> tuple[SheetStep, ...]:
-    """The steps in reading order, counted question by question."""
-    found: list[SheetStep] = []
+def numbered(verdicts: Iterable[StepVerdict]) -> tuple[StepVerdict, ...]:
+    """The verdicts in reading order, counted question by question."""
+    found: list[StepVerdict] = []
     counter: Counter[str] = Counter()
-    for step in sorted(steps, key=lambda step: step.start):
-        question = step.verdict.question or "?"
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.span[0]):
+        question = verdict.question or "?"
         counter[question] += 1
-        found.append(replace(step, verdict=replace(step.verdict, id=f"{question}/{counter[question]}")))
+        found.append(replace(verdict, id=f"{question}/{counter[question]}"))
     return tuple(found)
 
 
-def _command(document: Document, place: Place) -> str:
-    """The command that judges one line again."""
-    return f"regard verify {shlex.quote(document.path)} --line {place.line}"
-
-
 # -- formulas ----------------------------------------------------------------------------------------------------------
-def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) -> SheetStep:
+def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) -> StepVerdict:
     """The verdict on a step of a formula; it points to the relation sign."""
     finding, source = step.finding, placed.source
     status = _STATUS[finding.kind]
     start = source.raw_offset(step.start)
-    place = document.place(source.raw_offset(step.sign_start))
     text = source.text[step.start : step.end]
-    verdict = StepVerdict(
+    return StepVerdict(
         id="",
         statement=" ".join(text.split()),
         status=status,
@@ -153,15 +138,13 @@ def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) ->
         value=finding.value,
         bound=finding.bound,
         probability=finding.probability,
-        seed=0,
         counterexample=finding.counterexample if status == "refuted" else None,
-        where=place,
+        where=document.place(source.raw_offset(step.sign_start)),
         kind=step.kind,
         source=text,
         question=placed.question.id if placed.question else None,
-        reproduce=_command(document, place),
+        span=(start, max(source.raw_offset(step.end - 1) + 1, start + 1)),
     )
-    return SheetStep(verdict=verdict, start=start, end=max(source.raw_offset(step.end - 1) + 1, start + 1))
 
 
 def _outcome(step: JudgedStep, status: Status) -> str:
@@ -189,33 +172,31 @@ def _good_outcome(step: JudgedStep) -> str:
     return "holds"
 
 
-def unclosed_steps(document: Document, regions: Sequence[Region]) -> Iterator[SheetStep]:
+def unclosed_steps(document: Document, regions: Sequence[Region]) -> Iterator[StepVerdict]:
     """What a delimiter begins that nothing closes, if it relates anything: it is left open, and not left out."""
     for unclosed in document.unclosed:
         stop = min((span.start for span in document.spans if span.start > unclosed.offset), default=len(document.text))
         words = _TO_THE_END.match(document.text, unclosed.offset, stop)
         if words is None or not _UNCLOSED.match(unclosed.token) or not _RELATION.search(words[0]):
             continue
-        place, question = document.place(unclosed.offset), region_at(regions, unclosed.offset).question
-        verdict = StepVerdict(
+        question = region_at(regions, unclosed.offset).question
+        yield StepVerdict(
             id="",
             statement=" ".join(words[0].split()),
             status="undecided",
             outcome="not understood",
             method="recognised",
             reason=f"Not read as a formula: nothing closes the {unclosed.token} it starts with",
-            where=place,
+            where=document.place(unclosed.offset),
             kind="step",
             source=words[0],
             question=question.id if question else None,
-            seed=0,
-            reproduce=_command(document, place),
+            span=words.span(),
         )
-        yield SheetStep(verdict=verdict, start=words.start(), end=words.end())
 
 
 # -- choices -----------------------------------------------------------------------------------------------------------
-def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]) -> Iterator[SheetStep]:
+def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]) -> Iterator[StepVerdict]:
     """The yes and no answers, in their own sections or in running prose, each judged against the problem's."""
     for question in problem.questions:
         if question.choice is not None:
@@ -233,11 +214,10 @@ def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundC
     return None if own else find_choice_by_cue(document.prose, choice)
 
 
-def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> SheetStep:
+def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> StepVerdict:
     is_right = chosen.answer == choice.answer
     claim = question.claims[0] if question.claims else None
-    place = document.place(chosen.offset)
-    verdict = StepVerdict(
+    return StepVerdict(
         id="",
         statement=f"{question.title} — {chosen.words}",
         status="holds" if is_right else "refuted",
@@ -246,11 +226,9 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         reason=f"The answer is {choice.answer}",
         notes=(str(NoteKind.CLAIM.note(claim)),) if claim else (),
         counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
-        where=place,
+        where=document.place(chosen.offset),
         kind="choice",
         source=chosen.words,
         question=question.id,
-        seed=0,
-        reproduce=_command(document, place),
+        span=(chosen.offset, chosen.offset + len(chosen.words)),
     )
-    return SheetStep(verdict=verdict, start=chosen.offset, end=chosen.offset + len(chosen.words))

@@ -1,0 +1,1 @@
+"""Judging many documents: batches that can be resumed, points, and the files that instructors need."""

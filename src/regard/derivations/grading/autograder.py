@@ -1,0 +1,97 @@
+"""An autograder for Gradescope: a zip with the source of this very Regard, and what it runs for each submission."""
+
+import io
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata, resources
+from pathlib import Path
+
+import regard
+from regard.core.errors import InputError
+from regard.core.files import ensure_writable, write_atomically
+from regard.derivations.grading.batch import Batch, BatchRequest, find_submissions
+from regard.derivations.grading.gradescope import results_json
+from regard.derivations.problems.problem import parse_problem, problem_source
+from regard.derivations.results import DocumentReport
+from regard.derivations.scoring import merge_reports
+
+_SCRIPTS = ("setup.sh", "run_autograder")
+_SECONDS_PER_SUBMISSION = 480.0
+_SECONDS_PER_FILE = 120.0
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_autograder(path: Path, problem: str | None) -> None:
+    """Writes the zip for a problem, which must be named."""
+    if problem is None:
+        raise InputError("--autograder needs a problem. Name it: --problem cs224n-a4.")
+    ensure_writable(path)
+    write_atomically(path, autograder_zip(problem))
+
+
+def autograder_zip(problem: str) -> bytes:
+    """A zip with `setup.sh` and `run_autograder` at its root, the package's source files, and the problem."""
+    source = problem_source(problem)
+    parse_problem(source, problem)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in _SCRIPTS:
+            script = resources.files("regard.derivations.grading").joinpath("autograder_files", name)
+            _add(archive, name, script.read_bytes(), is_executable=True)
+        _add(archive, "problem.toml", source.encode())
+        _add(archive, "requirements.txt", "".join(f"{line}\n" for line in _requirements()).encode())
+        _add(archive, "constraints.txt", "".join(f"{line}\n" for line in _pins()).encode())
+        for path, content in _package_files():
+            _add(archive, path, content)
+    return target.getvalue()
+
+
+def grade_submission(folder: str, problem: str, results: str) -> None:
+    """Called by `run_autograder`: judges the documents in a folder together and writes one results.json."""
+    try:
+        seconds = min(_SECONDS_PER_FILE, _SECONDS_PER_SUBMISSION / len(find_submissions([folder])))
+        with Batch(BatchRequest(paths=(folder,), problem=problem, time_limit=seconds)) as batch:
+            batch.run()
+            report = merge_reports(list(batch.reports()), file=folder)
+    except InputError as error:
+        report = DocumentReport.failed(folder, "unreadable", str(error))
+    write_atomically(Path(results), results_json(report))
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes, *, is_executable: bool = False) -> None:
+    entry = zipfile.ZipInfo(name, date_time=_DATE)
+    entry.create_system = 3  # Unix, so that the mode below is read
+    entry.external_attr = (0o100755 if is_executable else 0o100644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
+
+
+def _package_files() -> Iterator[tuple[str, bytes]]:
+    root = Path(regard.__file__).parent
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"regard/{path.relative_to(root).as_posix()}", path.read_bytes()
+
+
+def _requirements() -> list[str]:
+    """What Regard needs, without its extras: from its installation, else from the project it runs from."""
+    try:
+        return [line for line in metadata.requires("regard") or () if "extra ==" not in line]
+    except metadata.PackageNotFoundError:
+        project = Path(regard.__file__).parents[2] / "pyproject.toml"
+        try:
+            return tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
+        except (OSError, KeyError, tomllib.TOMLDecodeError):
+            raise InputError("Cannot list Regard's requirements: it is not installed. Run: pip install .") from None
+
+
+def _pins() -> Iterator[str]:
+    """The versions that are installed here, so that verdicts are the same there."""
+    for line in _requirements():
+        name = re.match(r"[\w.\-]+", line)
+        try:
+            yield f"{name[0]}=={metadata.version(name[0])}" if name else ""
+        except metadata.PackageNotFoundError:
+            continue

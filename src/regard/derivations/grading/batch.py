@@ -1,0 +1,270 @@
+"""A batch of documents, each judged in a process of its own that can be stopped, with the results written as they come.
+
+One bad file never stops the batch: a file that cannot be read, hangs or crashes becomes a report that says so.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from regard import __version__
+from regard.core.errors import InputError
+from regard.core.processes import Ended
+from regard.core.worker_pool import PoolLimits, run_tasks
+from regard.derivations.grading.outputs import BatchOutputs, OutputPaths
+from regard.derivations.reading.files import KINDS, documents_in, stored_bytes
+from regard.derivations.results import DocumentReport
+from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+# A report, and its page if one was asked for.
+Judged = tuple[DocumentReport, str | None]
+
+_MAX_SHOWN = 8
+_UNSAFE = re.compile(r"[^\w.\- ]")
+_MAX_NAME = 60
+_NUM_SEARCHED_BYTES = 4096
+
+
+class BatchStopped(KeyboardInterrupt):
+    """Ctrl-C in the middle of a batch; the message says what is done and how to resume."""
+
+
+# -- what to judge -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A file to judge; `file` is its name in reports, `slug` the unique name of its results.
+
+    `is_named` is true if its own path was given, and false if it was found in a folder.
+    """
+
+    path: Path
+    file: str
+    slug: str
+    is_named: bool
+
+
+def find_submissions(paths: Iterable[str]) -> tuple[Submission, ...]:
+    """Every file that the paths name or contain, once each, in the order of the paths."""
+    taken: set[str] = set()
+    found: dict[str, Submission] = {}
+    for text in paths:
+        given = Path(text)
+        is_named = not given.is_dir()
+        for path in [given] if is_named else _documents_in(given):
+            inside = path.name if is_named else os.path.relpath(path, given)
+            submission = Submission(path=path, file=_printable(str(path)), slug=_slug(inside, taken), is_named=is_named)
+            found.setdefault(os.path.realpath(path), submission)
+    return tuple(found.values())
+
+
+def _documents_in(folder: Path) -> list[Path]:
+    try:
+        found = sorted([*documents_in(folder), *_answer_files_in(folder)])
+    except OSError as error:
+        raise InputError(f"{folder} can't be listed: {(error.strerror or str(error)).lower()}.") from None
+    if not found:
+        known = ", ".join((*KINDS, ANSWERS_SUFFIX))
+        raise InputError(f"There are no documents in {folder}. Supported file types: {known}.")
+    return found
+
+
+def _answer_files_in(folder: Path) -> Iterator[Path]:
+    """The TOML files that declare themselves as answers; a folder may hold others."""
+    from regard.derivations.problems.answers import SCHEMA
+
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            path = Path(place) / name
+            if name.endswith(ANSWERS_SUFFIX) and not name.startswith(".") and _mentions(path, SCHEMA):
+                yield path
+
+
+def _mentions(path: Path, schema: str) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return schema.encode() in file.read(_NUM_SEARCHED_BYTES)
+    except OSError:
+        return False
+
+
+def _printable(name: str) -> str:
+    """The name as text that every output can encode; bytes that are not UTF-8 are escaped."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _slug(inside: str, taken: set[str]) -> str:
+    """A relative path that is safe on any system, numbered if the same one is taken already."""
+    parts = [_UNSAFE.sub("_", _printable(part)).strip(". ") or "_" for part in Path(inside).parts]
+    slug = "/".join(f"_{part[1:]}" if part.startswith("-") else part[:_MAX_NAME] for part in parts)
+    stem, dot, suffix = slug.rpartition(".") if "." in slug else (slug, "", "")
+    number = 1
+    while slug.lower() in taken:
+        number += 1
+        slug = f"{stem}~{number}{dot}{suffix}"
+    taken.add(slug.lower())
+    return slug
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchRequest:
+    """The arguments of `regard verify` as they were typed."""
+
+    paths: tuple[str, ...]
+    problem: str | None = None
+    json_file: str | None = None
+    html: str | None = None
+    gradescope: str | None = None
+    csv_file: str | None = None
+    is_strict: bool = False
+    jobs: int = 1
+    time_limit: float = 60.0
+    is_resumed: bool = False
+    scheduler: str | None = None
+    line: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.line is not None and self.line < 1:
+            raise InputError(f"There is no line {self.line}. Lines count from 1.")
+
+
+# -- judging -----------------------------------------------------------------------------------------------------------
+class Batch:
+    """The documents of one request and what became of them; as a context, it opens and closes the outputs.
+
+    `shown` has the reports on up to eight documents together with their text. `counts` and `guessed_problems` sum up
+    all reports, or only their steps on the requested line.
+    """
+
+    def __init__(self, request: BatchRequest) -> None:
+        self.request = request
+        self.submissions = find_submissions(request.paths)
+        self.shown: dict[int, DocumentReport] = {}
+        self.counts: Counter[str] = Counter()
+        self.num_unjudged = 0
+        self.guessed_problems: set[str] = set()
+        self._assignment = Assignment.for_problem(request.problem, is_strict=request.is_strict, seed=request.seed)
+        self._limits = PoolLimits(jobs=min(request.jobs, max(len(self.submissions), 1)), seconds=request.time_limit)
+        paths = OutputPaths(
+            json=_path(None if request.json_file == "-" else request.json_file),
+            csv=_path(request.csv_file),
+            gradescope=_path(request.gradescope),
+            html=_path(request.html),
+        )
+        slugs = [submission.slug for submission in self.submissions]
+        self.outputs = BatchOutputs(paths, slugs, is_resumed=request.is_resumed, line=request.line)
+
+    def __enter__(self) -> "Batch":
+        self.outputs.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.outputs.__exit__(*exception)
+
+    def run(self, *, work: Callable[[DocumentTask], Judged] | None = None, progress: Progress | None = None) -> None:
+        """Judges every submission and writes the outputs.
+
+        A single file that was named and cannot be read is an InputError; in a batch it is a report like any other.
+        """
+        total = len(self.submissions)
+        progress = progress or (lambda _, __: None)
+        progress(0, total)
+        try:
+            for done, (number, report, page) in enumerate(self._results(work or self._default_work()), start=1):
+                if total == 1 and self.submissions[0].is_named and report.outcome == "unreadable":
+                    raise InputError(report.reason or "")
+                self._add(number, report, page)
+                progress(done, total)
+            self.outputs.finish()
+        except KeyboardInterrupt:
+            raise BatchStopped(self.outputs.how_to_resume()) from None
+
+    def reports(self) -> Iterator[DocumentReport]:
+        """Every report in the order of the submissions, with only the steps on the requested line."""
+        return (report.on_line(self.request.line) for report in self.outputs.reports())
+
+    def _default_work(self) -> Callable[[DocumentTask], Judged]:
+        request = self.request
+        is_shown = len(self.submissions) <= _MAX_SHOWN and not request.is_resumed and request.json_file != "-"
+        return partial(judge_in_worker, keeps_document=is_shown, has_page=request.html is not None)
+
+    def _add(self, number: int, report: DocumentReport, page: str | None) -> None:
+        if report.document is not None:
+            self.shown[number] = report
+        self.outputs.add(number, replace(report, document=None), page)
+        self.counts.update(report.on_line(self.request.line).counts)
+        self.num_unjudged += report.outcome != "judged"
+        if report.is_guessed and report.problem:
+            self.guessed_problems.add(report.problem)
+
+    def _results(self, work: Callable[[DocumentTask], Judged]) -> Iterator[tuple[int, DocumentReport, str | None]]:
+        """The number, report and page of every submission as they come in."""
+        without_work: list[tuple[int, DocumentReport, None]] = []
+
+        def tasks() -> Iterator[DocumentTask]:
+            for number, submission in enumerate(self.submissions):
+                try:
+                    content = stored_bytes(submission.path)
+                except InputError as error:
+                    failed = DocumentReport.failed(submission.file, "unreadable", str(error))
+                    without_work.append((number, failed, None))
+                    continue
+                task = DocumentTask(file=submission.file, content=content, assignment=self._assignment, number=number)
+                kept = self.outputs.kept(number, task.key(__version__))
+                if kept is None:
+                    yield task
+                else:
+                    without_work.append((number, kept, None))
+
+        for task, result in self._run_tasks(tasks(), work):
+            yield from _drained(without_work)
+            if isinstance(result, Ended):
+                report = DocumentReport.failed(task.file, result.outcome, f"{task.file}: {result.reason}")
+                yield task.number, report, None
+            else:
+                yield task.number, *result
+        yield from _drained(without_work)
+
+    def _run_tasks(
+        self, tasks: Iterator[DocumentTask], work: Callable[[DocumentTask], Judged]
+    ) -> Iterator[tuple[DocumentTask, Judged | Ended]]:
+        if self.request.scheduler is None:
+            return run_tasks(tasks, work, self._limits)
+        from regard.core.dask_cluster import run_on_cluster
+
+        return run_on_cluster(tasks, work, self._limits, self.request.scheduler)
+
+
+def judge_in_worker(task: DocumentTask, *, keeps_document: bool = False, has_page: bool = False) -> Judged:
+    """Runs in a worker process, which alone imports the judge; a file that cannot be read is a report that says so."""
+    from regard.derivations.verify import judge_task
+
+    try:
+        report = judge_task(task)
+    except InputError as error:
+        return DocumentReport.failed(task.file, "unreadable", str(error)), None
+    page = None
+    if has_page:
+        from regard.derivations.report.page import render_document
+
+        page = render_document(report)
+    return report if keeps_document else replace(report, document=None), page
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
+def _drained(items: list[T]) -> Iterator[T]:
+    while items:
+        yield items.pop(0)

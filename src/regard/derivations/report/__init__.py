@@ -1,0 +1,69 @@
+"""Reports on judged documents, in a terminal and as pages, and the words that both use."""
+
+from collections.abc import Iterable, Mapping
+
+from regard.derivations.results import DocumentReport, Standing, StepVerdict, count_standings
+
+IN_WORDS: Mapping[Standing, str] = {
+    "refuted": "refuted",
+    "undecided": "undecided",
+    "holds": "holds",
+    "proved": "proved",
+    "given": "taken as given",
+}
+_BEST_FIRST: tuple[Standing, ...] = ("proved", "holds", "refuted", "undecided", "given")
+_WITHOUT_REASON: Mapping[Standing, str] = {
+    "refuted": "the step does not hold",
+    "undecided": "the step could not be decided",
+    "holds": "the step holds",
+    "proved": "the step is proved",
+    "given": "taken as given",
+}
+
+
+def headline(verdict: StepVerdict) -> str:
+    """The reason for a verdict in one sentence."""
+    return verdict.reason or _WITHOUT_REASON[verdict.standing]
+
+
+def remarks(verdict: StepVerdict) -> tuple[str, ...]:
+    """The notes of a verdict, and the probability with which the step holds."""
+    chance = () if verdict.probability is None else (f"holds with probability {verdict.probability:.3g}",)
+    return (*verdict.notes, *chance)
+
+
+def counts_in_words(verdicts: Iterable[StepVerdict], *, separator: str = ", ") -> str:
+    """How many steps have each standing; zeros are left out.
+
+    >>> counts_in_words([])
+    ''
+    """
+    counts = count_standings(verdicts)
+    return separator.join(f"{counts[name]} {_plural(name, counts[name])}" for name in _BEST_FIRST if counts[name])
+
+
+def _plural(standing: Standing, number: int) -> str:
+    return "hold" if standing == "holds" and number > 1 else IN_WORDS[standing]
+
+
+def percent(share: float) -> str:
+    """A share in percent, rounded down so that only everything is 100 %.
+
+    >>> percent(0.999)
+    '99 %'
+    """
+    return f"{int(share * 100 + 1e-9)} %"
+
+
+def plural(number: float, noun: str) -> str:
+    """The number with its noun.
+
+    >>> plural(1, "point"), plural(2.5, "point")
+    ('1 point', '2.5 points')
+    """
+    return f"{number:g} {noun}{'' if number == 1 else 's'}"
+
+
+def nothing_found(report: DocumentReport) -> str:
+    """Why a judged document has no verdicts."""
+    return "No steps found" if report.document is not None and report.document.spans else "No formulas found"

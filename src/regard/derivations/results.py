@@ -1,0 +1,170 @@
+"""The results of judging a document: a verdict per step, a row per question, and one report that holds them all."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, Self, get_args
+
+from regard.core.verdict import Place, Verdict, count_statuses
+from regard.derivations.reading.document import Document
+
+StepKind = Literal["step", "design", "definition", "given", "supposition", "choice"]
+Standing = Literal["refuted", "undecided", "holds", "proved", "given"]
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+QuestionState = Literal["judged", "prose, not judged", "image, not read", "unanswered"]
+DocumentOutcome = Literal["judged", "unreadable", "timed out", "crashed"]
+INFERRED = "inferred"  # the name of a problem that was made from the document's own symbols
+_ASSERTS_NOTHING = ("given", "definition", "supposition")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepVerdict(Verdict):
+    """The verdict on one step of a written derivation; `notes` say how the step was read.
+
+    `span` is the stretch of the document's text that the verdict is about. It is not written to JSON.
+    """
+
+    kind: StepKind
+    source: str
+    question: str | None = None
+    notes: tuple[str, ...] = ()
+    span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
+
+    @property
+    def standing(self) -> Standing:
+        """The status, except that definitions and assumptions are `given`: they assert nothing that could hold."""
+        if self.status in ("holds", "proved") and self.kind in _ASSERTS_NOTHING:
+            return "given"
+        return self.status
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as a JSON-ready value, without the span."""
+        row = {name: list(value) if isinstance(value, tuple) else value for name, value in super().to_dict().items()}
+        del row["span"]
+        return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """The verdict that `to_dict` wrote, without its span."""
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+        return cls(**{**values, "where": None if row["where"] is None else Place(**row["where"])})
+
+
+def count_standings(verdicts: Iterable[StepVerdict]) -> Mapping[Standing, int]:
+    """The number of steps of each standing; all five are always present."""
+    counts = Counter(verdict.standing for verdict in verdicts)
+    return {standing: counts[standing] for standing in STANDINGS}
+
+
+def worst_standing(verdicts: Iterable[StepVerdict]) -> Standing:
+    """The standing that a reader should see first; `given` if there are no steps."""
+    found = {verdict.standing for verdict in verdicts}
+    for standing in STANDINGS:
+        if standing in found:
+            return standing
+    return "given"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRow:
+    """The result of one question; `claims` are those of the catalog that bear on it.
+
+    `points` is what the question is worth: nothing if it is optional and unanswered. `score` is None if only a person
+    can grade the answer.
+    """
+
+    id: str
+    title: str
+    state: QuestionState
+    points: float = 0.0
+    score: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentReport:
+    """The verdicts on one file in reading order, and a row for every question of its problem.
+
+    A file that could not be judged has an `outcome` other than "judged", a `reason`, and one undecided verdict that
+    says so. `document` is the text that was judged, which the spans of the verdicts refer to; `to_dict` omits it.
+    """
+
+    file: str
+    outcome: DocumentOutcome = "judged"
+    reason: str | None = None
+    problem: str | None = None
+    problem_title: str = ""
+    is_guessed: bool = False
+    verdicts: tuple[StepVerdict, ...] = ()
+    questions: tuple[QuestionRow, ...] = ()
+    seconds: float = 0.0
+    document: Document | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The number of steps of each status; a file that could not be judged has none."""
+        return count_statuses(self.verdicts if self.outcome == "judged" else ())
+
+    @property
+    def understood(self) -> float:
+        """The share of steps that could be read; 0 for a file that could not be judged."""
+        if self.outcome != "judged":
+            return 0.0
+        missed = sum(verdict.outcome == "not understood" for verdict in self.verdicts)
+        return 1.0 - missed / max(len(self.verdicts), 1)
+
+    @property
+    def is_as_expected(self) -> bool:
+        """True if the file was judged and nothing in it is refuted."""
+        return self.outcome == "judged" and not self.counts["refuted"]
+
+    @property
+    def score(self) -> float:
+        """The points of all questions that were judged."""
+        return round(sum(row.score or 0.0 for row in self.questions), 2)
+
+    @property
+    def max_score(self) -> float:
+        """The points that could be earned; questions left to a person do not count."""
+        return round(sum(row.points for row in self.questions if row.score is not None), 2)
+
+    def verdicts_on(self, question: str) -> tuple[StepVerdict, ...]:
+        """The verdicts that belong to a question."""
+        return tuple(verdict for verdict in self.verdicts if verdict.question == question)
+
+    def on_line(self, line: int | None) -> "DocumentReport":
+        """The report with only the verdicts on one line, if a line is given and the file was judged."""
+        if line is None or self.outcome != "judged":
+            return self
+        kept = tuple(verdict for verdict in self.verdicts if verdict.where and verdict.where.line == line)
+        return replace(self, verdicts=kept)
+
+    @classmethod
+    def failed(cls, file: str, outcome: DocumentOutcome, reason: str) -> "DocumentReport":
+        """The report on a file that could not be judged."""
+        verdict = StepVerdict(
+            id="document",
+            statement="the document as a whole",
+            status="undecided",
+            outcome=outcome,
+            reason=reason,
+            where=Place(file=file, line=1, column=1),
+            kind="step",
+            source="",
+        )
+        return cls(file=file, outcome=outcome, reason=reason, verdicts=(verdict,))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON-ready values, without the document."""
+        row = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "document"}
+        row["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
+        row["questions"] = [{**asdict(question), "claims": list(question.claims)} for question in self.questions]
+        return row
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> "DocumentReport":
+        """The report that `to_dict` wrote."""
+        verdicts = tuple(map(StepVerdict.from_dict, row["verdicts"]))
+        questions = tuple(QuestionRow(**{**item, "claims": tuple(item["claims"])}) for item in row["questions"])
+        return cls(**{**row, "verdicts": verdicts, "questions": questions})

@@ -1,0 +1,74 @@
+import json
+
+import pytest
+
+from regard.core.verdict import Place
+from regard.derivations.results import (
+    STANDINGS,
+    DocumentReport,
+    QuestionRow,
+    StepVerdict,
+    count_standings,
+    worst_standing,
+)
+
+
+def verdict(**fields) -> StepVerdict:
+    return StepVerdict(**{"id": "1/1", "statement": "s", "status": "holds", "kind": "step", "source": "x = 1"} | fields)
+
+
+@pytest.mark.parametrize("kind", ["given", "definition", "supposition"])
+def test_an_assumption_is_not_said_to_hold(kind):
+    assert verdict(kind=kind).standing == "given"
+    assert verdict(kind=kind, status="undecided").standing == "undecided"
+    assert verdict(kind=kind, status="refuted").standing == "refuted"
+
+
+@pytest.mark.parametrize("kind", ["step", "design", "choice"])
+def test_the_standing_of_a_judged_step_is_its_status(kind):
+    for status in ("proved", "holds", "refuted", "undecided"):
+        assert verdict(kind=kind, status=status).standing == status
+
+
+def test_counts_add_up_and_the_worst_comes_first():
+    verdicts = [verdict(), verdict(status="refuted"), verdict()]
+    assert count_standings(verdicts) == {"refuted": 1, "undecided": 0, "holds": 2, "proved": 0, "given": 0}
+    assert tuple(count_standings([])) == STANDINGS
+    assert worst_standing(verdicts) == "refuted"
+    assert worst_standing([]) == "given"
+
+
+def test_a_report_is_the_same_after_json():
+    place = Place(file="a\nb.md", line=3, column=4)
+    step = verdict(assumes=("lemma",), notes=("a", "b"), value=0.1, where=place, question="1b", span=(3, 9))
+    row = QuestionRow(id="1b", title="t", state="judged", points=2.0, score=1.5, counts={"holds": 1}, claims=("copy",))
+    report = DocumentReport(file="a\nb.md", problem="p", verdicts=(step,), questions=(row,), seconds=0.5)
+    assert DocumentReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_a_report_sums_up_its_verdicts_and_rows():
+    rows = (
+        QuestionRow(id="1", title="", state="judged", points=2.0, score=1.5),
+        QuestionRow(id="2", title="", state="prose, not judged", points=4.0),
+    )
+    steps = (verdict(question="1"), verdict(status="undecided", outcome="not understood"))
+    report = DocumentReport(file="a.md", verdicts=steps, questions=rows)
+    assert (report.score, report.max_score, report.understood) == (1.5, 2.0, 0.5)
+    assert report.counts == {"proved": 0, "holds": 1, "refuted": 0, "undecided": 1}
+    assert report.verdicts_on("1") == steps[:1]
+
+
+def test_a_report_can_be_limited_to_a_line():
+    steps = tuple(verdict(where=Place(file="a.md", line=line, column=1)) for line in (1, 2, 2))
+    report = DocumentReport(file="a.md", verdicts=steps)
+    assert report.on_line(2).verdicts == steps[1:]
+    assert report.on_line(None) is report
+    failed = DocumentReport.failed("a.md", "crashed", "why")
+    assert failed.on_line(7) is failed
+
+
+def test_a_file_that_could_not_be_judged_counts_no_steps():
+    failed = DocumentReport.failed("a.md", "unreadable", "why")
+    assert not any(failed.counts.values())
+    assert failed.understood == 0.0
+    assert [(step.status, step.outcome) for step in failed.verdicts] == [("undecided", "unreadable")]
