@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from regard.conformance._homework_child import Task
-from regard.conformance.adapters.layouts.finding import LAYOUTS, Piece, find_pieces
+from regard.conformance.adapters.homework_files import HomeworkPiece, find_pieces
 
 ATTENTION = r"""
 import math
@@ -112,7 +112,7 @@ def changed(text: str, old: str, new: str) -> str:
 
 def task_for(folder: Path, name: str, *, seed: int = 0, rope: bool = False) -> Task:
     """One piece of a folder to be judged."""
-    found = find_pieces(LAYOUTS["cs224n-a4"], str(folder))
+    found = find_pieces("cs224n-a4", str(folder))
     piece = found.found[name]
-    assert isinstance(piece, Piece)
+    assert isinstance(piece, HomeworkPiece)
     return Task(piece=piece, root=found.root, seed=seed, rope=rope)

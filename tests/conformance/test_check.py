@@ -8,7 +8,6 @@ import pytest
 
 import checked_layers
 import regard
-from regard.conformance.adapters import call_factory
 from regard.conformance.isolation import Limits
 from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Spec
@@ -211,12 +210,6 @@ def test_requests_survive_the_way_to_another_process():
 def test_a_command_repeats_a_spec_whose_heads_do_not_divide_its_width():
     request = CheckRequest(target="a:b", spec=Spec(width=30, num_heads=4, head_width=8))
     assert "--spec width=30,head_width=8 " in request.command("DET")
-
-
-def test_factories_are_called_and_layers_are_not():
-    assert call_factory(checked_layers.lawful, {}) is checked_layers.lawful
-    assert call_factory(checked_layers.build, {}) is checked_layers.lawful
-    assert call_factory(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
 
 
 def test_a_warm_process_dies_as_a_cold_one_does():

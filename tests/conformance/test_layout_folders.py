@@ -9,7 +9,7 @@ import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
 from regard.conformance._homework_child import Task
-from regard.conformance.adapters.layouts.finding import LAYOUTS
+from regard.conformance.adapters.homework_files import HOMEWORKS
 from regard.conformance.homework_check import LOADS, PieceWorker, check_layout
 from regard.conformance.verdict import LawVerdict
 from regard.core.errors import InputError
@@ -17,7 +17,7 @@ from regard.core.processes import Ended
 
 pytest.importorskip("torch")
 
-TABLE, TURN, LAYER, DATA = LAYOUTS["cs224n-a4"].pieces
+TABLE, TURN, LAYER, DATA = HOMEWORKS["cs224n-a4"]
 PLAIN, ROPE = f"{LAYER}, rope=False", f"{LAYER}, rope=True"
 
 

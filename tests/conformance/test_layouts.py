@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
-from regard.conformance.adapters.layouts.finding import LAYOUTS
+from regard.conformance.adapters.homework_files import HOMEWORKS
 from regard.conformance.homework_check import PieceWorker
 
 pytest.importorskip("torch")
 
-TABLE, TURN, LAYER, DATA = LAYOUTS["cs224n-a4"].pieces
+TABLE, TURN, LAYER, DATA = HOMEWORKS["cs224n-a4"]
 
 
 @pytest.fixture(scope="module")

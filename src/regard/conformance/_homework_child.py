@@ -5,19 +5,24 @@ Nothing is ever unpickled, and what the code prints is thrown away.
 
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from regard.conformance import all_laws
-from regard.conformance.adapters.layouts.attention import StudentAttention
-from regard.conformance.adapters.layouts.corruption import corpus_function
-from regard.conformance.adapters.layouts.finding import Piece
-from regard.conformance.adapters.layouts.importing import StudentCode, import_piece, load_torch
-from regard.conformance.adapters.layouts.rotary import table_function, turn_function
+from regard.conformance.adapters.homework_files import HomeworkPiece
+from regard.conformance.adapters.student_code import (
+    StudentAttention,
+    StudentCode,
+    corpus_function,
+    import_piece,
+    load_torch,
+    table_function,
+    turn_function,
+)
 from regard.conformance.contracts import all_contracts, contracts_for
 from regard.conformance.diagnosis import diagnose
-from regard.conformance.homework import Corpus, Corruption, RotaryTable, RotaryTurn
+from regard.conformance.homework import Corruption, RotaryTable, RotaryTurn
 from regard.conformance.judging import judge, missing
 from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.subject import Subject
@@ -32,7 +37,7 @@ _LARGEST_FILE = 2**26
 class Task:
     """One piece to judge; `rope` is for the attention layer."""
 
-    piece: Piece
+    piece: HomeworkPiece
     root: str
     seed: int
     rope: bool = False
@@ -41,7 +46,7 @@ class Task:
     def from_dict(cls, row: Mapping[str, Any]) -> "Task":
         """The task as it was told in JSON."""
         piece = {**row["piece"], "others": tuple(row["piece"]["others"])}
-        return cls(**{**row, "piece": Piece(**piece)})
+        return cls(**{**row, "piece": HomeworkPiece(**piece)})
 
 
 def judge_pieces(channel: Channel) -> None:
@@ -92,13 +97,7 @@ def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
             return RotaryTurn(turn_function(code, thing))
         case "CausalSelfAttention":
             return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
-    open_one = corpus_function(code, thing)
-
-    def corpus(data: str, block_size: int, seed: int) -> Corpus:
-        made = open_one(data, block_size, seed)
-        return Corpus(**{field.name: getattr(made, field.name) for field in fields(Corpus)})
-
-    return Corruption(corpus)
+    return Corruption(corpus_function(code, thing))
 
 
 def _laws(task: Task, subject: Subject) -> dict[str, Law]:

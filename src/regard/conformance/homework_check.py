@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from regard.conformance._homework_child import NOT_WRITTEN, Task
-from regard.conformance.adapters.layouts.finding import LAYOUTS, Folder, Piece, Unreadable, find_pieces
+from regard.conformance.adapters.homework_files import (
+    HOMEWORKS,
+    HomeworkPiece,
+    StudentFolder,
+    UnreadablePiece,
+    find_pieces,
+)
 from regard.conformance.checking import BLIND_SPOTS
 from regard.conformance.contracts import contracts_for
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
@@ -54,14 +60,14 @@ def check_layout(
     Student code runs in a process of its own, with `time_limit` seconds a piece and `memory_limit` GiB; no file but
     Python source is read, so nothing is ever unpickled.
     """
-    if name not in LAYOUTS:
-        raise InputError(f"There is no layout {name}. The layouts are {', '.join(LAYOUTS)}.")
+    if name not in HOMEWORKS:
+        raise InputError(f"There is no layout {name}. The layouts are {', '.join(HOMEWORKS)}.")
     if not Path(directory).is_dir():
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
     for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):
         if not value > 0:
             raise InputError(f"A limit of {value:g} {limit} leaves nothing. Give a positive number.")
-    folder = find_pieces(LAYOUTS[name], directory)
+    folder = find_pieces(name, directory)
     command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
     with PieceWorker(folder.root, time_limit, memory_limit) as worker:
         case = _Case(folder=folder, worker=worker, seed=seed, shown=directory, command=command)
@@ -114,7 +120,7 @@ class PieceWorker:
 class _Case:
     """One folder on trial, part after part."""
 
-    def __init__(self, *, folder: Folder, worker: PieceWorker, seed: int, shown: str, command: str) -> None:
+    def __init__(self, *, folder: StudentFolder, worker: PieceWorker, seed: int, shown: str, command: str) -> None:
         self._folder, self._worker, self._seed = folder, worker, seed
         self._shown, self._command = shown, command
         self._doomed: dict[str, LawVerdict] = {}
@@ -129,18 +135,18 @@ class _Case:
         if missing is not None:
             verdicts = [missing, *self._skipped(part, missing.reason or "")]
         else:
-            assert isinstance(piece, Piece)
+            assert isinstance(piece, HomeworkPiece)
             verdicts = list(self._tried(part, piece, spec))
         told = tuple(
             replace(each, seed=self._seed, reproduce=self._command, where=self._place(piece)) for each in verdicts
         )
         self.reports[part.label] = _report(part, spec, told)
 
-    def _hindrance(self, part: _Part, piece: Piece | Unreadable | None) -> LawVerdict | None:
+    def _hindrance(self, part: _Part, piece: HomeworkPiece | UnreadablePiece | None) -> LawVerdict | None:
         """Why the part is not run at all, as a verdict on LOADS."""
         if piece is None:
             return self._loads(part, "skipped", f"not found: no file under src defines {part.name}")
-        if isinstance(piece, Unreadable):
+        if isinstance(piece, UnreadablePiece):
             return self._loads(part, "crashed", f"{piece.reason} ({Path(piece.file).name}:{piece.line})")
         if piece.is_stub:
             self._unwritten.add(part.name)
@@ -156,7 +162,7 @@ class _Case:
         unwritten = [name for name in part.relies_on if name in self._unwritten]
         return {why: names for why, names in (("not found", absent), (NOT_WRITTEN, unwritten)) if names}
 
-    def _tried(self, part: _Part, piece: Piece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
+    def _tried(self, part: _Part, piece: HomeworkPiece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
         """The process's verdicts; the law at which it ends gets that as its verdict."""
         task = Task(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
         done: set[str] = set()
@@ -204,11 +210,11 @@ class _Case:
     def _loads(self, part: _Part, outcome: Outcome, reason: str) -> LawVerdict:
         return _bare(part, LOADS, _LOADS_STATEMENT, outcome, reason)
 
-    def _found(self, piece: Piece) -> str:
+    def _found(self, piece: HomeworkPiece) -> str:
         also = f", also defined at {', '.join(piece.others)}" if piece.others else ""
         return f"{Path(piece.file).relative_to(self._folder.root)}:{piece.line}{also}"
 
-    def _place(self, piece: Piece | Unreadable | None) -> Place | None:
+    def _place(self, piece: HomeworkPiece | UnreadablePiece | None) -> Place | None:
         if piece is None:
             return None
         shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)

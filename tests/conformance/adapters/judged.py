@@ -1,4 +1,4 @@
-"""All laws on a subject, told as what is not as it should be."""
+"""What laws say about a subject."""
 
 from regard.conformance import all_laws
 from regard.conformance.judging import judge
@@ -14,4 +14,4 @@ def broken(subject: Subject, *laws: str) -> dict[str, str]:
 
 def outcomes(subject: Subject, *laws: str) -> dict[str, str]:
     """The outcome of each law."""
-    return {name: judge(law, subject).outcome or "" for name, law in all_laws().items() if not laws or name in laws}
+    return {name: judge(law, subject).outcome for name, law in all_laws().items() if not laws or name in laws}

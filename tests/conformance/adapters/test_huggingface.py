@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from conformance.adapters.judged import broken, outcomes
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from regard.conformance.adapters import adapt, hf
 from regard.conformance.adapters.huggingface import build_model
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
 
 @pytest.mark.parametrize(
@@ -69,3 +68,8 @@ def test_a_model_by_hand_is_adapted_too():
     subject = adapt(build_model("LlamaForCausalLM"))
     assert subject.has("cache", "mask", "positions")
     assert set(subject.paths()) == {"with gradients", "eager"}
+
+
+def test_a_model_has_the_same_weights_every_time():
+    first, second = (build_model("GptOssForCausalLM", num_local_experts=2).state_dict() for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)

@@ -1,10 +1,9 @@
-"""numpy, torch, JAX, Hugging Face …: anything that attends, as a subject that laws can try.
+"""numpy, torch, JAX, Hugging Face …: adapters that make anything that attends a subject that laws can try.
 
 Frameworks are imported only when one of their layers is asked for.
 """
 
-from regard.conformance.adapters.adapting import adapt
-from regard.conformance.adapters.loading import call_factory, hf, load
+from regard.conformance.adapters.targets import adapt, call_factory, hf, load
 from regard.conformance.adapters.zoo import ZooEntry, zoo
 
 __all__ = ["ZooEntry", "adapt", "call_factory", "hf", "load", "zoo"]

@@ -1,8 +1,10 @@
 """Hugging Face models on embeddings, and their attention alone, as subjects."""
 
 import copy
+import functools
 import inspect
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,18 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.adapters.hf_capture import Attention, captured, first_attention, forward_names, masked
-from regard.conformance.adapters.hf_specs import TINY, attention_spec, is_known_to_the_oracle, is_routed, model_spec
-from regard.conformance.adapters.projecting import find_projections
+from regard.conformance.adapters.huggingface_specs import TINY, attention_spec, is_rotary_known, is_routed, model_spec
+from regard.conformance.adapters.layers import first_output
+from regard.conformance.adapters.projections import find_projections, fused_name
 from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
 _OFFSETS = (0, 1, 2)
+_QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
+# The name under which transformers knows our attention function that records its calls.
+_RECORDING = "regard_recording"
 
 
 def build_model(class_name: str, **config: Any) -> Any:
-    """A transformers model with a tiny random configuration, changed by what is given."""
+    """A transformers model with a tiny configuration, changed by what is given, and the same weights every time."""
+    import torch
     import transformers
 
     if not hasattr(transformers, class_name):
@@ -32,7 +38,8 @@ def build_model(class_name: str, **config: Any) -> Any:
     implementation = config.pop("attn_implementation", None)
     tiny = {**TINY, "num_key_value_heads": 2}
     usual = {name: value for name, value in tiny.items() if _knows(known, name)}
-    with quiet_transformers():
+    with quiet_transformers(), torch.random.fork_rng(devices=()):
+        torch.manual_seed(0)
         model = kind._from_config(known(**{**usual, **config}))
         if implementation is not None:
             model.set_attn_implementation(implementation)
@@ -52,22 +59,22 @@ class HuggingFaceModel(TorchLayer):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """Logits, or the last hidden states where there are none."""
-        return _output(self._run(x, options))
+        return first_output(self._run(x, options))
 
-    def shown(self) -> set[str]:
-        """What the model's signature names; a cache only for decoders, since encoders keep the argument for later."""
-        names = forward_names(type(self.module))
+    def own_capabilities(self) -> set[str]:
+        """What the model's signature names; a cache only for decoders, since encoders ignore the argument."""
+        names = _forward_names(type(self.module))
         asked = {"mask": "attention_mask", "positions": "position_ids", "cache": "past_key_values"}
-        shown = {ours for ours, theirs in asked.items() if theirs in names}
-        if self.spec.causal and "positions" in shown:
-            shown.add("documents")
+        named = {ours for ours, theirs in asked.items() if theirs in names}
+        if self.spec.causal and "positions" in named:
+            named.add("documents")
         if self.spec.positions == "alibi":
-            # Slopes go by the mask; the argument is taken and not looked at.
-            shown.discard("positions")
-        return shown if self.spec.causal else shown - {"cache"}
+            # Slopes follow the mask; the argument is accepted and ignored.
+            named.discard("positions")
+        return named if self.spec.causal else named - {"cache"}
 
     def empty_cache(self, batch: int) -> Any:
-        """A DynamicCache; it is given to the model as a copy."""
+        """A DynamicCache."""
         del batch
         from transformers import DynamicCache
 
@@ -76,9 +83,9 @@ class HuggingFaceModel(TorchLayer):
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """New tokens on a copy of the cache."""
         longer = copy.deepcopy(cache)
-        given = {**self._given(options), "past_key_values": longer, "use_cache": True}
+        given = {**self._native_options(options), "past_key_values": longer, "use_cache": True}
         with self.arrays.quietly():
-            y = _output(self._run(self.native(x), given))
+            y = self.forward(self.native(x), **given)
         return self.numpy(y), longer
 
     def reorder_cache(self, cache: Any, order: np.ndarray) -> Any:
@@ -95,7 +102,7 @@ class HuggingFaceModel(TorchLayer):
         return {**super().paths(), **{name: other.call for name, other in others.items() if other is not None}}
 
     def in_dtype(self, dtype: str) -> TorchLayer:
-        """A copy in another dtype; the frequencies of rotary codes stay as they are, as when such a model is loaded."""
+        """A copy in another dtype; rotary frequencies keep theirs, as when such a model is loaded."""
         other = super().in_dtype(dtype)
         ours, theirs = dict(self.module.named_buffers()), dict(other.module.named_modules())
         for name, buffer in ours.items():
@@ -109,19 +116,19 @@ class HuggingFaceModel(TorchLayer):
         if "mask" in given:
             given["attention_mask"] = given.pop("mask").long()
         if "documents" in given:
-            given["positions"] = _within(given.pop("documents"))
+            given["positions"] = _positions_within(given.pop("documents"))
         if "positions" in given:
             given["position_ids"] = given.pop("positions") + self.offset
             if "attention_mask" not in given and _leaves_gaps(given["position_ids"]):
-                # Without a mask transformers takes every gap for the border between two documents.
+                # Without a mask, transformers takes every gap for the border between two documents.
                 given["attention_mask"] = given["position_ids"].new_ones(x.shape[:2])
-        if "use_cache" in forward_names(type(self.module)):
+        if "use_cache" in _forward_names(type(self.module)):
             given.setdefault("use_cache", False)
         with quiet_transformers():
             return self.module(inputs_embeds=x, **given)
 
     def _first_position(self) -> int:
-        """Where the model counts from if nobody gives positions: RoBERTa begins at two."""
+        """The first position that the model counts from by itself: RoBERTa starts at two."""
         if not self.has("positions") or self.spec.positions != "learned":
             return 0
         x = np.random.default_rng(0).standard_normal((1, 5, self.spec.width))
@@ -146,7 +153,7 @@ class AttentionPart(HuggingFaceModel):
     """The first attention module of a model by itself, with the masks, positions and caches that the model gives it."""
 
     def __init__(self, model: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
-        found = first_attention(model)
+        found = _first_attention(model)
         if found is None:
             raise InputError(
                 f"{type(model).__name__} has no attention module with projections of a known name. "
@@ -156,32 +163,24 @@ class AttentionPart(HuggingFaceModel):
         super().__init__(model, spec, name=name or f"{type(model).__name__} attention", redraw=redraw)
 
     def forward(self, x: Any, **options: Any) -> Any:
-        """What the attention module gives for x, which takes the place of the states that it would get."""
-        return Attention(first_attention(self.module)).output(lambda: self._run(x, options), x)
+        """What the attention module returns for x, which replaces the states that the model would give it."""
+        return _attention_output(_first_attention(self.module), x, lambda: self._run(x, options))
 
-    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """New tokens on a copy of the cache, of which only the first layer is filled."""
-        longer = copy.deepcopy(cache)
-        given = {**self._given(options), "past_key_values": longer, "use_cache": True}
-        with self.arrays.quietly():
-            y = self.forward(self.native(x), **given)
-        return self.numpy(y), longer
-
-    def shown(self) -> set[str]:
-        """Projections and the core, where they are found."""
-        shown = super().shown()
+    def own_capabilities(self) -> set[str]:
+        """Also the projections and the attention function, where they are found."""
+        capabilities = super().own_capabilities()
         if self.spec.positions in ("none", "alibi", "relative"):
-            shown.discard("positions")
-        is_known = is_known_to_the_oracle(self.module)
-        if is_known and find_projections(first_attention(self.module), self.spec) is not None:
-            shown.add("weights")
+            capabilities.discard("positions")
+        has_projections = find_projections(_first_attention(self.module), self.spec) is not None
+        if has_projections and is_rotary_known(self.module):
+            capabilities.add("weights")
         with quiet_transformers():
-            self.call_of_core = captured(self.module, self.spec.width)
-        return shown | ({"core"} if self.call_of_core is not None else set())
+            self._attention_function = _attention_function(self.module, self.spec.width)
+        return capabilities | ({"core"} if self._attention_function is not None else set())
 
     def projections(self) -> Projections:
         """The matrices of the attention module."""
-        found = find_projections(first_attention(self.module), self.spec)
+        found = find_projections(_first_attention(self.module), self.spec)
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 
@@ -189,17 +188,16 @@ class AttentionPart(HuggingFaceModel):
         self, q: np.ndarray, k: np.ndarray, v: np.ndarray, *, mask: np.ndarray | None = None, causal: bool = False
     ) -> np.ndarray:
         """The attention function that the module calls, with the scale and the other options that it gives."""
-        seen = masked((q.shape[0], q.shape[2], k.shape[2]), mask, causal=causal)
-        assert self.call_of_core is not None, "core is among the capabilities only if it was captured"
+        visible = _visible((q.shape[0], q.shape[2], k.shape[2]), mask, causal=causal)
+        assert self._attention_function is not None, "core is among the capabilities only if it was found"
         with self.arrays.quietly():
-            bias = self.native(np.where(seen, 0.0, np.finfo(np.float32).min)[:, None])
-            return self.numpy(self.call_of_core(self.native(q), self.native(k), self.native(v), bias))
+            bias = self.native(np.where(visible, 0.0, np.finfo(np.float32).min)[:, None])
+            return self.numpy(self._attention_function(self.native(q), self.native(k), self.native(v), bias))
 
 
-def _within(documents: Any) -> Any:
-    """Positions that begin anew with every document."""
-    places = (documents[:, :, None] == documents[:, None, :]).tril().sum(-1)
-    return places - 1
+def _positions_within(documents: Any) -> Any:
+    """Positions that restart with every document."""
+    return (documents[:, :, None] == documents[:, None, :]).tril().sum(-1) - 1
 
 
 def _leaves_gaps(positions: Any) -> bool:
@@ -214,15 +212,10 @@ def _has_windows(model: Any) -> bool:
 
 
 def _cropped(cache: Any, length: int) -> Any:
-    """A copy of the cache that knows only the first tokens."""
+    """A copy of the cache with only the first tokens."""
     other = copy.deepcopy(cache)
     other.crop(length - other.get_seq_length())
     return other
-
-
-def _output(found: Any) -> Any:
-    logits = getattr(found, "logits", None)
-    return found.last_hidden_state if logits is None else logits
 
 
 def _knows(config: Any, name: str) -> bool:
@@ -231,8 +224,8 @@ def _knows(config: Any, name: str) -> bool:
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """transformers without its remarks on tiny configurations."""
-    # Handlers and not levels: to change a level empties the caches of all loggers, which every call would pay for.
+    """Silences transformers' remarks on tiny configurations."""
+    # By handlers and not by level: setting a level clears the caches of all loggers, which slows every call down.
     logger = logging.getLogger("transformers")
     before = logger.handlers, logger.propagate
     logger.handlers, logger.propagate = [logging.NullHandler()], False
@@ -242,3 +235,111 @@ def quiet_transformers() -> Iterator[None]:
             yield
     finally:
         logger.handlers, logger.propagate = before
+
+
+@functools.cache
+def _forward_names(kind: type) -> tuple[str, ...]:
+    """What the parameters of a module's `forward` are called."""
+    return tuple(inspect.signature(kind.forward).parameters)[1:]
+
+
+class _AttentionDone(Exception):
+    """Raised to leave the model once its attention has returned."""
+
+
+def _attention_output(attention: Any, x: Any, run: Callable[[], Any]) -> Any:
+    """What the attention module inside a model returns for x; the rest of the model is not run."""
+    names = _forward_names(type(attention))
+    outputs: list[Any] = []
+
+    def replace_input(_: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given = {**dict(zip(names, args, strict=False)), **options, names[0]: x}
+        if given.get("residual") is not None:
+            given["residual"] = x * 0
+        return (), given
+
+    def keep_output(_: Any, __: Any, found: Any) -> None:
+        outputs.append(first_output(found))
+        raise _AttentionDone
+
+    hooks = [
+        attention.register_forward_pre_hook(replace_input, with_kwargs=True),
+        attention.register_forward_hook(keep_output),
+    ]
+    try:
+        run()
+    except _AttentionDone:
+        pass
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return outputs[0]
+
+
+def _first_attention(model: Any) -> Any:
+    """The first module that has projections of its own, None if none has."""
+    for _, module in model.named_modules():
+        children = dict(module.named_children())
+        if "attention" in type(module).__name__.lower() and (
+            fused_name(module) or any(q in children for q in _QUERIES)
+        ):
+            return module
+    return None
+
+
+def _attention_function(model: Any, width: int) -> Callable[[Any, Any, Any, Any], Any] | None:
+    """attend(q, k, v, bias) as the model's first attention calls it, None where it does not use the interface."""
+    import torch
+
+    copied = copy.deepcopy(model)
+    module = _first_attention(copied)
+    if module is None:
+        return None
+    function = _registered_function(module, model.config._attn_implementation)
+    if function is None:
+        return None
+    _register_recording()
+    calls: list[dict[str, Any]] = []
+    module.regard_calls = calls
+    try:
+        copied.set_attn_implementation(_RECORDING)
+        x = torch.zeros(1, 3, width, dtype=next(copied.parameters()).dtype)
+        _attention_output(module, x, lambda: copied(inputs_embeds=x))
+    except (AttributeError, ImportError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+        return None
+    if not calls:
+        return None
+    options = {name: value for name, value in calls[0].items() if name not in ("position_ids", "is_causal")}
+    return lambda q, k, v, bias: function(module, q, k, v, bias, **options)[0].transpose(1, 2)
+
+
+def _registered_function(module: Any, implementation: str | None) -> Callable[..., Any] | None:
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    if implementation in (None, "eager"):
+        return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+    return ALL_ATTENTION_FUNCTIONS.get(implementation)
+
+
+def _register_recording() -> None:
+    """Registers an attention function that records its options and passes the call on."""
+    from transformers import AttentionInterface
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+    def recording(module: Any, q: Any, k: Any, v: Any, mask: Any, **options: Any) -> Any:
+        if hasattr(module, "regard_calls"):
+            module.regard_calls.append(options)
+        return sdpa_attention_forward(module, q, k, v, mask, **options)
+
+    AttentionInterface.register(_RECORDING, recording)
+    AttentionMaskInterface.register(_RECORDING, sdpa_mask)
+
+
+def _visible(shape: tuple[int, int, int], mask: np.ndarray | None, *, causal: bool) -> np.ndarray:
+    """[batch, query, key]: the mask and, if causal, no key ahead of a query when the last of both are aligned."""
+    visible = np.ones(shape, dtype=bool) if mask is None else np.broadcast_to(mask, shape).copy()
+    if causal:
+        _, queries, keys = shape
+        visible &= np.arange(keys)[None, :] <= (np.arange(queries) + keys - queries)[:, None]
+    return visible

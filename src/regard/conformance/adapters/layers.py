@@ -1,16 +1,24 @@
-"""Layers x → y of any framework as subjects."""
+"""Layers x → y of any framework as subjects: how they are called, and what a few calls show that they can do."""
 
 import copy
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays
-from regard.conformance.adapters.probing import is_smooth_in_float64, returned_or_error, sample
-from regard.conformance.adapters.signatures import option_names, parameter_names
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Subject
+
+_OPTIONS = {
+    "mask": ("mask", "attention_mask", "padding_mask", "pad_mask", "attn_mask"),
+    "positions": ("positions", "position_ids", "input_pos"),
+    "cache": ("cache", "kv_cache", "past", "past_key_value", "past_key_values", "layer_past"),
+    "causal": ("causal", "is_causal", "use_causal_mask"),
+}
+_STEPS = (1e-5, 1e-9)
+_AGREEMENT = 0.05
 
 
 class Layer(Subject):
@@ -33,7 +41,7 @@ class Layer(Subject):
     def call_native(self, x: Any, **options: Any) -> Any:
         """The output as the framework's array."""
         with self.arrays.quietly():
-            return self.arrays.run(self.forward, x, self._given(options))
+            return self.arrays.run(self.forward, x, self._native_options(options))
 
     def native(self, x: np.ndarray) -> Any:
         """The framework's array."""
@@ -45,10 +53,10 @@ class Layer(Subject):
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
         """By the framework's own means."""
-        return self.arrays.gradient(self.forward, x, direction, self._given(options))
+        return self.arrays.gradient(self.forward, x, direction, self._native_options(options))
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
-        """The layer with gradients recorded: much code takes another way then."""
+        """The layer with gradients recorded: much code takes another path then."""
         return {"with gradients": self._with_gradients} if self.arrays.records else {}
 
     def in_dtype(self, dtype: str) -> "Layer":
@@ -58,96 +66,65 @@ class Layer(Subject):
         other.spec = replace(self.spec, dtype=dtype)
         return other
 
-    def settled(self, *more: str) -> "Layer":
-        """The layer with what it was found to be capable of, once it is ready to be called."""
-        found = {"native", *more}
+    def set_capabilities(self, more: Iterable[str]) -> None:
+        """Sets what the layer can do: `more`, and what follows from its arrays and from a few calls."""
+        capabilities = {"native", *more}
         if self.arrays.has_gradient:
-            found.add("gradient")
+            capabilities.add("gradient")
         if self.paths():
-            found.add("paths")
-        if is_smooth_in_float64(lambda: self.in_dtype("float64").call, self.spec.width):
-            found.add("float64")
-        self.capabilities = frozenset(found)
-        return self
+            capabilities.add("paths")
+        if _is_smooth_in_float64(lambda: self.in_dtype("float64").call, self.spec.width):
+            capabilities.add("float64")
+        self.capabilities = frozenset(capabilities)
+
+    def accepts(self, **option: np.ndarray) -> bool:
+        """True if a call with this mask or these positions raises nothing."""
+        x = sample(2, 5, self.spec.width).astype(np.float32)
+        return returned_or_error(lambda: self.call(x, **option))[1] is None
+
+    def accepted_options(self, names: Iterable[str]) -> set[str]:
+        """Those of the mask and the positions that are among these names and that the layer accepts."""
+        tried = {"mask": np.ones((2, 5), dtype=bool), "positions": np.arange(5)[None].repeat(2, axis=0)}
+        return {name for name, value in tried.items() if name in names and self.accepts(**{name: value})}
+
+    def padding_mask(self, mask: Any) -> Any:
+        """A mask that is True for real tokens, in the convention that the spec declares."""
+        if self.spec.mask == "keep":
+            return mask
+        if self.spec.mask == "drop":
+            return ~mask
+        hidden = np.where(self.numpy(mask), 0.0, -np.inf)
+        return self.native(hidden if hidden.ndim > 2 else hidden[:, None, None, :])
 
     def _with_gradients(self, x: np.ndarray, **options: Any) -> np.ndarray:
-        kept: list[Any] = []
+        outputs: list[Any] = []
 
-        def watched(leaf: Any, **given: Any) -> Any:
-            kept.append(self.forward(leaf, **given))
-            return kept[-1]
+        def recorded(leaf: Any, **given: Any) -> Any:
+            outputs.append(self.forward(leaf, **given))
+            return outputs[-1]
 
-        self.arrays.gradient(watched, x, np.zeros_like(self.call(x, **options)), self._given(options))
-        return self.numpy(kept[-1])
+        self.arrays.gradient(recorded, x, np.zeros_like(self.call(x, **options)), self._native_options(options))
+        return self.numpy(outputs[-1])
 
-    def _by_mask(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Causality by a mask [batch, 1, query, key] instead of by a flag."""
+    def _causal_by_mask(self, x: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+        """The output if causality is asked for by a mask instead of by a flag."""
         length = x.shape[1]
-        seen = np.tril(np.ones((x.shape[0], 1, length, length), dtype=bool))
-        seen &= True if mask is None else mask[:, None, None, :]
+        visible = np.tril(np.ones((x.shape[0], 1, length, length), dtype=bool))
+        visible &= True if mask is None else mask[:, None, None, :]
         with self.arrays.quietly():
-            return self.numpy(self.arrays.run(self._seeing, self.native(x), {"seen": self.native(seen)}))
+            options = {"visible": self.native(visible)}
+            return self.numpy(self.arrays.run(self._forward_with_mask, self.native(x), options))
 
-    def _seeing(self, x: Any, seen: Any) -> Any:
-        """The output where every query sees what the mask says; for layers that have such a path."""
+    def _forward_with_mask(self, x: Any, visible: Any) -> Any:
+        """The output if the mask [batch, 1, query, key] says what every query sees; for layers with such a path."""
         raise NotImplementedError
 
-    def _given(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        known = {name: value for name, value in options.items() if value is not None}
-        return {name: self.native(value) if isinstance(value, np.ndarray) else value for name, value in known.items()}
+    def _native_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in options.items() if value is not None}
+        return {name: self.native(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
 
 
-class FunctionLayer(Layer):
-    """A function f(x) of one framework; what it calls its mask and positions is read off its signature."""
-
-    def __init__(self, function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> None:
-        self.function, self.spec, self.name, self.arrays = function, spec, name, arrays
-        self.names = option_names(parameter_names(function))
-        self.takes_rows = False
-
-    def forward(self, x: Any, **options: Any) -> Any:
-        """The function's output, the first of several."""
-        given = {self.names[name]: value for name, value in self._in_its_words(options).items()}
-        if self.takes_rows:
-            return _stacked([_first(self.function(row)) for row in x], x)
-        return _first(self.function(x, **given))
-
-    def probed(self) -> "FunctionLayer":
-        """The layer with the capabilities that it shows; a function of one sequence is called row by row."""
-        x = sample(2, 5, self.spec.width).astype(np.float32)
-        _, error = returned_or_error(lambda: self.call(x))
-        if error is not None:
-            self.takes_rows = True
-            _, alone = returned_or_error(lambda: self.call(x))
-            self.takes_rows = alone is None
-        tried = {"mask": np.ones((2, 5), dtype=bool), "positions": np.arange(5)[None].repeat(2, axis=0)}
-        wanted = {} if self.takes_rows else {name: each for name, each in tried.items() if name in self.names}
-        works = [name for name, each in wanted.items() if returned_or_error(_calling(self, x, name, each))[1] is None]
-        self.settled(*works)
-        return self
-
-    def _in_its_words(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        said = dict(options)
-        if "mask" in said:
-            said["mask"] = padding_mask(said["mask"], self.spec.mask, self)
-        return said
-
-
-def _calling(layer: Layer, x: np.ndarray, name: str, value: np.ndarray) -> Callable[[], Any]:
-    return lambda: layer.call(x, **{name: value})
-
-
-def padding_mask(mask: Any, convention: str, layer: Layer) -> Any:
-    """A mask that is True for real tokens, in the convention that the layer wants."""
-    if convention == "keep":
-        return mask
-    if convention == "drop":
-        return ~mask
-    hidden = np.where(layer.numpy(mask), 0.0, -np.inf)
-    return layer.native(hidden if hidden.ndim > 2 else hidden[:, None, None, :])
-
-
-def _first(found: Any) -> Any:
+def first_output(found: Any) -> Any:
     """The output itself, where a layer returns its weights or its cache beside it."""
     if isinstance(found, tuple | list):
         return found[0]
@@ -157,14 +134,63 @@ def _first(found: Any) -> Any:
     return found
 
 
-def _stacked(rows: list[Any], like: Any) -> Any:
-    if isinstance(like, np.ndarray):
-        return np.stack(rows)
-    module = type(like).__module__.partition(".")[0]
-    if module == "torch":
-        import torch
+def parameter_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of the parameters; none for a builtin that hides them."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    hidden = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return tuple(each.name for each in parameters if each.kind not in hidden)
 
-        return torch.stack(rows)
-    import jax.numpy as jnp
 
-    return jnp.stack(rows)
+def is_bare_attention(names: tuple[str, ...]) -> bool:
+    """True for f(queries, keys, values, …), whatever the three are called.
+
+    >>> is_bare_attention(("q", "k", "v", "mask")), is_bare_attention(("query", "key", "value"))
+    (True, True)
+    """
+    return [name.lower().lstrip("x_")[:1] for name in names[:3]] == ["q", "k", "v"]
+
+
+def option_names(names: tuple[str, ...]) -> dict[str, str]:
+    """What the callable calls each of the options that it takes.
+
+    >>> option_names(("x", "attention_mask", "position_ids"))
+    {'mask': 'attention_mask', 'positions': 'position_ids'}
+    """
+    found = {option: [name for name in known if name in names] for option, known in _OPTIONS.items()}
+    return {option: chosen[0] for option, chosen in found.items() if chosen}
+
+
+def sample(*shape: int, seed: int = 0) -> np.ndarray:
+    """Standard normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def returned_or_error(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """What a call returns, or what it raises: a layer that we do not know may raise anything."""
+    try:
+        return call(), None
+    except Exception as error:  # noqa: BLE001 - the point is to find out
+        return None, error
+
+
+def _is_smooth_in_float64(make: Callable[[], Callable[[np.ndarray], np.ndarray]], width: int) -> bool:
+    """True if a step of 1e-9 gives the slope that a step of 1e-5 gives: nothing inside is rounded to float32.
+
+    Much public code computes norms or softmax in float32 whatever the dtype; such a layer is no float64 layer. `make`
+    is called once, since some layers are compiled before they are called.
+    """
+    x, step = sample(2, 5, width), sample(2, 5, width, seed=1)
+
+    def slopes() -> list[np.ndarray]:
+        call = make()
+        here = call(x)
+        return [(call(x + size * step) - here) / size for size in _STEPS]
+
+    found, error = returned_or_error(slopes)
+    if error is not None or found[0].dtype != np.float64:
+        return False
+    scale = float(np.max(np.abs(found[0]), initial=0.0))
+    return bool(np.max(np.abs(found[0] - found[1]), initial=0.0) <= _AGREEMENT * max(scale, 1e-30))

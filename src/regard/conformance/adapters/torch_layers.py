@@ -1,6 +1,11 @@
-"""torch modules as subjects."""
+"""torch modules as subjects, and what torch itself offers.
+
+That is MultiheadAttention, encoder layers, scaled_dot_product_attention and flex_attention.
+"""
 
 import copy
+import functools
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,18 +13,28 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.adapters.arrays import TorchArrays
-from regard.conformance.adapters.drawing import redrawn
-from regard.conformance.adapters.layers import Layer, padding_mask
-from regard.conformance.adapters.probing import returned_or_error, sample
-from regard.conformance.adapters.projecting import find_projections
-from regard.conformance.adapters.signatures import is_raw, option_names, parameter_names
+from regard.conformance.adapters.functions import CoreLayer
+from regard.conformance.adapters.layers import (
+    Layer,
+    first_output,
+    is_bare_attention,
+    option_names,
+    parameter_names,
+    returned_or_error,
+    sample,
+)
+from regard.conformance.adapters.projections import find_projections, numbers
 from regard.conformance.subject import Projections, Spec
+
+# For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
+_STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
+_TABLES = ("freq", "slope", "rotary", "alibi", "sinusoid")
 
 
 class TorchLayer(Layer):
-    """A torch module, copied, its weights drawn afresh, in eval mode. A subclass says in `forward` how it is called.
+    """A torch module in eval mode: a copy, with weights drawn anew. A subclass says in `forward` how it is called.
 
-    `forward(x)` gets and gives tensors; if it names `mask` (True is a real token) or `positions`, laws use them.
+    `forward(x)` takes and returns tensors; if it names `mask` (True is a real token) or `positions`, laws use them.
     """
 
     def __init__(self, module: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
@@ -29,12 +44,13 @@ class TorchLayer(Layer):
         self.name = name or type(module).__name__
         self.arrays = TorchArrays(self.spec.dtype, self.spec.device)
         own = copy.deepcopy(module)
-        own = redrawn(own) if redraw else own
+        if redraw:
+            redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
-        self.settled(*self.shown())
+        self.set_capabilities(self.own_capabilities())
 
-    def shown(self) -> set[str]:
-        """The capabilities that the class has beyond those of every torch layer."""
+    def own_capabilities(self) -> set[str]:
+        """What the class can do beyond what every torch layer can."""
         named = {"mask", "positions"} & set(parameter_names(self.forward))
         return named | ({"weights"} if find_projections(self.module, self.spec) is not None else set())
 
@@ -55,6 +71,34 @@ class TorchLayer(Layer):
         return other
 
 
+def redraw_weights(module: Any, *, seed: int = 0) -> None:
+    """Draws matrices and biases from a normal distribution; norms, buffers, frozen parameters and tables stay.
+
+    The outputs of a freshly initialised layer are too small to show a leak.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in _drawable(module):
+            std = _STD * (_FAN_IN / parameter.shape[-1]) ** 0.5 if parameter.ndim > 1 else _STD
+            drawn = torch.randn(parameter.shape, generator=generator) * min(std, _LARGEST)
+            parameter.copy_(drawn.to(parameter.dtype))
+
+
+def _drawable(module: Any) -> list[Any]:
+    found: dict[int, Any] = {}
+    for name, part in module.named_modules():
+        if "norm" in type(part).__name__.lower() or any(table in name.lower() for table in _TABLES):
+            continue
+        for label, parameter in part.named_parameters(recurse=False):
+            is_table = any(table in label.lower() for table in _TABLES)
+            is_drawn = parameter.is_floating_point() and (parameter.ndim > 1 or "bias" in label)
+            if parameter.requires_grad and is_drawn and not is_table:
+                found[id(parameter)] = parameter
+    return list(found.values())
+
+
 class ModuleLayer(TorchLayer):
     """A module whose conventions are read off its signature.
 
@@ -64,22 +108,16 @@ class ModuleLayer(TorchLayer):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The module's output, the first of several."""
-        found = self._called(x, options)
-        return found[0] if isinstance(found, tuple | list) else found
+        return first_output(self._call_module(x, options))
 
-    def shown(self) -> set[str]:
-        """What the module takes without complaint."""
-        x = sample(2, 5, self.spec.width).astype(np.float32)
-        tried = {"mask": np.ones((2, 5), dtype=bool), "positions": np.arange(5)[None].repeat(2, axis=0)}
-        shown = set(super().shown())
-        for option, value in tried.items():
-            if option in self._names() and returned_or_error(_calling(self, x, option, value))[1] is None:
-                shown.add(option)
-        if "cache" in self._names() and self._gives_cache(x):
-            shown.add("cache")
+    def own_capabilities(self) -> set[str]:
+        """What the module accepts."""
+        capabilities = super().own_capabilities() | self.accepted_options(self._names())
+        if "cache" in self._names() and self._returns_cache():
+            capabilities.add("cache")
         if _has_norms(self.module):
-            shown.discard("weights")
-        return shown
+            capabilities.discard("weights")
+        return capabilities
 
     def empty_cache(self, batch: int) -> Any:
         """What the module makes, else None."""
@@ -87,32 +125,29 @@ class ModuleLayer(TorchLayer):
         return None if make is None else make(batch)
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """One call with a copy of the cache, so that one which is changed in place stays as it is."""
+        """One call with a copy of the cache, since the module may change it in place."""
         with self.arrays.quietly():
-            given = {**self._given(options), "cache": copy.deepcopy(cache)}
-            y, longer = self._called(self.native(x), given)[:2]
+            given = {**self._native_options(options), "cache": copy.deepcopy(cache)}
+            y, longer = self._call_module(self.native(x), given)[:2]
         return self.numpy(y), longer
 
-    def _called(self, x: Any, options: Mapping[str, Any]) -> Any:
-        said = dict(options)
-        if said.get("mask") is not None:
-            said["mask"] = padding_mask(said["mask"], self.spec.mask, self)
+    def _call_module(self, x: Any, options: Mapping[str, Any]) -> Any:
+        options = dict(options)
+        if options.get("mask") is not None:
+            options["mask"] = self.padding_mask(options["mask"])
         names, all_names = self._names(), parameter_names(self.module.forward)
-        given = {names[option]: value for option, value in said.items()}
-        if "cache" in said and "use_cache" in all_names:
+        given = {names[option]: value for option, value in options.items()}
+        if "cache" in options and "use_cache" in all_names:
             given["use_cache"] = True
-        return self.module(*([x] * 3 if is_raw(all_names) else [x]), **given)
+        return self.module(*([x] * 3 if is_bare_attention(all_names) else [x]), **given)
 
     def _names(self) -> dict[str, str]:
         return option_names(parameter_names(self.module.forward))
 
-    def _gives_cache(self, x: np.ndarray) -> bool:
+    def _returns_cache(self) -> bool:
+        x = sample(2, 5, self.spec.width).astype(np.float32)
         found, error = returned_or_error(lambda: self.step(x, self.empty_cache(x.shape[0])))
         return error is None and found[1] is not None
-
-
-def _calling(layer: Layer, x: np.ndarray, option: str, value: np.ndarray) -> Callable[[], Any]:
-    return lambda: layer.call(x, **{option: value})
 
 
 def _has_norms(module: Any) -> bool:
@@ -121,3 +156,143 @@ def _has_norms(module: Any) -> bool:
         "norm" in type(part).__name__.lower() and name.rpartition(".")[2] not in ("q_norm", "k_norm")
         for name, part in module.named_modules()
     )
+
+
+class MultiheadLayer(TorchLayer):
+    """nn.MultiheadAttention as self-attention: its padding mask is True for padding, its attn_mask True for hidden."""
+
+    def __init__(self, module: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
+        spec = spec or Spec(width=module.embed_dim, num_heads=module.num_heads, causal=False, positions="none")
+        super().__init__(module, spec, name=name or "torch:MultiheadAttention", redraw=redraw)
+
+    def forward(self, x: Any, mask: Any = None, form: str = "bool") -> Any:
+        """Without weights, which takes the fast path where there is one."""
+        return self._call_module(x, mask, form=form, need_weights=False)[0]
+
+    def own_capabilities(self) -> set[str]:
+        """Its matrices are always known, unless it has keys of its own."""
+        has_more = self.module.bias_k is not None or self.module.add_zero_attn
+        return {"mask", "returned"} | (set() if has_more else {"weights"})
+
+    def mask_forms(self) -> tuple[str, ...]:
+        """Its padding mask may be bool or added to the logits."""
+        return ("additive",)
+
+    def call_with_weights(self, x: np.ndarray, mask: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The output and every head's weights."""
+        with self.arrays.quietly():
+            given = None if mask is None else self.native(mask)
+            y, weights = self._call_module(self.native(x), given, need_weights=True, average_attn_weights=False)
+        return self.numpy(y), self.numpy(weights)
+
+    def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
+        """With weights, and with gradients, which rules the fast path out."""
+        return {**super().paths(), "need_weights": lambda x, mask=None: self.call_with_weights(x, mask=mask)[0]}
+
+    def projections(self) -> Projections:
+        """The three parts of in_proj_weight, or the three matrices for keys and values of other widths."""
+        own = self.module
+        if own.in_proj_weight is not None:
+            three = own.in_proj_weight.chunk(3)
+        else:
+            three = (own.q_proj_weight, own.k_proj_weight, own.v_proj_weight)
+        biases = [None] * 3 if own.in_proj_bias is None else [numbers(each) for each in own.in_proj_bias.chunk(3)]
+        return Projections(
+            query=numbers(three[0]).T,
+            key=numbers(three[1]).T,
+            value=numbers(three[2]).T,
+            output=numbers(own.out_proj.weight).T,
+            query_bias=biases[0],
+            key_bias=biases[1],
+            value_bias=biases[2],
+            output_bias=None if own.out_proj.bias is None else numbers(own.out_proj.bias),
+        )
+
+    def _call_module(self, x: Any, mask: Any, form: str = "bool", **options: Any) -> tuple[Any, Any]:
+        x = x if self.module.batch_first else x.transpose(0, 1)
+        hidden = _hidden(self, x.shape[1 if self.module.batch_first else 0])
+        padding = None if mask is None else ~mask
+        if padding is not None and form == "additive":
+            padding = self.native(np.where(self.numpy(padding), -np.inf, 0.0))
+            hidden = None if hidden is None else self.native(np.where(self.numpy(hidden), -np.inf, 0.0))
+        y, weights = self.module(x, x, x, key_padding_mask=padding, attn_mask=hidden, **options)
+        return (y if self.module.batch_first else y.transpose(0, 1)), weights
+
+
+class EncoderLayer(TorchLayer):
+    """nn.TransformerEncoderLayer, nn.TransformerEncoder and whatever else takes src_key_padding_mask."""
+
+    def forward(self, x: Any, mask: Any = None) -> Any:
+        """Post-norm or pre-norm, as the module is."""
+        first = self.module.layers[0] if hasattr(self.module, "layers") else self.module
+        is_first = bool(first.self_attn.batch_first)
+        padding = None if mask is None else ~mask
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*nested tensors")
+            hidden = _hidden(self, x.shape[1])
+            y = self.module(x if is_first else x.transpose(0, 1), hidden, src_key_padding_mask=padding)
+        return y if is_first else y.transpose(0, 1)
+
+    def own_capabilities(self) -> set[str]:
+        """A mask and no more."""
+        return {"mask"}
+
+
+def _hidden(layer: TorchLayer, length: int) -> Any:
+    """[query, key], True where a query may not look; None if it may look everywhere."""
+    if not layer.spec.causal:
+        return None
+    return layer.native(~np.tril(np.ones((length, length), dtype=bool)))
+
+
+def sdpa_layer(spec: Spec, *, name: str = "torch:scaled_dot_product_attention") -> CoreLayer:
+    """F.scaled_dot_product_attention; it takes a mask or the causal flag, not both."""
+    takes = frozenset({"mask", "causal"})
+    return CoreLayer(sdpa, spec, name=name, arrays=TorchArrays(spec.dtype, spec.device), takes=takes)
+
+
+def flex_layer(spec: Spec, *, name: str = "torch:flex_attention") -> CoreLayer:
+    """flex_attention, not compiled; causality is a mask_mod, padding a score_mod."""
+    takes = frozenset({"mask", "causal"})
+    arrays = TorchArrays(spec.dtype, spec.device)
+    arrays.has_gradient = spec.device != "cpu"  # There is no backward pass on the CPU.
+    return CoreLayer(_flex, spec, name=name, arrays=arrays, takes=takes)
+
+
+def sdpa(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any:
+    """F.scaled_dot_product_attention with a mask and the causal flag at once."""
+    import torch
+    import torch.nn.functional as F
+
+    if mask is not None and causal:
+        ahead = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+        mask, causal = mask & ~ahead, False
+    is_grouped = q.shape[1] != k.shape[1]
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, enable_gqa=is_grouped)
+
+
+def _flex(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any:
+    import torch
+    from torch.nn.attention import flex_attention as flex
+
+    wide: Any = None if mask is None else mask.expand(q.shape[0], -1, -1, -1)
+
+    infinity = float("inf")
+    block = _causal_block(q.shape[2], k.shape[2], str(q.device)) if causal else None
+    before = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG
+    # Unfused either way on a CPU; without this, every new mask is traced for a second.
+    flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
+    try:
+        modified = None if wide is None else lambda z, b, h, i, j: torch.where(wide[b, 0, i, j], z, -infinity)  # noqa: ARG005
+        return flex.flex_attention(q, k, v, modified, block_mask=block, enable_gqa=q.shape[1] != k.shape[1])
+    finally:
+        flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = before
+
+
+@functools.cache
+def _causal_block(queries: int, keys: int, device: str) -> Any:
+    """Cached, since a block mask is slow to make and laws ask for the same one again and again."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    # flex_attention counts the parameters of what it is given, so nothing may be wrapped around it.
+    return create_block_mask(lambda b, h, i, j: i >= j, None, None, queries, keys, device=device)  # noqa: ARG005

@@ -18,7 +18,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
-def _raw(q, k, v, mask=None, causal=False):
+def _bare(q, k, v, mask=None, causal=False):
     scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
     seen = np.tril(np.ones(scores.shape[-2:], dtype=bool)) if causal else np.ones(scores.shape[-2:], dtype=bool)
     seen = seen if mask is None else seen & mask
@@ -38,17 +38,17 @@ def test_a_subject_stays_as_it_is():
     assert adapt(honest, Spec(causal=False)).spec.causal is False
 
 
-def test_a_raw_function_becomes_a_layer_with_all_that_it_can():
-    subject = adapt(_raw, Spec(causal=True, positions="none"), name="mine")
+def test_a_bare_function_becomes_a_layer_with_all_that_it_can():
+    subject = adapt(_bare, Spec(causal=True, positions="none"), name="mine")
     assert subject.has("core", "weights", "mask", "float64")
     assert not subject.has("gradient")
     assert broken(subject) == {}
     assert outcomes(subject, "SPEC", "CAUSAL", "PAD") == dict.fromkeys(("CAUSAL", "PAD", "SPEC"), "holds")
 
 
-def test_a_raw_function_that_looks_ahead_is_caught():
+def test_a_bare_function_that_looks_ahead_is_caught():
     def unmasked(q, k, v, causal=False):
-        return _raw(q, k, v)
+        return _bare(q, k, v)
 
     assert {"CAUSAL", "PREFIX", "SPEC"} <= set(broken(adapt(unmasked, Spec(causal=True, positions="none"))))
 
@@ -95,7 +95,7 @@ def test_functions_of_one_sequence_and_of_flat_heads_are_called_as_they_like():
 
     def flat(q, k, v):
         assert q.ndim == 3
-        return _raw(q, k, v)
+        return _bare(q, k, v)
 
     assert broken(adapt(flat, Spec(causal=False, positions="none"))) == {}
 

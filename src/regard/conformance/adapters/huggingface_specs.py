@@ -1,4 +1,4 @@
-"""What a Hugging Face configuration declares; only what is certain."""
+"""The spec that a Hugging Face configuration implies; only what is certain."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,50 +25,17 @@ _POSITIONS = {
     **dict.fromkeys(("gptj", "codegen", "roformer"), "rotary"),
     "xglm": "sinusoidal",
 }
-# In which layouts the classes whose matrices we read turn their queries and keys.
-_HALF_SPLIT = (
-    "llama",
-    "qwen2",
-    "qwen3",
-    "olmo",
-    "olmo2",
-    "gemma",
-    "gemma2",
-    "gemma3_text",
-    "mistral",
-    "mixtral",
-    "starcoder2",
-    "gpt_neox",
-    "phi",
-    "phi3",
-    "stablelm",
-    "smollm3",
-    "granite",
-    "gpt_oss",
-)
+# How the classes whose matrices we read pair the coordinates that they rotate.
+_HALF_SPLIT = """
+    llama qwen2 qwen3 olmo olmo2 gemma gemma2 gemma3_text mistral mixtral starcoder2 gpt_neox phi phi3
+    stablelm smollm3 granite gpt_oss
+""".split()
 _INTERLEAVED = ("gptj", "cohere", "cohere2", "glm", "glm4")
 _ALWAYS_SLIDING = ("mistral", "starcoder2", "mixtral", "phi3", "moshi")
-_ENCODERS = (
-    "bert",
-    "roberta",
-    "xlm-roberta",
-    "electra",
-    "modernbert",
-    "deberta-v2",
-    "deberta",
-    "roformer",
-    "t5",
-    "umt5",
-    "mt5",
-    "fnet",
-    "albert",
-    "camembert",
-    "distilbert",
-    "ernie",
-    "nomic_bert",
-    "eurobert",
-    "gte",
-)
+_ENCODERS = """
+    bert roberta xlm-roberta electra modernbert deberta-v2 deberta roformer t5 umt5 mt5 fnet albert camembert
+    distilbert ernie nomic_bert eurobert gte
+""".split()
 
 
 def model_spec(model: Any) -> Spec:
@@ -97,7 +64,7 @@ def attention_spec(model: Any, module: Any) -> Spec:
     whole = model_spec(model)
     config = model.config.get_text_config(decoder=True)
     positions = whole.positions if whole.positions in ("rotary", "alibi", "relative") else "none"
-    # Rates that scaling bends are known by no base; that only distances count stays true.
+    # No base describes scaled frequencies, but it stays true that only distances count.
     positions = "relative" if positions == "rotary" and not _is_plain(config) else positions
     usual = whole.head_width**-0.5
     scale = getattr(module, "scaling", None)
@@ -112,8 +79,8 @@ def attention_spec(model: Any, module: Any) -> Spec:
     )
 
 
-def is_known_to_the_oracle(model: Any) -> bool:
-    """True if the layout of rotary pairs is known for certain, and no scaling bends the angles."""
+def is_rotary_known(model: Any) -> bool:
+    """True unless the model is rotary and its pairs are not known for certain, or scaling changes its frequencies."""
     config = model.config.get_text_config(decoder=True)
     if _positions(config) != "rotary":
         return True
@@ -121,7 +88,7 @@ def is_known_to_the_oracle(model: Any) -> bool:
 
 
 def _is_plain(config: Any) -> bool:
-    """True if no scaling bends the angles."""
+    """True if no scaling changes the rotary frequencies."""
     rope = getattr(config, "rope_parameters", None) or {}
     kinds = [rope] if "rope_type" in rope else list(rope.values())
     return all(not isinstance(kind, dict) or kind.get("rope_type", "default") == "default" for kind in kinds)
@@ -154,7 +121,7 @@ def _positions(config: Any) -> Any:
 
 
 def _has_table(config: Any) -> bool:
-    """True if sines and cosines are looked up, so that a position beyond the table is an error."""
+    """True if sines and cosines come from a table, so that a position beyond it is an error."""
     return config.model_type in ("gptj", "codegen", "roformer")
 
 
@@ -165,7 +132,7 @@ def _last_position(config: Any) -> int:
 
 
 def _rotary(config: Any) -> dict[str, Any]:
-    """Base, width and layout; models with another base for each kind of layer declare that of their first."""
+    """Base, width and layout; of models with one base per kind of layer, that of the first layer."""
     width = getattr(config, "head_dim", None) or config.hidden_size // max(getattr(config, "num_attention_heads", 1), 1)
     layout = "interleaved" if config.model_type in _INTERLEAVED else "half-split"
     rope = getattr(config, "rope_parameters", None) or {}

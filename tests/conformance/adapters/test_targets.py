@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from regard.conformance.adapters import load
-from regard.conformance.adapters.loading import literal
+import checked_layers
+from regard.conformance.adapters import call_factory, load
+from regard.conformance.adapters.targets import literal
 from regard.core.errors import InputError
 
 
@@ -65,7 +66,7 @@ def test_a_file_that_cannot_be_imported_is_one_line(tmp_path: Path):
 
 def test_unknown_torch_and_hugging_face_names_say_what_to_do():
     pytest.importorskip("torch")
-    with pytest.raises(InputError, match="Known are MultiheadAttention"):
+    with pytest.raises(InputError, match="Give one of MultiheadAttention"):
         load("torch:Nothing")
     with pytest.raises(InputError, match="takes no arguments"):
         load("torch:scaled_dot_product_attention", {"scale": "2"})
@@ -74,3 +75,14 @@ def test_unknown_torch_and_hugging_face_names_say_what_to_do():
         load("hf:NothingForCausalLM")
     with pytest.raises(InputError, match="no part 'head'"):
         load("hf:LlamaForCausalLM", {"part": "head"})
+
+
+def test_factories_are_called_and_layers_are_not():
+    assert call_factory(checked_layers.lawful, {}) is checked_layers.lawful
+    assert call_factory(checked_layers.build, {}) is checked_layers.lawful
+    assert call_factory(checked_layers.build, {"kind": "leaky"}) is checked_layers.leaky
+
+
+def test_a_factory_that_fails_says_with_what_it_was_called():
+    with pytest.raises(InputError, match="'never_built' could not be made with no arguments: RuntimeError: no weights"):
+        call_factory(checked_layers.never_built, {})

@@ -18,7 +18,7 @@ _NAMES = (
 def _entry(name: str) -> ZooEntry:
     entry = zoo()[name]
     if not entry.is_installed:
-        pytest.skip(f"{entry.package} is not installed")
+        pytest.skip(f"{name} is not installed")
     return entry
 
 

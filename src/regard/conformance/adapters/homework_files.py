@@ -1,8 +1,8 @@
-"""The pieces of a homework in a folder, found by reading its files and running none."""
+"""The pieces of a homework in a student's folder, found by parsing its files without running any."""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,30 +14,20 @@ _NOT_THEIRS = {"__pycache__", "site-packages", "node_modules", "venv", "env"}
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
-    """What a homework is made of: each piece's name and the file in which it was handed out."""
-
-    name: str
-    pieces: dict[str, str]
-
-
-LAYOUTS = {
-    "cs224n-a4": Layout(
-        name="cs224n-a4",
-        pieces={
-            "precompute_rotary_emb": "attention.py",
-            "apply_rotary_emb": "attention.py",
-            "CausalSelfAttention": "attention.py",
-            "CharCorruptionDataset": "dataset.py",
-        },
-    )
+# The pieces of each homework, and the file in which each was handed out.
+HOMEWORKS: Mapping[str, Mapping[str, str]] = {
+    "cs224n-a4": {
+        "precompute_rotary_emb": "attention.py",
+        "apply_rotary_emb": "attention.py",
+        "CausalSelfAttention": "attention.py",
+        "CharCorruptionDataset": "dataset.py",
+    }
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
-    """A definition in a file: where it is, whether its body is still empty, and where else the name is defined."""
+class HomeworkPiece:
+    """A definition in a file: where it is, whether its body is still a stub, and where else the name is defined."""
 
     name: str
     file: str
@@ -49,8 +39,8 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unreadable:
-    """A file that seems to define the piece and does not parse."""
+class UnreadablePiece:
+    """A file that seems to define the piece but does not parse."""
 
     name: str
     file: str
@@ -59,27 +49,27 @@ class Unreadable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folder:
-    """A student's folder and what was found in its `src`; a piece that is not found is absent."""
+class StudentFolder:
+    """A student's folder, and the pieces that were found in its `src`."""
 
     root: str
-    found: dict[str, Piece | Unreadable]
+    found: dict[str, HomeworkPiece | UnreadablePiece]
 
 
-def find_pieces(layout: Layout, directory: str) -> Folder:
-    """Every piece of the layout under DIR/src, in its published file if several define it."""
+def find_pieces(homework: str, directory: str) -> StudentFolder:
+    """Every piece of the homework under DIR/src, in its published file if several define it."""
     root = Path(directory).resolve()
     source = root / "src"
     if not source.is_dir():
-        above = f" Perhaps {root.parent} is meant." if root.name == "src" else ""
+        above = f" Did you mean {root.parent}?" if root.name == "src" else ""
         raise InputError(f"{directory} has no folder src. Give the folder that holds the homework's src.{above}")
     files = {path: _read(path) for path in _python_files(source)}
-    found = {name: _piece(name, home, root, files) for name, home in layout.pieces.items()}
-    return Folder(root=str(root), found={name: piece for name, piece in found.items() if piece is not None})
+    found = {name: _piece(name, home, root, files) for name, home in HOMEWORKS[homework].items()}
+    return StudentFolder(root=str(root), found={name: piece for name, piece in found.items() if piece is not None})
 
 
 def _python_files(source: Path) -> Iterator[Path]:
-    """Plain Python files in alphabetical order, those at the top first."""
+    """The student's Python files, those at the top first, then in alphabetical order."""
     paths = sorted(source.rglob("*.py"), key=lambda path: (len(path.parts), str(path)))
     for path in paths[:_MOST_FILES]:
         parts = path.relative_to(source).parts
@@ -89,7 +79,7 @@ def _python_files(source: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> tuple[ast.Module | SyntaxError, str]:
-    """The file's syntax, or the error where it has none, and its text."""
+    """The file's syntax tree, or the error that prevents one, and its text."""
     if path.stat().st_size > _LARGEST:
         return ast.Module(body=[], type_ignores=[]), ""
     text = path.read_bytes().decode("utf-8", errors="replace")
@@ -103,23 +93,23 @@ def _read(path: Path) -> tuple[ast.Module | SyntaxError, str]:
 
 def _piece(
     name: str, home: str, root: Path, files: dict[Path, tuple[ast.Module | SyntaxError, str]]
-) -> Piece | Unreadable | None:
+) -> HomeworkPiece | UnreadablePiece | None:
     places, broken = [], []
     for path, (tree, text) in files.items():
         if isinstance(tree, SyntaxError):
             if re.search(rf"^\s*(?:def|class)\s+{name}\b", text, re.MULTILINE):
                 reason = f"{type(tree).__name__}: {tree.msg}"
-                broken.append(Unreadable(name=name, file=str(path), line=tree.lineno or 1, reason=reason))
+                broken.append(UnreadablePiece(name=name, file=str(path), line=tree.lineno or 1, reason=reason))
             continue
         places += [(path, tree, node) for node in _definitions(tree) if node.name == name]
     places.sort(key=lambda place: place[0].name != home)
     at_home = [each for each in broken if Path(each.file).name == home]
     if not places or (at_home and places[0][0].name != home):
         return next(iter([*at_home, *broken]), None)
-    # In one file the last definition of a name is the one that an import gives.
+    # The last definition of a name in a file is the one that an import gives.
     path, tree, node = [place for place in places if place[0] == places[0][0]][-1]
     others = tuple(f"{each.relative_to(root)}:{n.lineno}" for each, _, n in places if n is not node)
-    return Piece(
+    return HomeworkPiece(
         name=name,
         file=str(path),
         line=node.lineno,
@@ -131,7 +121,7 @@ def _piece(
 
 
 def _definitions(tree: ast.Module) -> list[Definition]:
-    """What the module defines at its top, also inside `if` and `try`."""
+    """The functions and classes at the top level of the module, also inside `if` and `try`."""
     found, waiting = [], list(tree.body)
     while waiting:
         node = waiting.pop(0)
@@ -148,9 +138,9 @@ def _has_relative_imports(tree: ast.Module) -> bool:
 
 
 def _is_stub(node: Definition) -> bool:
-    """True if a body does nothing: pass, NotImplementedError, or names set to None and returned.
+    """True if the body does nothing: pass, NotImplementedError, or names set to None and returned.
 
-    Of a class, the methods that a homework leaves open (`forward`, `__getitem__`) decide.
+    A class is a stub if the methods that a homework leaves open (`forward`, `__getitem__`) are.
     """
     if isinstance(node, ast.ClassDef):
         open_ones = [

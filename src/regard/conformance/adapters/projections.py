@@ -7,24 +7,10 @@ import numpy as np
 from regard.conformance.subject import Projections, Spec
 
 _NAMES = {
-    "query": ("q_proj", "query", "to_q", "wq", "w_q", "Wq", "W_q", "q_lin", "q"),
-    "key": ("k_proj", "key", "to_k", "wk", "w_k", "Wk", "W_k", "k_lin", "k"),
-    "value": ("v_proj", "value", "to_v", "wv", "w_v", "Wv", "W_v", "v_lin", "v"),
-    "output": (
-        "o_proj",
-        "out_proj",
-        "dense",
-        "to_out",
-        "wo",
-        "w_o",
-        "Wo",
-        "W_o",
-        "out_lin",
-        "c_proj",
-        "proj",
-        "out",
-        "o",
-    ),
+    "query": tuple("q_proj query to_q wq w_q Wq W_q q_lin q".split()),
+    "key": tuple("k_proj key to_k wk w_k Wk W_k k_lin k".split()),
+    "value": tuple("v_proj value to_v wv w_v Wv W_v v_lin v".split()),
+    "output": tuple("o_proj out_proj dense to_out wo w_o Wo W_o out_lin c_proj proj out o".split()),
 }
 # Queries, keys and values one after the other in one matrix …
 _CONCATENATED = ("c_attn", "qkv_proj", "Wqkv", "to_qkv", "qkv", "W_pack")
@@ -35,7 +21,7 @@ Pair = tuple[np.ndarray, np.ndarray | None]
 
 def find_projections(module: Any, spec: Spec) -> Projections | None:
     """The matrices of an attention module, None where its names or sizes are not understood."""
-    parts = parts_of(module, spec)
+    parts = _parts(module, spec)
     if parts is None:
         return None
     matrices: dict[str, Any] = {part: pair[0] for part, pair in parts.items()}
@@ -47,9 +33,9 @@ def find_projections(module: Any, spec: Spec) -> Projections | None:
     return Projections(**matrices, **biases, extra=_extra(module) or None)
 
 
-def parts_of(module: Any, spec: Spec) -> dict[str, Pair] | None:
+def _parts(module: Any, spec: Spec) -> dict[str, Pair] | None:
     """Matrix and bias of each of the four parts, if all are found among the module's own children."""
-    fused = is_fused(module)
+    fused = fused_name(module)
     if _has_other_norms(module):
         return None
     if fused is not None:
@@ -65,7 +51,7 @@ def parts_of(module: Any, spec: Spec) -> dict[str, Pair] | None:
     return None if output is None else {**{part: pair for part, pair in three.items() if pair}, "output": output}
 
 
-def is_fused(module: Any) -> str | None:
+def fused_name(module: Any) -> str | None:
     """The name under which a module keeps all three in one matrix."""
     children = dict(module.named_children())
     return next((name for name in (*_CONCATENATED, *_BY_HEAD) if name in children), None)
@@ -83,9 +69,9 @@ def _linear(child: Any) -> Pair | None:
     weight = getattr(child, "weight", None)
     if weight is None or weight.ndim != 2:
         return None
-    matrix = _numbers(weight) if type(child).__name__ == "Conv1D" else _numbers(weight).T
+    matrix = numbers(weight) if type(child).__name__ == "Conv1D" else numbers(weight).T
     bias = getattr(child, "bias", None)
-    return matrix, None if bias is None else _numbers(bias)
+    return matrix, None if bias is None else numbers(bias)
 
 
 def _split(pair: Pair | None, spec: Spec, *, by_head: bool) -> dict[str, Pair] | None:
@@ -110,12 +96,12 @@ def _extra(module: Any) -> dict[str, np.ndarray]:
     """Sinks, and the gains of norms over the width of one head."""
     extra = {}
     if getattr(module, "sinks", None) is not None:
-        extra["sinks"] = _numbers(module.sinks)
+        extra["sinks"] = numbers(module.sinks)
     for ours, theirs in (("query_norm", "q_norm"), ("key_norm", "k_norm")):
         norm = getattr(module, theirs, None)
         if norm is not None and getattr(norm, "weight", None) is not None:
             # Gemma keeps gains as their distance from one.
-            extra[ours] = _numbers(norm.weight) + ("gemma" in type(norm).__name__.lower())
+            extra[ours] = numbers(norm.weight) + ("gemma" in type(norm).__name__.lower())
             epsilon = getattr(norm, "variance_epsilon", None) or getattr(norm, "eps", None)
             extra["norm_epsilon"] = np.array(epsilon or 1e-6)
     return extra
@@ -127,5 +113,6 @@ def _has_other_norms(module: Any) -> bool:
     return any(norm is not None and "rms" not in type(norm).__name__.lower() for norm in norms)
 
 
-def _numbers(tensor: Any) -> np.ndarray:
+def numbers(tensor: Any) -> np.ndarray:
+    """A copy of a torch tensor in float64."""
     return tensor.detach().cpu().double().numpy().copy()

@@ -1,1 +1,0 @@
-"""Published homeworks: where their pieces stand in a folder, and how each is called in numpy's terms."""

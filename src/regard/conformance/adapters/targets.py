@@ -1,0 +1,293 @@
+"""Targets of a check: what a name or an object stands for, as a subject.
+
+Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "pkg.module:name" and "path/to/file.py:name".
+"""
+
+import ast
+import functools
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from regard.conformance.adapters.arrays import TorchArrays
+from regard.conformance.adapters.functions import bare_function_subject, function_subject
+from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.subject import Projections, Spec, Subject
+from regard.core.errors import InputError
+
+_TORCH = (
+    "MultiheadAttention",
+    "TransformerEncoderLayer",
+    "TransformerEncoder",
+    "scaled_dot_product_attention",
+    "flex_attention",
+)
+
+
+def adapt(
+    target: Any,
+    spec: Spec | None = None,
+    *,
+    name: str | None = None,
+    redraw: bool = True,
+    projections: Callable[[Any], Projections] | None = None,
+) -> Subject:
+    """The target as a subject; one that is a subject already stays as it is.
+
+    Args:
+        target: a function f(x) or f(q, k, v) of numpy, torch or jax, a torch module, a Hugging Face model, a flax or
+            keras layer, or a factory without arguments that makes one.
+        spec: what the layer is meant to be.
+        name: what reports call it.
+        redraw: draw the weights of modules anew, in a copy; False keeps them.
+        projections: maps the layer to its matrices, if they do not have the usual names.
+    """
+    if isinstance(target, type) and issubclass(target, Subject):
+        target = target()
+    if isinstance(target, Subject):
+        return target if spec is None else target.declared(**asdict(spec))
+    if getattr(target, "is_factory", False):
+        return adapt(target(), spec, name=name, redraw=redraw, projections=projections)
+    subject = _adapted(target, spec, name or _name(target), redraw=redraw)
+    if projections is not None:
+        _set_projections(subject, projections)
+    return subject
+
+
+def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject:
+    subject = None
+    if "torch" in sys.modules:
+        subject = _torch_subject(target, spec, name, redraw=redraw)
+    if subject is None and "flax" in sys.modules:
+        from flax import nnx
+
+        from regard.conformance.adapters.other_libraries import FlaxLayer
+
+        subject = FlaxLayer(target, spec, name=name) if isinstance(target, nnx.MultiHeadAttention) else None
+    if subject is None and "keras" in sys.modules:
+        import keras
+
+        from regard.conformance.adapters.other_libraries import KerasLayer
+
+        kinds = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
+        subject = KerasLayer(target, spec, name=name) if isinstance(target, kinds) else None
+    if subject is None and not callable(target):
+        raise InputError(
+            f"{name} cannot be called. "
+            "Give a function, a torch module, a factory, or a subclass of regard.conformance.subject.Subject."
+        )
+    return function_subject(target, spec or Spec(), name) if subject is None else subject
+
+
+def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject | None:
+    import torch
+
+    from regard.conformance.adapters import torch_layers
+
+    if target is torch.nn.functional.scaled_dot_product_attention:
+        return torch_layers.sdpa_layer(spec or Spec(), name=name)
+    if getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", ""):
+        return torch_layers.flex_layer(spec or Spec(), name=name)
+    if not isinstance(target, torch.nn.Module):
+        return None
+    if isinstance(target, torch.nn.MultiheadAttention):
+        return torch_layers.MultiheadLayer(target, spec, name=name, redraw=redraw)
+    if isinstance(target, torch.nn.TransformerEncoderLayer | torch.nn.TransformerEncoder):
+        return torch_layers.EncoderLayer(target, spec, name=name, redraw=redraw)
+    if "transformers" in sys.modules and hasattr(target, "_from_config"):
+        from regard.conformance.adapters.huggingface import HuggingFaceModel
+
+        return HuggingFaceModel(target, spec, name=name, redraw=redraw)
+    has_matrices = any(each.ndim > 1 for each in target.parameters())
+    if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
+        return bare_function_subject(target.forward, spec or Spec(), name, TorchArrays)
+    return torch_layers.ModuleLayer(target, spec, name=name, redraw=redraw)
+
+
+def _set_projections(subject: Subject, projections: Callable[[Any], Projections]) -> None:
+    """Lets the subject find its matrices by the caller's own means."""
+    kind = type(subject)
+    methods = {"projections": lambda self: projections(getattr(self, "module", self))}
+    subject.__class__ = type(kind.__name__, (kind,), methods)
+    subject.capabilities = subject.capabilities | {"weights"}
+
+
+def _name(target: Any) -> str:
+    return str(getattr(target, "__name__", type(target).__name__))
+
+
+def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    """What the name stands for; a class or a factory is called with the arguments, which may be text."""
+    given = {name: literal(value) if isinstance(value, str) else value for name, value in (arguments or {}).items()}
+    place, sign, name = text.rpartition(":")
+    if not sign or not place or not name:
+        raise InputError(
+            f"'{text}' names no target. Write pkg.module:name, path/to/file.py:name, "
+            "torch:MultiheadAttention or hf:LlamaForCausalLM."
+        )
+    if place == "hf":
+        return hf(name, **given)()
+    if place == "torch":
+        return _load_torch(name, given)
+    module = _import_file(place) if place.endswith(".py") else _import_module(place)
+    return call_factory(_attribute(module, name, text), given, text)
+
+
+def literal(text: str) -> Any:
+    """A number, a bool, None or a list of them if the text reads as one, else the text; nothing is evaluated.
+
+    >>> literal("64"), literal("0.5"), literal("true"), literal("rotary")
+    (64, 0.5, True, 'rotary')
+    """
+    words = {"true": True, "false": False, "none": None, "yes": True, "no": False}
+    if text.strip().lower() in words:
+        return words[text.strip().lower()]
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], Subject]:
+    """A factory for a Hugging Face class with a tiny random configuration, which `config` changes.
+
+    `part="attention"` is its first attention module alone, where laws can check most.
+    """
+    if part not in ("model", "attention"):
+        raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
+
+    def build() -> Subject:
+        _require("transformers", "hf")
+        _require("torch", "hf")
+        from regard.conformance.adapters.huggingface import AttentionPart, HuggingFaceModel, build_model
+
+        model = build_model(class_name, **config)
+        label = f"hf:{class_name}" + (" attention" if part == "attention" else "")
+        return AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
+
+    build.is_factory = True  # pyright: ignore[reportFunctionMemberAccess]
+    build.__name__ = f"hf:{class_name}"
+    return build
+
+
+def _require(package: str, extra: str) -> ModuleType:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f"This needs {package}, which cannot be imported: {_first_line(error)}. Run pip install 'regard[{extra}]'."
+        ) from error
+
+
+def _load_torch(name: str, given: dict[str, Any]) -> Any:
+    torch = _require("torch", "torch")
+    if name not in _TORCH:
+        raise InputError(f"There is no torch:{name}. Give one of {', '.join(_TORCH)}, or torch.nn:{name}.")
+    if name == "scaled_dot_product_attention":
+        return _without_arguments(torch.nn.functional.scaled_dot_product_attention, given, name)
+    if name == "flex_attention":
+        from torch.nn.attention.flex_attention import flex_attention
+
+        return _without_arguments(flex_attention, given, name)
+    if name == "MultiheadAttention":
+        usual = {"embed_dim": 32, "num_heads": 4, "batch_first": True}
+        return _call(torch.nn.MultiheadAttention, {**usual, **given}, name)
+    depth = given.pop("num_layers", 2)
+    usual = {"d_model": 32, "nhead": 4, "dim_feedforward": 64, "batch_first": True, "dropout": 0.0}
+    layer = _call(torch.nn.TransformerEncoderLayer, {**usual, **given}, name)
+    return layer if name == "TransformerEncoderLayer" else torch.nn.TransformerEncoder(layer, depth)
+
+
+def _without_arguments(function: Any, given: Mapping[str, Any], name: str) -> Any:
+    if given:
+        raise InputError(
+            f"torch:{name} is a function and takes no arguments, but {', '.join(given)} was given. "
+            "Declare them in the spec."
+        )
+    return function
+
+
+def _import_file(place: str) -> ModuleType:
+    path = Path(place)
+    if not path.is_file():
+        raise InputError(f"There is no file {place}. Give the path of a Python file that exists.")
+    name = f"regard_target_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a file that ends in .py has a loader"
+    assert spec.loader is not None, "a file that ends in .py has a loader"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{place} cannot be imported: {_first_line(error)}") from error
+    return module
+
+
+def _import_module(place: str) -> ModuleType:
+    try:
+        return importlib.import_module(place)
+    except Exception as error:
+        raise InputError(
+            f"{place} cannot be imported: {_first_line(error)}. Check its spelling and the path."
+        ) from error
+
+
+def _attribute(module: ModuleType, name: str, text: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [each for each in dir(found) if not each.startswith("_")][:8]
+            owner = getattr(found, "__name__", type(found).__name__)
+            raise InputError(f"'{text}': {owner} has no {part}. It has {', '.join(public) or 'nothing'}.")
+        found = getattr(found, part)
+    return found
+
+
+def call_factory(target: Any, arguments: Mapping[str, Any], label: str | None = None) -> Any:
+    """What a factory makes, anything else as it is. A factory is a class, or a function that needs no more arguments.
+
+    >>> call_factory(dict, {"a": 1}), call_factory(len, {})
+    ({'a': 1}, <built-in function len>)
+    """
+    label = label or _name(target)
+    is_function = inspect.isroutine(target) or isinstance(target, functools.partial)
+    if inspect.isclass(target) or getattr(target, "is_factory", False):
+        return _call(target, arguments, label)
+    if is_function and (arguments or not _needs_arguments(target)):
+        return _call(target, arguments, label)
+    if arguments:
+        raise InputError(f"'{label}' is an instance and takes no arguments, but {', '.join(arguments)} was given.")
+    return target
+
+
+def _needs_arguments(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(
+        each.default is inspect.Parameter.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        for each in parameters
+    )
+
+
+def _call(make: Callable[..., Any], given: Mapping[str, Any], text: str) -> Any:
+    try:
+        return make(**given)
+    except InputError:
+        raise
+    except Exception as error:
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
+        raise InputError(f"'{text}' could not be made with {said}: {_first_line(error)}. See --arg.") from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
