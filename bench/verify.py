@@ -17,7 +17,7 @@ from pathlib import Path
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.context.formulas import relation_signs
 from regard.derivations.grading.batch import Batch, BatchRequest
-from regard.derivations.reading import KINDS, read
+from regard.derivations.reading.files import KINDS, read
 
 ROOT = Path(__file__).parents[1]
 SOURCES = (ROOT / "tests" / "derivations" / "set_1", ROOT.parent / "shared" / "samples")

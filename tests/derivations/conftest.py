@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from regard.core.verdict import Place, Status
-from regard.derivations.reading.document import Document, MathSpan
-from regard.derivations.reading.ranges import OffsetMap
+from regard.derivations.reading.document import Document, MathSpan, OffsetMap
 from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
 
 MATHEMATICS = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$", re.DOTALL)

@@ -14,7 +14,7 @@ from regard.derivations.context.formulas import relation_signs
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading import read_text
+from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 
 PROBLEM = load_problem("cs224n-a4")
@@ -52,7 +52,7 @@ HOSTILE = {
 SLOWEST = """
 import json, sys, time
 from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading import read_text
+from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 from regard.core.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 
 from regard.derivations.context.formulas import relation_signs
 from regard.derivations.notation.statements import read_chains
-from regard.derivations.reading import read
+from regard.derivations.reading.files import read
 
 HERE = Path(__file__).parents[1]
 SAMPLES = HERE.parents[2] / "shared" / "samples"

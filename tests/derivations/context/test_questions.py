@@ -9,7 +9,7 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.syntax import Symbol
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading import read, read_text
+from regard.derivations.reading.files import read, read_text
 from regard.derivations.verify import judge_document
 
 PROBLEM = load_problem("cs224n-a4")

@@ -4,7 +4,7 @@ import pytest
 
 from regard.derivations.context.questions import guess_problem
 from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading import read_text
+from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 
 TRUE = r"""# Layer normalisation

@@ -1,12 +1,13 @@
-"""Files of every kind, and the ones that can't be read."""
+"""Files of every kind, notebooks with places in the stored file, and files that can't be read."""
 
+import json
 import os
 
 import pytest
 
 from regard.core.errors import InputError
-from regard.derivations.reading import MAX_BYTES, documents_in, read, read_text
-from regard.derivations.reading.scan import MAX_LINES, MAX_MARKS
+from regard.derivations.reading.files import MAX_BYTES, MAX_DELIMITERS, MAX_LINES, documents_in, read, read_text
+from regard.derivations.reading.outline import outline
 
 
 @pytest.mark.parametrize(
@@ -54,14 +55,15 @@ def test_columns_count_characters():
         ("a.md", b"\xef\xbb\xbf", "empty"),
         ("a.md", b"a\0b", "NUL"),
         ("a.md", "设".encode("utf-16"), "UTF-8"),
-        ("a.md", b"caf\xe9", "byte 3 is not UTF-8"),
-        ("a.md", b"x" * (MAX_BYTES + 1), "bytes, more than"),
-        ("a.md", b"\n" * MAX_LINES + b"x", "lines, more than"),
-        ("a.md", b"$ " * (MAX_MARKS + 1), "delimiters, more than"),
-        ("a.pdf", b"%PDF", "kind that can't be read"),
-        ("a", b"x", "kind that can't be read"),
-        ("a.ipynb", b"x", "not JSON"),
-        ("a.ipynb", b"[" * 100_000, "not JSON"),
+        ("a.md", b"caf\xe9", "byte 3 is invalid"),
+        ("a.md", b"x" * (MAX_BYTES + 1), "bytes; the limit is"),
+        ("a.md", b"\n" * MAX_LINES + b"x", "lines; the limit is"),
+        ("a.md", b"$ " * (MAX_DELIMITERS + 1), "delimiters; the limit is"),
+        ("a.md", b"%PDF-1.7", "is a PDF"),
+        ("a.pdf", b"%PDF", "not a kind of file that can be read"),
+        ("a", b"x", "not a kind of file that can be read"),
+        ("a.ipynb", b"x", "not valid JSON"),
+        ("a.ipynb", b"[" * 100_000, "not valid JSON"),
         ("a.ipynb", b"[]", "no cells"),
         ("a.ipynb", b"{}", "no cells"),
         ("a.ipynb", b'{"cells": []}', "no text in Markdown cells"),
@@ -113,3 +115,72 @@ def test_a_folder_is_listed_sorted_and_without_what_is_hidden(tmp_path):
     assert names == ["a.tex", "b.md", os.path.join("z", "c.ipynb"), os.path.join("z", "d.txt")]  # noqa: PTH118
     with pytest.raises(InputError, match="not a folder"):
         documents_in(tmp_path / "b.md")
+
+
+def notebook(*cells: tuple[str, str | list[str]]) -> str:
+    return json.dumps(
+        {
+            "cells": [
+                {"cell_type": kind, "metadata": {"cells": [{"source": "$no$"}]}, "source": source}
+                for kind, source in cells
+            ]
+        },
+        indent=1,
+    )
+
+
+def test_only_markdown_cells_are_read():
+    stored = notebook(
+        ("markdown", ["# 1 (a)\n", "$x$"]),
+        ("code", "$y$"),
+        ("markdown", "```\n$z$"),
+        ("raw", "$w$"),
+        ("markdown", "$v$"),
+    )
+    document = read_text(stored, kind="notebook")
+    assert document.text == "# 1 (a)\n$x$\n\n```\n$z$\n\n$v$"
+    assert [span.source for span in document.spans] == ["x", "z", "v"]
+    assert [section.path for section in outline(document).sections] == [("1", "a")]
+
+
+def test_places_lead_to_the_stored_file():
+    stored = notebook(
+        ("code", "1"), ("markdown", ['é 𝛼 "q" $\\alpha$\n', "then $\\beta = 1$"]), ("markdown", "so\n\n$\\gamma$")
+    )
+    document = read_text(stored, kind="notebook", path="a.ipynb")
+    lines = stored.split("\n")
+    for span in document.spans:
+        for k, mark in enumerate(span.source):
+            place = document.place(span.raw_offset(k))
+            assert json.dumps(mark)[1:-1].startswith(lines[place.line - 1][place.column - 1])
+        assert document.text[span.start : span.end] == f"${span.source}$"
+    expected = [number for number, line in enumerate(lines, start=1) if "$" in line and "$no$" not in line]
+    assert [document.place(span.start).line for span in document.spans] == expected
+
+
+def test_the_older_format_is_read():
+    cell = {"cell_type": "markdown", "source": ["$x$"]}
+    stored = json.dumps({"worksheets": [{"cells": [cell, cell]}], "nbformat": 3})
+    assert [span.source for span in read_text(stored, kind="notebook").spans] == ["x", "x"]
+
+
+def test_characters_that_are_no_text_are_replaced():
+    stored = '{"cells": [{"cell_type": "markdown", "source": "a\\ud800\\u0000 $\\ud835\\udefc$"}]}'
+    document = read_text(stored, kind="notebook")
+    assert document.text == "a\ufffd\ufffd $\U0001d6fc$"
+    assert document.place(document.spans[0].start).column == stored.index("$") + 1
+
+
+def test_a_delimiter_does_not_run_into_the_next_cell():
+    document = read_text(notebook(("markdown", "$$ a"), ("markdown", "b $$")), kind="notebook")
+    assert document.spans == ()
+    assert [item.token for item in document.unclosed] == ["$$", "$$"]
+
+
+def test_the_gold_notebook_is_read(gold):
+    document = read(gold / "rotary-notebook.ipynb")
+    stored = (gold / "rotary-notebook.ipynb").read_text(encoding="utf-8").split("\n")
+    assert document.spans
+    for span in document.spans:
+        place = document.place(span.start)
+        assert stored[place.line - 1][place.column - 1] == "$"

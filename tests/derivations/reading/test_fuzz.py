@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from derivations.reading.answers import answers
 from regard.core.errors import InputError
-from regard.derivations.reading import (
-    Document,
-    answer_ranges,
-    outline,
-    read,
-    read_text,
-    sentence_after,
-    sentence_before,
-)
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.files import read, read_text
+from regard.derivations.reading.outline import outline
 
 PIECES = (
     "$ $$ $$$ \\( \\) \\[ \\] \\\\[ ` `` ``` ```math ~~~ \\begin{align} \\end{align} \\begin{cases} \\end{cases} \\$ "
@@ -41,7 +36,7 @@ def check(document: Document) -> None:
         place = span.end
         assert all(text[span.raw_offset(k)] == mark for k, mark in enumerate(span.source))
         assert span.start <= span.raw_offset(0) <= span.raw_offset(len(span.source)) <= span.end
-        before, after = sentence_before(document, span.start), sentence_after(document, span.start)
+        before, after = document.sentence_before(span.start), document.sentence_after(span.start)
         assert before.start <= before.end == span.start
         assert span.end == after.start <= after.end <= len(text)
     assert len(document.prose) == len(text)
@@ -54,13 +49,13 @@ def check(document: Document) -> None:
 
 
 def check_structure(document: Document) -> None:
-    sections = outline(document)
+    sections = outline(document).sections
     for first, second in itertools.pairwise(sections):
         assert first.start <= second.start
         assert second.end <= first.end or first.end <= second.start
     assert all(section.start <= section.body <= section.end for section in sections)
     place = 0
-    for answer in answer_ranges(document):
+    for _, answer in answers(document):
         assert place <= answer.start < answer.end <= len(document.text)
         place = answer.end
 

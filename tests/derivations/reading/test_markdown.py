@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.derivations.reading import MathSpan, read_text
+from regard.derivations.reading.document import MathSpan
+from regard.derivations.reading.files import read_text
 
 
 def sources(text: str) -> list[str]:

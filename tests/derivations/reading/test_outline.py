@@ -1,12 +1,14 @@
-"""How answers open questions, and lines that only look as if they did."""
+"""How questions and answers open, and lines that only look as if they opened one."""
 
 import pytest
 
-from regard.derivations.reading import outline, read_text, section_at
+from derivations.reading.answers import answers
+from regard.derivations.reading.files import read_text
+from regard.derivations.reading.outline import outline
 
 
 def paths(text: str, kind: str = "markdown") -> list[str]:
-    return ["/".join(section.path) for section in outline(read_text(text, kind=kind))]
+    return ["/".join(section.path) for section in outline(read_text(text, kind=kind)).sections]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def paths(text: str, kind: str = "markdown") -> list[str]:
     ],
 )
 def test_each_way_of_opening_a_question(line, path, title):
-    (section,) = outline(read_text(f"{line}\n\nSome text."))
+    (section,) = outline(read_text(f"{line}\n\nSome text.")).sections
     assert ("/".join(section.path), section.title) == (path, title)
 
 
@@ -114,8 +116,8 @@ def test_headings_without_an_enumerator_keep_their_title_and_close_nothing_above
         "## 2 (b)\n\n$z$\n\n## Appendix\n\n$w$"
     )
     document = read_text(text)
-    sections = outline(document)
-    assert [(section.path, section.title) for section in sections] == [
+    whole = outline(document)
+    assert [(section.path, section.title) for section in whole.sections] == [
         ((), "Homework"),
         (("2", "a"), ""),
         ((), "Self-attention"),
@@ -123,14 +125,14 @@ def test_headings_without_an_enumerator_keep_their_title_and_close_nothing_above
         (("2", "b"), ""),
         ((), "Appendix"),
     ]
-    found = [section_at(sections, span.start) for span in document.spans]
+    found = [whole.section_at(span.start) for span in document.spans]
     assert [section and section.path for section in found] == [("2", "a"), ("2", "a"), ("2", "b"), ()]
-    assert section_at(sections, 0) == sections[0]
+    assert whole.section_at(0) == whole.sections[0]
 
 
 def test_titles_in_bold_in_a_numbered_list_group_what_follows():
     text = "## Work\n\n1. **Copying**. See $x$.\n\na. p\n\nb. q\n\n2. **An average of two**\n\na. r\n\n## More\n\ns"
-    sections = outline(read_text(text))
+    sections = outline(read_text(text)).sections
     assert [section.title or "/".join(section.path) for section in sections] == [
         "Work",
         "Copying",
@@ -148,13 +150,13 @@ def test_titles_in_bold_in_a_numbered_list_group_what_follows():
 def test_titled_steps_of_an_answer_close_no_question():
     text = "### (c)\n\n**ii. Noise**\n\n1.  **First:** $x$\n2.  **Second:** $y$\n\nso\n\n### (d)\n\nz"
     document = read_text(text)
-    found = [section_at(outline(document), span.start) for span in document.spans]
+    found = [outline(document).section_at(span.start) for span in document.spans]
     assert [section and section.path for section in found] == [("", "c", "ii")] * 2
 
 
 def test_sections_nest_and_end_where_the_next_begins():
     text = "## Part 1\n\n### a\n\nx\n\n### b\n\ny\n\n## Part 2\n\nz"
-    one, a, b, two = outline(read_text(text))
+    one, a, b, two = outline(read_text(text)).sections
     assert (one.start, one.end) == (0, two.start)
     assert (a.end, b.end, two.end) == (b.start, two.start, len(text))
     assert text[a.body : a.end].strip() == "x"
@@ -162,7 +164,7 @@ def test_sections_nest_and_end_where_the_next_begins():
 
 def test_a_line_that_is_all_there_is_counts_as_text():
     document = read_text("1b. It is one half\n\n1c. Summary\n\nWords.")
-    assert [document.text[s.body : s.end].strip() for s in outline(document)] == ["It is one half", "Words."]
+    assert [document.text[s.body : s.end].strip() for s in outline(document).sections] == ["It is one half", "Words."]
 
 
 @pytest.mark.parametrize(
@@ -204,3 +206,148 @@ def test_parts_that_follow_each_other_on_one_line(line, parts):
     assert paths(f"## 2.(b)\n\n{line}\n") == ["2/b", *parts]
     if parts[1:]:
         assert paths(f"**2.(b)** {line}\n") == ["2/b", *parts]
+
+
+def answer_texts(text: str, kind: str = "markdown") -> list[tuple[str, str]]:
+    return [(path, text[found.start : found.end]) for path, found in answers(read_text(text, kind=kind))]
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "My answer:",
+        "Answer:",
+        "**Answer:**",
+        "**Answer**:",
+        "*Solution.*",
+        "### Solution",
+        "Ans.",
+        "> Answer:",
+        "- Sol:",
+        "答：",
+        "答案",
+        "**解：**",
+        "我的答案：",
+        "解答:",
+        "Answer (b):",
+        "__Solution__",
+    ],
+)
+def test_each_marker_opens_an_answer(marker):
+    text = f"## 1 (b)\n\nFind $q$ so that $c = d$.\n\n{marker}\n\nTake $q = k$.\n\nThen done."
+    assert answer_texts(text) == [("1/b", "Take $q = k$.\n\nThen done.")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The answer is one.",
+        "Solutions to the homework",
+        "Answering this",
+        "解释：",
+        "解得：$x$",
+        "答案是一。",
+        "Proof:",
+        "回答了",
+    ],
+)
+def test_other_words_open_none(line):
+    text = f"## 1 (b)\n\nWe have $a = b$.\n\n{line}\n\nTake $q = k$."
+    assert [path for path, _ in answer_texts(text)] == ["1/b"]
+    assert answer_texts(text)[0][1].startswith("We have")
+
+
+def test_without_markers_all_is_answer():
+    assert answer_texts("Take $q$.") == [("", "Take $q$.")]
+    assert answer_texts("1.(a) Title\n\nx\n\ni. y\n\nii.\n\n1.(b)\n\nz") == [("1/a", "x"), ("1/a/i", "y"), ("1/b", "z")]
+
+
+def test_the_enumerators_of_the_answer_win_over_those_of_the_question():
+    text = (
+        "### Q1-3\n\nLet $k$.\n\ni. Design.\n\nii. Describe.\n\nMy answer:\n\ni. one\n\nii. two\n\n---\n\n"
+        "### Q1-4\n\nWhy?\n\nMy answer:\n\nso"
+    )
+    assert answer_texts(text) == [("1/c/i", "one"), ("1/c/ii", "two"), ("1/d", "so")]
+    sections = outline(read_text(text)).sections
+    assert [(section.path[-1], section.is_restated) for section in sections] == [
+        ("c", False),
+        ("i", True),
+        ("ii", True),
+        ("i", False),
+        ("ii", False),
+        ("d", False),
+    ]
+
+
+def test_an_answer_without_enumerators_belongs_to_the_whole_question():
+    assert answer_texts("### Q1-1\n\ni. One?\n\nii.Two?\n\nMy answer:\n\nboth") == [("1/a", "both")]
+
+
+def test_a_marker_after_each_part_answers_that_part():
+    text = (
+        "Q1\n\n(a) Foo?\n\nSolution: yes.\n\n(b) Bar?\n\nSolution: no.\n\n1.(c) i. Foo?\n\nAns. x\n\nii. Bar?\n\nAns. y"
+    )
+    assert answer_texts(text) == [("1/a", "yes."), ("1/b", "no."), ("1/c/i", "x"), ("1/c/ii", "y")]
+
+
+def test_enumerators_right_after_a_marker_are_the_answers():
+    text = "1.(c) Let $x = 1$.\n\ni. Do.\n\nii. Say.\n\nAnswer:\n\ni. one\n\nii. two"
+    assert answer_texts(text) == [("1/c/i", "one"), ("1/c/ii", "two")]
+
+
+def test_letters_that_the_question_lists_come_again_in_the_answer():
+    text = "## Q1\n\n(a) Describe.\n\n(b) Explain.\n\nAnswer:\n\n(a) one\n\n(b) two\n\n## Q2\n\n(a) Foo?\n\nAnswer: x"
+    assert answer_texts(text) == [("1/a", "one"), ("1/b", "two"), ("2/a", "x")]
+
+
+def test_the_text_above_restated_questions_is_question_too():
+    text = (
+        "Do all.\n\n## Q2\n\nGiven $Q = XW$.\n\n### Q2-1\n\nShow.\n\nMy answer:\n\ndone\n\n### Q2-2\n\nwithout a mark"
+    )
+    assert answer_texts(text) == [("2/a", "done"), ("2/b", "without a mark")]
+
+
+def test_an_answer_that_sums_up_a_derivation_hides_nothing():
+    text = "1.(b)\n\nWe have $a = b$, so $c = d$.\n\nAnswer: $q = k$."
+    assert answer_texts(text) == [("1/b", "We have $a = b$, so $c = d$.\n\nAnswer: $q = k$.")]
+    alone = "1.(b)\n\nWe have $a = b$.\n\n### End\n\n**So**\n\nAnswer:\n\n$q = k$."
+    assert [answer for _, answer in answer_texts(alone)] == ["We have $a = b$.", "$q = k$."]
+    asked = "1.(b)\n\nFind $q$ such that $c = d$.\n\nAnswer: $q = k$."
+    assert answer_texts(asked) == [("1/b", "$q = k$.")]
+
+
+def test_a_quote_after_a_question_in_bold_is_the_answer():
+    text = "**1. (a) What is it?**\n\n> It is $x$.\n\nMore.\n\n**1. (b) And this?**\n\n> $y$"
+    assert answer_texts(text) == [("1/a", "> It is $x$.\n\nMore."), ("1/b", "> $y$")]
+    bare = "**What is it?**\n\n> It is $x$.\n\n**And this?**\n\n> $y$"
+    assert [answer for _, answer in answer_texts(bare)] == ["> It is $x$.", "> $y$"]
+    not_only = "## 1 (a)\n\nWe see $x = 1$.\n\n**Note**\n\n> quote"
+    assert answer_texts(not_only)[0] == ("1/a", "We see $x = 1$.")
+
+
+def test_quotes_that_end_one_question_after_another_are_the_answers():
+    text = (
+        "1. **Copying**. See.\n\na. **Explain** why.\n\n> As $x$.\n\n"
+        "b. What of $c$? Say it.\n\n> $c = v$\n\n2. **Two**\n\na. Hm"
+    )
+    assert answer_texts(text) == [("/a", "> As $x$."), ("/b", "> $c = v$"), ("/a", "Hm")]
+    once = "1.(a) Explain it.\n\nIt is $x$.\n\n> quote\n\n1.(b) Why?\n\nAs $y$.\n\n> quote"
+    assert answer_texts(once)[0] == ("1/a", "Explain it.\n\nIt is $x$.\n\n> quote")
+
+
+def test_an_item_that_says_answer_opens_it():
+    text = "(a) Copying: Recall $x$. Why?\n\n- Answer\n\n    $y$\n\n(b) Two: Give $q$.\n\n- Answer\n\n    $z$"
+    assert answer_texts(text) == [("/a", "$y$"), ("/b", "$z$")]
+
+
+def test_a_heading_for_the_question_ends_where_the_answer_begins():
+    text = "## 1 (b)\n\n### Question\n\nFind it.\n\n### Solution\n\nHere.\n\n### Remark\n\nMore."
+    assert answer_texts(text) == [("1/b", "Here."), ("1/b", "More.")]
+
+
+def test_latex_environments_hold_answers():
+    text = (
+        "\\question Do.\n\\part Find $x$. \\begin{solution}$x = 1$\\end{solution} Hint.\n"
+        "\\part Y. \\begin{answer}No\\end{answer}"
+    )
+    assert answer_texts(text, "latex") == [("1/a", "$x = 1$"), ("1/b", "No")]

@@ -4,7 +4,10 @@ from collections import Counter
 
 import pytest
 
-from regard.derivations.reading import Document, answer_ranges, outline, read
+from derivations.reading.answers import answers
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.files import read
+from regard.derivations.reading.outline import outline
 
 OUTLINES = {
     "answers-1.md": """
@@ -115,7 +118,7 @@ def test_every_character_of_every_formula_leads_back(document):
 def test_the_outline_is_as_written_out(document):
     expected = [line.strip() for line in OUTLINES[name_of(document)].strip().splitlines()]
     found = []
-    for section in outline(document):
+    for section in outline(document).sections:
         words = "*" if section.is_restated else section.title
         found.append(f"{document.place(section.start).line} {'/'.join(section.path)} {words}".strip())
     assert found == expected
@@ -123,8 +126,8 @@ def test_the_outline_is_as_written_out(document):
 
 def test_the_answers_are_these_lines(document):
     found = [
-        f"{'/'.join(answer.path)} {document.place(answer.start).line}-{document.place(answer.end - 1).line}"
-        for answer in answer_ranges(document)
+        f"{path} {document.place(answer.start).line}-{document.place(answer.end - 1).line}"
+        for path, answer in answers(document)
     ]
     assert ", ".join(found) == ANSWERS[name_of(document)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hostile_text as hostile
 from page_checks import check_self_contained
-from regard.derivations.reading.ranges import Range
+from regard.derivations.reading.document import Range
 from regard.derivations.report.page import render_class, render_document
 from regard.derivations.results import STANDINGS, DocumentReport, QuestionRow, StepVerdict
 from regard.render.page import Page as ReportPage

@@ -14,9 +14,8 @@ from regard.derivations.notation.syntax import Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import Document, MathSpan
-from regard.derivations.reading.macros import expand
-from regard.derivations.reading.outline import section_at, structure
-from regard.derivations.reading.sentences import lead_in, paragraph_at, sentence_after, sentence_before
+from regard.derivations.reading.latex import expand
+from regard.derivations.reading.outline import outline
 
 _CONTEXT = 600
 _FOLLOWING = 60
@@ -46,13 +45,13 @@ class Region:
 
 def regions_of(document: Document, problem: Problem) -> list[Region]:
     """The regions of a document, in reading order, without gaps."""
-    found = structure(document)
+    found = outline(document)
     cuts = {0, len(document.text)}
-    for stretch in (*found.sections, *found.questions):
+    for stretch in (*found.sections, *found.restated):
         cuts |= {stretch.start, stretch.end}
     regions = []
     for start, end in pairwise(sorted(cuts)):
-        section = section_at(found.sections, start)
+        section = found.section_at(start)
         holding = [section for section in reversed(found.sections) if section.holds(start) and section.title]
         above = [other for other in holding if other is not section and len(other.path) == 1]
         chapters = [other.title for other in above]
@@ -63,7 +62,7 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
                 body=section.body if section is not None and start < section.body <= end else start,
                 end=end,
                 questions=() if section is None else questions_of(section.path, titles, problem, chapters),
-                is_answer=not any(restated.holds(start) for restated in found.questions),
+                is_answer=not any(restated.holds(start) for restated in found.restated),
             )
         )
     return regions
@@ -245,7 +244,7 @@ def _contexts(document: Document, formulas: Sequence[_ReadFormula]) -> Iterator[
         sentences.setdefault(read.sentence, []).append(read)
         paragraphs.setdefault(read.paragraph, []).append(read)
     for read in formulas:
-        lead = lead_in(document, read.sentence)
+        lead = document.lead_in(read.sentence)
         leading = [other for other in sentences.get(lead.start, ()) if other.start < lead.end] if lead else []
         nearby = paragraphs[read.paragraph]
         place = bisect_left(nearby, read.sentence, key=lambda other: other.sentence)
@@ -265,7 +264,7 @@ def _placed(
     elif question is not None:
         question, alternatives = follower.varied(question, alternatives, read.chains)
     siblings = _siblings(context.sentence, read)
-    end = sentence_after(document, read.start).end
+    end = document.sentence_after(read.start).end
     formula = Formula(
         source=read.source.text,
         chains=read.chains,
@@ -291,7 +290,7 @@ def _placed(
 
 
 def _surroundings(document: Document, read: _ReadFormula, context: _FormulaContext) -> Surroundings:
-    after = sentence_after(document, read.start)
+    after = document.sentence_after(read.start)
     return Surroundings(
         before=f"{context.lead} {document.text[read.sentence : read.start]}"[-_CONTEXT:],
         after=after.text,
@@ -309,9 +308,11 @@ def _siblings(sentence: Sequence[_ReadFormula], own: _ReadFormula) -> tuple[Chai
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 def _read(document: Document, span: MathSpan) -> _ReadFormula:
-    sentence = sentence_before(document, span.start).start
+    sentence = document.sentence_before(span.start).start
     read = _ReadFormula(
-        source=FormulaSource(text=span.source, span=span), sentence=sentence, paragraph=paragraph_at(document, sentence)
+        source=FormulaSource(text=span.source, span=span),
+        sentence=sentence,
+        paragraph=document.paragraph_start(sentence),
     )
     try:
         read = replace(read, source=_expanded(document, span))

@@ -45,7 +45,7 @@ def questions_of(
 
 def opened_by(line: str, problem: Problem) -> Question | None:
     """The question that the reader takes a heading to open."""
-    sections = outline(read_text(f"{line}\n\n$x = 1$"))
+    sections = outline(read_text(f"{line}\n\n$x = 1$")).sections
     found = questions_of(sections[-1].path, [sections[-1].title], problem) if sections else ()
     return found[0] if found else None
 
@@ -151,7 +151,7 @@ def guess_problem(document: Document) -> Problem:
 
 def _score(document: Document, problem: Problem) -> float:
     """The share of formulas that some question explains, and a little for every heading that the problem knows."""
-    sections = outline(document)
+    sections = outline(document).sections
     titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
     formulas = [_expressions(chains) for chains in _all_chains(document) if chains]
     if not titled and _num_telling(formulas, problem) < _ENOUGH_SYMBOLS:

@@ -20,9 +20,8 @@ from regard.core.errors import InputError
 from regard.derivations.notation.tokens import GREEK
 from regard.derivations.problems.problem import Problem, Question, load_problem, shipped_problems
 from regard.derivations.problems.toml_places import KeyPath, TomlPlaces, TomlString, find_places
-from regard.derivations.reading.document import Document
+from regard.derivations.reading.document import Document, OffsetMap
 from regard.derivations.reading.files import read_text
-from regard.derivations.reading.ranges import OffsetMap
 
 SCHEMA = "regard-answers/1"
 _FIELDS = ("choice", "design", "answer", "prose")

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from regard.derivations.reading.ranges import line_starts
+from regard.derivations.reading.document import line_starts
 
 KeyPath = tuple[str | int, ...]
 

@@ -1,15 +1,29 @@
-"""Files in, documents out; what cannot be read is an `InputError` of one line."""
+"""Files in, documents out; what can't be read is an `InputError` of one line."""
 
+import json
 import os
+import re
 import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from regard.core.errors import InputError
-from regard.derivations.reading.document import Document, Kind
-from regard.derivations.reading.notebook import read_notebook
-from regard.derivations.reading.scan import scan
+from regard.derivations.reading.document import (
+    Document,
+    DocumentKind,
+    Heading,
+    Macro,
+    MathSpan,
+    OffsetMap,
+    Unclosed,
+    line_starts,
+)
+from regard.derivations.reading.latex import read_latex
+from regard.derivations.reading.markdown import read_markdown
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, DocumentKind] = {
     ".md": "markdown",
     ".markdown": "markdown",
     ".txt": "text",
@@ -17,6 +31,9 @@ KINDS: dict[str, Kind] = {
     ".ipynb": "notebook",
 }
 MAX_BYTES = 5_000_000
+MAX_LINES = 50_000
+MAX_DELIMITERS = 50_000
+_DELIMITERS = ("$", "`", "\\(", "\\)", "\\[", "\\]", "\\begin", "\\end", "![", "<img", "<!--", "<code", "<pre")
 
 
 def read(path: str | Path) -> Document:
@@ -25,8 +42,8 @@ def read(path: str | Path) -> Document:
     return read_text(decoded(stored_bytes(Path(path)), str(path)), kind=kind, path=str(path))
 
 
-def read_text(text: str, *, kind: Kind = "markdown", path: str = "<text>") -> Document:
-    r"""The document in a text; `path` is only what its places will say.
+def read_text(text: str, *, kind: DocumentKind = "markdown", path: str = "<text>") -> Document:
+    r"""The document in a text; `path` is only shown in its places.
 
     >>> document = read_text("Let\r\n$x = 1$.")
     >>> str(document.place(document.spans[0].start)), document.spans[0].source
@@ -34,11 +51,17 @@ def read_text(text: str, *, kind: Kind = "markdown", path: str = "<text>") -> Do
     """
     text = text.removeprefix("\ufeff")
     _check(text, path)
-    return read_notebook(text, path) if kind == "notebook" else scan(text, kind, path)
+    return _read_notebook(text, path) if kind == "notebook" else _read_source(text, kind, path)
+
+
+def _read_source(text: str, kind: DocumentKind, path: str) -> Document:
+    _check_size(len(line_starts(text)), MAX_LINES, "lines", path)
+    _check_size(sum(text.count(mark) for mark in _DELIMITERS), MAX_DELIMITERS, "delimiters", path)
+    return read_latex(text, path) if kind == "latex" else read_markdown(text, path, kind)
 
 
 def documents_in(folder: str | Path) -> tuple[Path, ...]:
-    """Every document in a folder and the folders below it, sorted; hidden files and folders are left out."""
+    """Every document in a folder and its subfolders, sorted, without hidden files and folders."""
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give a folder, or the file itself.")
@@ -49,22 +72,21 @@ def documents_in(folder: str | Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in found if path.suffix.lower() in KINDS))
 
 
-def _kind(path: Path) -> Kind:
+def _kind(path: Path) -> DocumentKind:
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give a file, or list its documents with documents_in.")
     if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path} is of a kind that can't be read. The kinds that can: {', '.join(KINDS)}.")
+        raise InputError(f"{path} is not a kind of file that can be read. Supported: {', '.join(KINDS)}.")
     return KINDS[path.suffix.lower()]
 
 
 def stored_bytes(path: Path) -> bytes:
-    """What a regular file of bearable size holds."""
+    """The bytes of a regular file that isn't too large."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise InputError(f"{path} is not a regular file. Give a file.")
-        if status.st_size > MAX_BYTES:
-            raise InputError(f"{path} has {status.st_size} bytes, more than the {MAX_BYTES} that are read. Split it.")
+        _check_size(status.st_size, MAX_BYTES, "bytes", str(path))
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -75,19 +97,148 @@ def stored_bytes(path: Path) -> bytes:
 
 def decoded(stored: bytes, path: str) -> str:
     """The text that UTF-8 bytes spell, without a byte-order mark."""
+    if stored.startswith(b"%PDF-"):
+        raise InputError(f"{path} is a PDF. Submit the LaTeX, Markdown or notebook source.")
     if b"\0" in stored:
-        raise InputError(f"{path} holds NUL bytes, so it is not text in UTF-8. Save it as UTF-8 text.")
+        raise InputError(f"{path} contains NUL bytes, so it is not UTF-8 text. Save it as UTF-8 text.")
     try:
         return stored.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        reason = f"byte {error.start} is not UTF-8"
-        raise InputError(f"{path} is not text in UTF-8: {reason}. Save it as UTF-8 text.") from None
+        message = f"{path} is not UTF-8 text: byte {error.start} is invalid. Save it as UTF-8 text."
+        raise InputError(message) from None
 
 
 def _check(text: str, path: str) -> None:
     if not text.strip():
         raise InputError(f"{path} is empty. Give a document with something in it.")
     if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in set(text)):
-        raise InputError(f"{path} holds characters that are not text. Save it as UTF-8 text.")
-    if len(text) > MAX_BYTES:
-        raise InputError(f"{path} has {len(text)} characters, more than the {MAX_BYTES} that are read. Split it.")
+        raise InputError(f"{path} contains characters that are not text. Save it as UTF-8 text.")
+    _check_size(len(text), MAX_BYTES, "characters", path)
+
+
+def _check_size(number: int, limit: int, things: str, path: str) -> None:
+    if number > limit:
+        raise InputError(f"{path} has {number} {things}; the limit is {limit}. Split it.")
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
+_CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]+")
+_NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+_LISTS = ("spans", "images", "headings", "quotes", "code", "comments", "unclosed", "macros")
+_ITEM = 0
+_GAP = "\n\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cell:
+    """The text of a cell and the offsets in the file from which its pieces come."""
+
+    text: str
+    starts: tuple[int, ...]
+    targets: tuple[int, ...]
+
+
+def _read_notebook(stored: str, path: str) -> Document:
+    """The Markdown cells of a Jupyter notebook as one document; places are lines and columns of the stored file."""
+    try:
+        notebook = json.loads(stored)
+    except (ValueError, RecursionError):
+        message = f"{path} is not a Jupyter notebook: it is not valid JSON. Save it from Jupyter again."
+        raise InputError(message) from None
+    if not isinstance(notebook, dict) or not ({"cells", "worksheets"} & notebook.keys()):
+        raise InputError(f"{path} is not a Jupyter notebook: it has no cells. Save it from Jupyter again.")
+    cells = [_cell(strings) for strings in _markdown_cells(stored)]
+    cells = [cell for cell in cells if cell.text.strip()]
+    if not cells:
+        raise InputError(f"{path} has no text in Markdown cells, and only those are read. Put the answers in one.")
+    return _joined(cells, path, line_starts(stored))
+
+
+def _markdown_cells(stored: str) -> Iterator[list[re.Match[str]]]:
+    """The strings of each Markdown cell's source, in order, as tokens of the valid JSON."""
+    kind, source = "", list[re.Match[str]]()
+    for path, token in _strings(stored):
+        inside = path[1:] if path[0] == "cells" else path[3:] if path[:3] == ["worksheets", _ITEM, "cells"] else []
+        if token is None:
+            if kind == "markdown":
+                yield source
+            kind, source = "", []
+        elif inside == [_ITEM, "cell_type"]:
+            kind = json.loads(token[0])
+        elif inside in ([_ITEM, "source"], [_ITEM, "source", _ITEM]):
+            source.append(token)
+
+
+def _strings(stored: str) -> Iterator[tuple[list[str | int | None], re.Match[str] | None]]:
+    """Every string that is a value, with the keys that lead to it; None where a cell ends."""
+    path: list[str | int | None] = []
+    for token in _TOKEN.finditer(stored):
+        mark = token[0]
+        if mark in "{[":
+            path.append(None if mark == "{" else _ITEM)
+        elif mark in "}]":
+            path.pop()
+            if mark == "}" and path in (["cells", _ITEM], ["worksheets", _ITEM, "cells", _ITEM]):
+                yield path, None
+        elif mark == "," and path[-1] != _ITEM:
+            path[-1] = None
+        elif mark[0] == '"' and path[-1] is None:
+            path[-1] = json.loads(mark)
+        elif mark[0] == '"':
+            yield path, token
+
+
+def _cell(strings: list[re.Match[str]]) -> _Cell:
+    """The text of JSON strings one after another; half a surrogate pair becomes the replacement character."""
+    texts: list[str] = []
+    starts: list[int] = []
+    targets: list[int] = []
+    length = 0
+    for string in strings:
+        for found in _CHARACTER.finditer(string[0], 1, len(string[0]) - 1):
+            text = _NOT_TEXT.sub("\ufffd", json.loads(f'"{found[0]}"'))
+            starts.append(length)
+            targets.append(string.start() + found.start())
+            texts.append(text)
+            length += len(text)
+    return _Cell(text="".join(texts), starts=tuple(starts), targets=tuple(targets))
+
+
+def _joined(cells: list[_Cell], path: str, stored_lines: tuple[int, ...]) -> Document:
+    offsets = [0]
+    for cell in cells:
+        offsets.append(offsets[-1] + len(cell.text) + len(_GAP))
+    pairs = list(zip(cells, offsets, strict=False))
+    parts = [_shifted(_read_source(cell.text, "notebook", path), start) for cell, start in pairs]
+    return Document(
+        path=path,
+        kind="notebook",
+        text=_GAP.join(cell.text for cell in cells),
+        **{name: tuple(item for part in parts for item in getattr(part, name)) for name in _LISTS},
+        front_matter=parts[0].front_matter,
+        origin=OffsetMap(
+            starts=tuple(offset + start for cell, offset in pairs for start in cell.starts),
+            targets=tuple(target for cell in cells for target in cell.targets),
+        ),
+        stored_lines=stored_lines,
+    )
+
+
+def _shifted(document: Document, by: int) -> Document:
+    moved = {name: tuple(_moved(item, by) for item in getattr(document, name)) for name in _LISTS}
+    front = document.front_matter
+    return replace(document, **moved, front_matter=_moved(front, by) if front else None)
+
+
+def _moved(item: Any, by: int) -> Any:
+    if isinstance(item, Macro):
+        return item
+    if isinstance(item, Unclosed):
+        return replace(item, offset=item.offset + by)
+    changes: dict[str, Any] = {"start": item.start + by, "end": item.end + by}
+    if isinstance(item, MathSpan):
+        changes["origin"] = replace(item.origin, targets=tuple(target + by for target in item.origin.targets))
+    if isinstance(item, Heading):
+        changes["title_start"] = item.title_start + by
+    return replace(item, **changes)

@@ -1,89 +1,244 @@
-"""The layout of a Markdown text: paragraphs, headings, lists, quotes, tables and code spans, all by raw offset."""
+"""Reads Markdown: front matter, code, headings, quotes, lists and tables, all by offset in the raw text."""
 
 import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from regard.derivations.reading.blocks import Fence, Markup, blocks, front_matter, quoted_lines
-from regard.derivations.reading.document import Heading, Unclosed
-from regard.derivations.reading.layout import Layout, Piece, QuotedLine
-from regard.derivations.reading.macros import Macro, definitions
-from regard.derivations.reading.ranges import Range, masked
-from regard.derivations.reading.tables import Table, tables_in
+from regard.derivations.reading.delimiters import Delimited, QuotedLine, TextLayout, find_images, find_mathematics
+from regard.derivations.reading.document import Document, DocumentKind, Heading, Range, Unclosed, line_starts, masked
+from regard.derivations.reading.latex import macro_definitions
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?!#)")
-_UNDERLINE = re.compile(r" {0,3}(={3,}|-{3,})[ \t]*$")
-_TICKS = re.compile(r"`+")
-_ESCAPED = re.compile(r"(?<!\\)\\`")
-_NOTHING = "\0 \t\r\n\f\v"
-_MAX_UNDERLINED = 80
 
 
-def markdown_layout(text: str) -> Layout:
-    """The layout of a Markdown text; indented text counts as prose, for people indent what continues a list."""
+def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Document:
+    """The document in a Markdown text; indented text counts as prose, for people indent what continues a list.
+
+    >>> document = read_markdown("# One\\n\\nTake $q$ for `$5`.", "a.md")
+    >>> document.headings[0].title, document.spans[0].source, len(document.spans)
+    ('One', 'q', 1)
+    """
     lines = quoted_lines(text)
     front = front_matter(text, lines)
-    found = list(blocks(text, lines, front.end if front else 0))
-    fences = [block for block in found if isinstance(block, Fence)]
-    markup = [block for block in found if isinstance(block, Markup)]
+    blocks = list(_unread_blocks(text, lines, front.end if front else 0))
+    fences = [block for block in blocks if isinstance(block, _Fence)]
+    markup = [block for block in blocks if isinstance(block, _Markup)]
     hidden = [*(fence for fence in fences if fence.is_closed), *markup]
-    visible, macros = _without_definitions(masked(text, [*hidden, *([front] if front else [])]))
-    paragraphs, headings = _paragraphs(visible, lines)
-    code, ticked = _code_spans(visible, [_range(run) for run in paragraphs])
-    tables = [table for run in paragraphs for table in tables_in(visible, run)]
-    return Layout(
+    readable = masked(text, [*hidden, *([front] if front else [])])
+    macros = list(macro_definitions(readable))
+    readable = masked(readable, [place for place, _ in macros])
+    paragraphs, headings = _paragraphs(readable, lines)
+    code, ticked = _code_spans(readable, [_range(run) for run in paragraphs])
+    tables = [rows for run in paragraphs if (rows := table_rows(readable, run))]
+    layout = TextLayout(
         text=text,
-        visible=masked(visible, [*code, *ticked]),
-        regions=tuple(_range(run) for run in paragraphs),
-        breaks=_breaks(visible, paragraphs, tables),
-        quoted=tuple(line for line in lines if line.levels),
-        tables=tuple(table.row(line) for table in tables for line in table.lines),
-        dropped=tuple(place for place, _ in macros),
-        pieces=(*(_fenced(fence) for fence in fences if _is_math(fence)), *ticked),
+        visible=masked(readable, [*code, *ticked]),
+        paragraphs=[_range(run) for run in paragraphs],
+        breaks=_breaks(readable, paragraphs, tables),
+        dropped=[place for place, _ in macros],
+        quoted=[line for line in lines if line.levels],
+        table_rows=[row for rows in tables for row in rows],
+        found=[*(_fenced(fence) for fence in fences if _is_math(fence)), *ticked],
+        unclosed=[Unclosed(offset=item.start, token=item.token) for item in fences if not item.is_closed],
+    )
+    spans, unclosed = find_mathematics(layout)
+    return Document(
+        path=path,
+        kind=kind,
+        text=text,
+        spans=spans,
+        images=tuple(find_images(layout.visible)),
         headings=tuple(headings),
         quotes=tuple(_quotes(lines)),
         front_matter=front,
         code=tuple(sorted([*code, *filter(_is_code, hidden)], key=lambda item: item.start)),
         comments=tuple(block for block in markup if block.is_comment),
-        unclosed=tuple(Unclosed(offset=item.start, token=item.token) for item in fences if not item.is_closed),
+        unclosed=unclosed,
         macros=tuple(macro for _, macro in macros if macro),
     )
-
-
-def _without_definitions(visible: str) -> tuple[str, list[tuple[Range, Macro | None]]]:
-    found = list(definitions(visible))
-    return masked(visible, [place for place, _ in found]), found
 
 
 def _range(lines: Sequence[QuotedLine]) -> Range:
     return Range(start=lines[0].start, end=lines[-1].end)
 
 
-def _is_math(fence: Fence) -> bool:
-    return fence.is_closed and fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
+# -- block quotes ------------------------------------------------------------------------------------------------------
+_QUOTE_MARK = re.compile(r"[ \t]*> ?")
 
 
-def _is_code(block: Fence | Markup) -> bool:
-    return not (_is_math(block) if isinstance(block, Fence) else block.is_comment)
+def quoted_lines(text: str) -> tuple[QuotedLine, ...]:
+    r"""The lines of a text with their block quote marks.
+
+    >>> [line.levels for line in quoted_lines("a\n> b\n> > c")]
+    [(), (4,), (8, 10)]
+    """
+    starts = line_starts(text)
+    return tuple(_quoted_line(text, start, end) for start, end in itertools.pairwise((*starts, len(text))))
 
 
-def _fenced(fence: Fence) -> Piece:
-    delimiter = fence.token + "math"
-    return Piece(start=fence.start, end=fence.end, inner=fence.inner, delimiter=delimiter, is_display=True)
+def _quoted_line(text: str, start: int, end: int) -> QuotedLine:
+    end = start + len(text[start:end].rstrip("\r\n"))
+    levels, place = [], start
+    while mark := _QUOTE_MARK.match(text, place, end):
+        place = mark.end()
+        levels.append(place)
+    return QuotedLine(start=start, end=end, levels=tuple(levels))
 
 
 def _quotes(lines: Sequence[QuotedLine]) -> Iterator[Range]:
-    run: list[QuotedLine] = []
-    for line in lines:
-        if line.levels:
-            run.append(line)
-        elif run:
-            yield _range(run)
-            run = []
-    if run:
-        yield _range(run)
+    for is_quoted, run in itertools.groupby(lines, key=lambda line: bool(line.levels)):
+        if is_quoted:
+            yield _range(list(run))
+
+
+# -- what is no prose: front matter, fences, comments, HTML code -------------------------------------------------------
+_YAML = re.compile(r"\s*$|[\w\"'-][\w .\"'-]*:(?:\s|$)|[ \t]|- |#")
+_TOML = re.compile(r"\s*$|[\w\"'.-]+\s*=|\[|#|[ \t]")
+_MAX_FRONT_LINES = 200
+_FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)?(`{3,}|~{3,})([^\r\n]*)")
+_MARKUP = re.compile(r"<!--|<(pre|code|script|style)\b[^>\r\n]{0,200}>", re.IGNORECASE)
+_MARKUP_END = re.compile(r"-->|</(pre|code|script|style)\s{0,9}>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fence(Range):
+    """A fenced block with its content and its info string."""
+
+    inner: Range
+    info: str
+    token: str
+    is_closed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Markup(Range):
+    """A comment or a piece of HTML code."""
+
+    is_comment: bool
+
+
+def front_matter(text: str, lines: Sequence[QuotedLine]) -> Range | None:
+    r"""The settings between two `---` (or `+++`) lines at the very top, if they look like settings.
+
+    >>> front_matter("---\na: 1\n---\nb", quoted_lines("---\na: 1\n---\nb"))
+    Range(start=0, end=12)
+    """
+    first = text[: lines[0].end].rstrip()
+    if first not in ("---", "+++"):
+        return None
+    setting = _YAML if first == "---" else _TOML
+    for line in lines[1:_MAX_FRONT_LINES]:
+        words = text[line.start : line.end]
+        if words.rstrip() == first or (first == "---" and words.rstrip() == "..."):
+            return Range(start=0, end=line.end)
+        if not setting.match(words):
+            return None
+    return None
+
+
+def _unread_blocks(text: str, lines: Sequence[QuotedLine], start: int) -> Iterator[_Fence | _Markup]:
+    """Fences, comments and HTML code from an offset on, in order and without overlap; unclosed fences too."""
+    fences = _Fences(text, lines)
+    markup_ends: dict[str, list[int]] = {}
+    for found in _MARKUP_END.finditer(text):
+        markup_ends.setdefault((found[1] or "").lower(), []).append(found.end())
+    place = start
+    for index, line in enumerate(lines):
+        if line.end < place:
+            continue
+        fence = fences.opening_on(index) if line.start >= place else None
+        if fence:
+            yield fence
+            place = max(place, fence.end)
+            continue
+        for markup in _markup_in(text, Range(start=max(place, line.content), end=line.end), markup_ends):
+            yield markup
+            place = markup.end
+
+
+class _Fences:
+    """The lines that look like fences; a search that failed is not repeated, so that reading takes linear time."""
+
+    def __init__(self, text: str, lines: Sequence[QuotedLine]) -> None:
+        found = ((index, _FENCE.match(text, line.content, line.end)) for index, line in enumerate(lines))
+        self.marks = {index: fence for index, fence in found if fence}
+        self.order = sorted(self.marks)
+        self.lines = lines
+        self.hopeless: dict[str, int] = {}
+
+    def opening_on(self, index: int) -> _Fence | None:
+        """The fence that opens on a line, up to the line that closes it or the end of its block quote."""
+        opening = self.marks.get(index)
+        if opening is None or (opening[1][0] == "`" and "`" in opening[2]):
+            return None
+        depth = len(self.lines[index].levels)
+        last = self._quote_end(index, depth) if depth else len(self.lines)
+        closing = self._closing(index, last, opening[1])
+        is_closed = closing is not None or depth > 0
+        if not is_closed:
+            self.hopeless[opening[1][0]] = len(opening[1])
+        inner_start = self.lines[index + 1].start if index + 1 < len(self.lines) else opening.end()
+        final = self.lines[last - 1 if closing is None else closing]
+        inner_end = max(inner_start, final.end if closing is None else final.start) if is_closed else inner_start
+        return _Fence(
+            start=opening.start(1),
+            end=max(final.end, inner_end) if is_closed else opening.end(),
+            inner=Range(start=inner_start, end=inner_end),
+            info=opening[2].strip(),
+            token=opening[1],
+            is_closed=is_closed,
+        )
+
+    def _quote_end(self, index: int, depth: int) -> int:
+        end = index + 1
+        while end < len(self.lines) and len(self.lines[end].levels) >= depth:
+            end += 1
+        return end
+
+    def _closing(self, index: int, last: int, mark: str) -> int | None:
+        if len(mark) >= self.hopeless.get(mark[0], len(mark) + 1):
+            return None
+        for number in self.order[bisect_left(self.order, index + 1) : bisect_left(self.order, last)]:
+            fence = self.marks[number]
+            if fence[1][0] == mark[0] and len(fence[1]) >= len(mark) and not fence[2].strip():
+                return number
+        return None
+
+
+def _markup_in(text: str, line: Range, ends: dict[str, list[int]]) -> Iterator[_Markup]:
+    place = counted = line.start
+    num_ticks = 0
+    while found := _MARKUP.search(text, place, line.end):
+        place = found.end()
+        num_ticks, counted = num_ticks + text.count("`", counted, place), place
+        closers = ends.get((found[1] or "").lower(), [])
+        index = bisect_left(closers, place + 1)
+        is_in_code = num_ticks % 2 == 1
+        if index < len(closers) and not is_in_code:
+            place = counted = closers[index]
+            yield _Markup(start=found.start(), end=place, is_comment=found[0] == "<!--")
+
+
+def _is_math(fence: _Fence) -> bool:
+    return fence.is_closed and fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
+
+
+def _is_code(block: _Fence | _Markup) -> bool:
+    return not (_is_math(block) if isinstance(block, _Fence) else block.is_comment)
+
+
+def _fenced(fence: _Fence) -> Delimited:
+    delimiter = fence.token + "math"
+    return Delimited(start=fence.start, end=fence.end, inner=fence.inner, delimiter=delimiter, is_display=True)
+
+
+# -- paragraphs and headings -------------------------------------------------------------------------------------------
+_HEADING = re.compile(r" {0,3}(#{1,6})(?!#)")
+_UNDERLINE = re.compile(r" {0,3}(={3,}|-{3,})[ \t]*$")
+_NOTHING = "\0 \t\r\n\f\v"
+_MAX_UNDERLINED = 80
 
 
 def _paragraphs(visible: str, lines: Sequence[QuotedLine]) -> tuple[list[list[QuotedLine]], list[Heading]]:
@@ -91,12 +246,11 @@ def _paragraphs(visible: str, lines: Sequence[QuotedLine]) -> tuple[list[list[Qu
     runs: list[list[QuotedLine]] = [[]]
     headings = []
     for line in lines:
-        words = visible[line.content : line.end]
         heading = _heading(visible, line) or _underlined(visible, runs[-1], line)
         if heading:
             headings.append(heading)
             runs += [[line], []] if heading.start >= line.start else [[]]
-        elif words.strip(_NOTHING):
+        elif visible[line.content : line.end].strip(_NOTHING):
             runs[-1].append(line)
         elif runs[-1]:
             runs.append([])
@@ -114,12 +268,12 @@ def _heading(visible: str, line: QuotedLine) -> Heading | None:
     bare = closed.rstrip("#")
     words = bare if bare != bare.rstrip() or not bare else closed
     title_start = marks.end() + len(words) - len(words.lstrip())
-    title = words.strip()
-    return Heading(start=line.start, end=line.end, level=len(marks[1]), title=title, title_start=title_start)
+    level, title = len(marks[1]), words.strip()
+    return Heading(start=line.start, end=line.end, level=level, title=title, title_start=title_start)
 
 
 def _underlined(visible: str, before: Sequence[QuotedLine], line: QuotedLine) -> Heading | None:
-    """A short line of words over `===` or `---` is a heading; a sentence or a formula over a rule is not."""
+    """A short line of words over `===` or `---` is a heading; a sentence or a formula over a rule isn't."""
     marks = _UNDERLINE.match(visible, line.content, line.end)
     if marks is None or len(before) != 1 or before[0].end - before[0].content > _MAX_UNDERLINED:
         return None
@@ -132,38 +286,69 @@ def _underlined(visible: str, before: Sequence[QuotedLine], line: QuotedLine) ->
     return Heading(start=before[0].start, end=line.end, level=level, title=title, title_start=title_start)
 
 
-def _breaks(visible: str, paragraphs: Sequence[Sequence[QuotedLine]], tables: Sequence[Table]) -> tuple[int, ...]:
-    breaks = {offset for table in tables for offset in table.breaks}
+# -- tables, list items, code spans ------------------------------------------------------------------------------------
+_BAR = re.compile(r"(?<!\\)\|")
+_TICKS = re.compile(r"`+")
+_ESCAPED = re.compile(r"(?<!\\)\\`")
+
+
+def table_rows(visible: str, lines: Sequence[QuotedLine]) -> list[QuotedLine]:
+    r"""The rows of the table in a paragraph; none if it has no header with a rule below.
+
+    >>> [row.start for row in table_rows("|a|\n|-|\n|b|", quoted_lines("|a|\n|-|\n|b|"))]
+    [0, 4, 8]
+    """
+    for index in range(1, len(lines)):
+        rule = visible[lines[index].content : lines[index].end]
+        header = visible[lines[index - 1].content : lines[index - 1].end]
+        if "-" in rule and "|" in rule and "|" in header and not set(rule) - set("|:- \t"):
+            return [line for line in lines[index - 1 :] if "|" in visible[line.content : line.end]]
+    return []
+
+
+def _breaks(
+    visible: str, paragraphs: Sequence[Sequence[QuotedLine]], tables: Sequence[Sequence[QuotedLine]]
+) -> list[int]:
+    """Where list items, deeper quotes and table cells begin."""
+    breaks = {offset for rows in tables for row in rows for offset in _cell_breaks(visible, row)}
     for lines in paragraphs:
         for before, line in itertools.pairwise(lines):
             is_deeper = len(line.levels) > len(before.levels)
             if is_deeper or _ITEM.match(visible, line.content, line.end):
                 breaks.add(line.content)
-    return tuple(sorted(breaks))
+    return sorted(breaks)
 
 
-def _code_spans(visible: str, regions: Sequence[Range]) -> tuple[list[Range], list[Piece]]:
+def _cell_breaks(visible: str, row: QuotedLine) -> Iterator[int]:
+    """Every bar, unless that would leave a cell with half a pair of dollars: then the bar belongs to the formula."""
+    bars = [bar.start() for bar in _BAR.finditer(visible, row.content, row.end)]
+    edges = [row.content, *bars, row.end]
+    yield row.start
+    if all(visible.count("$", start, end) % 2 == 0 for start, end in itertools.pairwise(edges)):
+        yield from (bar for bar in bars if bar > row.start)
+
+
+def _code_spans(visible: str, paragraphs: Sequence[Range]) -> tuple[list[Range], list[Delimited]]:
+    """Code between backticks, and mathematics written as $`…`$."""
     code: list[Range] = []
-    math: list[Piece] = []
-    for region in regions:
-        for span, inner in _ticked(visible, region):
-            before, after = visible[span.start - 1 : span.start], visible[span.end : span.end + 1]
-            if before == after == "$" and inner.start == span.start + 1:
-                whole = Range(start=span.start - 1, end=span.end + 1)
-                piece = Piece(start=whole.start, end=whole.end, inner=inner, delimiter="$`", is_display=False)
-                math.append(piece)
-            else:
-                code.append(span)
+    math: list[Delimited] = []
+    for span, inner in (pair for paragraph in paragraphs for pair in _ticked(visible, paragraph)):
+        before, after = visible[span.start - 1 : span.start], visible[span.end : span.end + 1]
+        if before == after == "$" and inner.start == span.start + 1:
+            start, end = span.start - 1, span.end + 1
+            math.append(Delimited(start=start, end=end, inner=inner, delimiter="$`", is_display=False))
+        else:
+            code.append(span)
     return code, math
 
 
-def _ticked(visible: str, region: Range) -> Iterator[tuple[Range, Range]]:
-    """Runs of backticks that close each other: of one length, the next one closes; ``quotes'' are no code."""
-    runs = [(run.start(), run.end()) for run in _TICKS.finditer(visible, region.start, region.end)]
+def _ticked(visible: str, paragraph: Range) -> Iterator[tuple[Range, Range]]:
+    """Runs of backticks that close each other: the next run of the same length closes; ``quotes'' are no code."""
+    runs = [(run.start(), run.end()) for run in _TICKS.finditer(visible, paragraph.start, paragraph.end)]
     by_length: dict[int, list[int]] = {}
     for start, end in runs:
         by_length.setdefault(end - start, []).append(start)
-    place = region.start
+    place = paragraph.start
     for start, end in runs:
         same = by_length[end - start]
         index = bisect_left(same, end)

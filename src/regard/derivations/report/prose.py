@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from regard.derivations.reading.document import Kind
+from regard.derivations.reading.document import DocumentKind
 from regard.derivations.report.marks import SlottedText, standing_classes
 
 _ALIGNMENTS = {"text-align:right": "align-right", "text-align:center": "align-center", "text-align:left": "align-left"}
@@ -44,7 +44,7 @@ _STYLES = (
 )
 
 
-def prose_html(document: SlottedText, kind: Kind) -> str:
+def prose_html(document: SlottedText, kind: DocumentKind) -> str:
     """The text, with its slots filled, as a run of blocks."""
     if kind in ("markdown", "notebook"):
         return _markdown(document)

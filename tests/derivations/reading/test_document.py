@@ -1,16 +1,16 @@
-"""What a sentence says before and after a formula."""
+"""The prose of a document: sentences around a formula, paragraphs, lists, what is struck out."""
 
 import pytest
 
-from regard.derivations.reading import PLACEHOLDER, prose, read, read_text, sentence_after, sentence_before
-from regard.derivations.reading.sentences import lead_in, paragraph_at
+from regard.derivations.reading.document import PLACEHOLDER
+from regard.derivations.reading.files import read, read_text
 
 
 def around(text: str, formula: str) -> tuple[str, str]:
     """The raw text of the sentence before and after a formula."""
     document = read_text(text)
     (span,) = [span for span in document.spans if span.source == formula]
-    before, after = sentence_before(document, span.start), sentence_after(document, span.start)
+    before, after = document.sentence_before(span.start), document.sentence_after(span.start)
     assert document.prose[before.start : before.end] == before.text
     assert document.prose[after.start : after.end] == after.text
     assert (before.end, after.start) == (span.start, span.end)
@@ -48,26 +48,26 @@ def test_the_sentence_around_a_formula(text, before, after):
 
 def test_an_offset_in_prose_works_too():
     document = read_text("One two. Three four. Five")
-    assert sentence_before(document, 15).text == "Three "
-    assert sentence_after(document, 15).text == "four."
+    assert document.sentence_before(15).text == "Three "
+    assert document.sentence_after(15).text == "four."
 
 
 def test_prose_keeps_offsets_and_hides_mathematics_and_comments():
     text = "a $x$ <!-- if\n --> b"
-    assert prose(read_text(text)) == f"a {PLACEHOLDER * 3} {' ' * 7}\n{' ' * 4} b"
+    assert read_text(text).prose == f"a {PLACEHOLDER * 3} {' ' * 7}\n{' ' * 4} b"
 
 
 def test_the_contexts_of_a_real_answer(samples):
     document = read(samples / "answers-1.md")
     at = {span.source: span.start for span in document.spans}
-    assert sentence_before(document, at[r"c \approx v_a"]).text == "换句话说，在某些样本中 "
+    assert document.sentence_before(at[r"c \approx v_a"]).text == "换句话说，在某些样本中 "
     long, short = at[r"e^{\gamma \beta} \gg e^\beta"], at[r"e^{\gamma \beta} \ll e^\beta"]
-    assert "由于 β 很大" in sentence_before(document, long).text
-    assert sentence_before(document, short).text.startswith("- 如果 γ 稍微小于 1")
-    assert sentence_after(document, at[r"t_1 - t_2 = 2k\pi"]).text == " ）。"
+    assert "由于 β 很大" in document.sentence_before(long).text
+    assert document.sentence_before(short).text.startswith("- 如果 γ 稍微小于 1")
+    assert document.sentence_after(at[r"t_1 - t_2 = 2k\pi"]).text == " ）。"
     other = read(samples / "answers-2.md")
     (clause,) = [span for span in other.spans if span.source == r"k_i^\top q = 0"]
-    after = sentence_after(other, clause.start)
+    after = other.sentence_after(clause.start)
     assert other.text[after.start : after.end] == r" for $i \notin \{a, b\}$."
 
 
@@ -83,13 +83,13 @@ def test_the_contexts_of_a_real_answer(samples):
 )
 def test_a_sentence_with_a_colon_leads_every_item_of_its_list(text, leading):
     document = read_text(text)
-    found = lead_in(document, text.index("then"))
+    found = document.lead_in(text.index("then"))
     assert (found and text[found.start : found.end]) == leading
 
 
 def test_a_paragraph_begins_behind_an_empty_line():
     document = read_text("> One.\n>\n> Two.\n> Three.\n\n\nFour.")
-    starts = [document.text[paragraph_at(document, document.text.index(word)) :] for word in ("One", "Three", "Four")]
+    starts = [document.text[document.paragraph_start(document.text.index(word)) :] for word in ("One", "Three", "Four")]
     assert [start[:6] for start in starts] == ["> One.", "> Two.", "Four."]
 
 
