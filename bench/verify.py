@@ -1,7 +1,7 @@
-"""How fast a class is judged, and whether memory stays flat: 600 documents like those people hand in.
+"""The speed and memory of judging a class: 600 documents like those that students hand in.
 
-The documents are copies of the first test set (and of the samples where they are at hand), each made different by a
-line at its end. Beside the judge runs a peer that only reads: it finds the formulas and counts their relation signs.
+The documents are copies of the first test set (and of the samples, if available), each with a different last line. As
+a lower bound, the same documents are also only read: their formulas are found and the relation signs counted.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.context.formulas import relation_signs
-from regard.derivations.grading.batch import Batch, BatchRequest
+from regard.derivations.grading.batch import BatchRequest, DocumentBatch
 from regard.derivations.reading.files import KINDS, read
 
 ROOT = Path(__file__).parents[1]
@@ -26,7 +26,7 @@ MILESTONES = (100, 300, 600)
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Resident memory in MB when so many documents were done."""
+    """Resident memory in MB after this many documents."""
 
     done: int
     own: float
@@ -34,7 +34,7 @@ class Memory:
 
 
 def main() -> None:
-    """Prints the figures as Markdown, and writes them to a file if asked to."""
+    """Prints the figures as Markdown, and writes them to a file with --write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=600)
     parser.add_argument("--jobs", type=int, default=2)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def copies(folder: Path, number: int) -> int:
-    """Fills a folder with so many documents and says how many different ones they were made from."""
+    """Fills a folder with copies and returns the number of different originals."""
     originals = [
         path for source in SOURCES if source.is_dir() for path in sorted(source.iterdir()) if path.suffix in KINDS
     ]
@@ -78,16 +78,16 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
         "",
         f"Copies of {originals} documents of the first test set and the samples. Written by `bench/verify.py`.",
         "",
-        "| | seconds | documents a second | of CPU a document | target |",
+        "| | seconds | documents per second | CPU per document | target |",
         "|---|---|---|---|---|",
         f"| reading only: formulas found, relation signs counted | {reading:.1f} | {number / reading:.1f} "
         f"| {1000 * reading_cpu / number:.0f} ms | |",
         f"| `regard verify --gradescope --csv`: every step judged | {judging:.1f} | {number / judging:.1f} "
-        f"| {1000 * judging_cpu / number:.0f} ms | ≥ 20 a second, so ≤ {1000 * jobs // 20} ms |",
+        f"| {1000 * judging_cpu / number:.0f} ms | ≥ 20 per second, so ≤ {1000 * jobs // 20} ms |",
         "",
-        "CPU time counts all processes, those that start up too. It does not depend on what else the machine does.",
+        "CPU time includes all processes and their startup, and does not depend on the load of the machine.",
         "",
-        "| documents done | memory of the main process, MB | of the largest worker, MB |",
+        "| documents judged | memory of the main process, MB | memory of the largest worker, MB |",
         "|---|---|---|",
         *(f"| {item.done} | {item.own:.0f} | {item.largest_worker:.0f} |" for item in memory),
     ]
@@ -95,25 +95,25 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """How many seconds the work takes, by the clock and of CPU."""
+    """The seconds that the work takes: elapsed, and of CPU."""
     start, cpu = time.perf_counter(), cpu_seconds()
     work()
     return time.perf_counter() - start, cpu_seconds() - cpu
 
 
 def cpu_seconds() -> float:
-    """What this process and those that it has waited for have used."""
+    """The CPU time of this process and of the children it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def count_signs(path: Path) -> int:
-    """The peer: what any reader must do before it can judge."""
+    """What any judge must do first."""
     return sum(len(relation_signs(span.source)) for span in read(path).spans)
 
 
 def judge(folder: Path, out: Path, jobs: int, memory: list[Memory]) -> None:
-    """A batch as an instructor runs it; notes the memory at the milestones."""
+    """Runs a batch as an instructor would; records the memory at the milestones."""
     request = BatchRequest(
         paths=(str(folder),), problem="cs224n-a4", gradescope=str(out), csv_file=f"{out}.csv", jobs=jobs
     )
@@ -122,12 +122,12 @@ def judge(folder: Path, out: Path, jobs: int, memory: list[Memory]) -> None:
         if done in MILESTONES:
             memory.append(Memory(done=done, own=resident("self"), largest_worker=largest_child()))
 
-    with Batch(request) as batch:
+    with DocumentBatch(request) as batch:
         batch.run(progress=progress)
 
 
 def resident(process: str) -> float:
-    """The resident memory of a process in MB, as Linux tells it; NaN elsewhere."""
+    """The resident memory of a process in MB on Linux; NaN elsewhere."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
@@ -136,7 +136,7 @@ def resident(process: str) -> float:
 
 
 def largest_child() -> float:
-    """The resident memory of the largest process started from here."""
+    """The resident memory of the largest child process."""
     try:
         children = [
             child for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()

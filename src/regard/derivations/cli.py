@@ -12,7 +12,7 @@ from regard.core.errors import InputError, RegardError
 from regard.render.command_line import ExitCode, complain, is_unicode, write_template
 
 if TYPE_CHECKING:
-    from regard.derivations.grading.batch import Batch, BatchRequest
+    from regard.derivations.grading.batch import BatchRequest, DocumentBatch
 
 
 # -- verify ------------------------------------------------------------------------------------------------------------
@@ -76,10 +76,10 @@ def verify(is_all: bool, is_watching: bool, autograder: str | None, **options: A
 
 
 def _judge(request: "BatchRequest", *, is_all: bool) -> int:
-    from regard.derivations.grading.batch import Batch, BatchStopped
+    from regard.derivations.grading.batch import BatchStopped, DocumentBatch
     from regard.render import progress, terminal
 
-    with Batch(request) as batch:
+    with DocumentBatch(request) as batch:
         try:
             with progress.progress(terminal.open_console(is_for_errors=True), "judging documents") as report:
                 batch.run(progress=report)
@@ -97,7 +97,7 @@ def _judge(request: "BatchRequest", *, is_all: bool) -> int:
         return ExitCode.UNDECIDED if request.is_strict and batch.counts["undecided"] else ExitCode.SUCCESS
 
 
-def _show(batch: "Batch", *, is_all: bool) -> None:
+def _show(batch: "DocumentBatch", *, is_all: bool) -> None:
     from regard.derivations.report import terminal as report
     from regard.render import terminal
 
@@ -196,7 +196,10 @@ def show_problem(problem: str) -> None:
 @click.argument("file")
 @click.option("--from", "original", metavar="NAME|FILE", help="Copy this problem instead.")
 def new_problem(file: str, original: str | None) -> int:
-    """Write a commented problem template to FILE, or a copy of an existing problem."""
+    """Write a commented problem template to FILE.
+
+    With --from, write a copy of an existing problem.
+    """
     from regard.derivations.report import problems as report
 
     return write_template((file,), report.new_problem(original))
@@ -205,7 +208,10 @@ def new_problem(file: str, original: str | None) -> int:
 @problems.command(name="check")
 @click.argument("file")
 def check_problem(file: str) -> int:
-    """Check a problem file: its fields, formulas and names, and that its own solutions reach their goals."""
+    """Check a problem file.
+
+    Check its fields, formulas and names, and that its own solutions reach their goals.
+    """
     from regard.derivations.report import problems as report
     from regard.render.terminal import open_console
 

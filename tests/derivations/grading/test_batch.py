@@ -9,7 +9,7 @@ import pytest
 
 from derivations.hostile_jobs import by_name, quick, slowly
 from regard.core.errors import InputError
-from regard.derivations.grading.batch import Batch, BatchRequest, BatchStopped, find_submissions
+from regard.derivations.grading.batch import BatchRequest, BatchStopped, DocumentBatch, find_submissions
 from regard.render.json import schema
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
@@ -19,7 +19,7 @@ RIGHT = "1.(b) An average of two\n\nTake $q = \\beta(k_a + k_b)$, so $c \\approx
 def run(paths, work=quick, progress=None, **options):
     """The reports and the JSON of a batch; without `work`, the documents are really judged."""
     request = BatchRequest(paths=tuple(map(str, paths)), **{"problem": "cs224n-a4", **options})
-    with Batch(request) as batch:
+    with DocumentBatch(request) as batch:
         batch.run(work=work, progress=progress)
         return list(batch.reports()), json.loads("".join(batch.outputs.json()))
 

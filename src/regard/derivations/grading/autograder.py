@@ -11,7 +11,7 @@ from pathlib import Path
 import regard
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
-from regard.derivations.grading.batch import Batch, BatchRequest, find_submissions
+from regard.derivations.grading.batch import BatchRequest, DocumentBatch, find_submissions
 from regard.derivations.grading.gradescope import results_json
 from regard.derivations.problems.problem import parse_problem, problem_source
 from regard.derivations.results import DocumentReport
@@ -52,7 +52,7 @@ def grade_submission(folder: str, problem: str, results: str) -> None:
     """Called by `run_autograder`: judges the documents in a folder together and writes one results.json."""
     try:
         seconds = min(_SECONDS_PER_FILE, _SECONDS_PER_SUBMISSION / len(find_submissions([folder])))
-        with Batch(BatchRequest(paths=(folder,), problem=problem, time_limit=seconds)) as batch:
+        with DocumentBatch(BatchRequest(paths=(folder,), problem=problem, time_limit=seconds)) as batch:
             batch.run()
             report = merge_reports(list(batch.reports()), file=folder)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""A batch of documents, each judged in a process of its own that can be stopped, with the results written as they come.
+"""Judges a batch of documents in worker processes and writes the results as they come in.
 
 One bad file never stops the batch: a file that cannot be read, hangs or crashes becomes a report that says so.
 """
@@ -103,7 +103,7 @@ def _printable(name: str) -> str:
 
 
 def _slug(inside: str, taken: set[str]) -> str:
-    """A relative path that is safe on any system, numbered if the same one is taken already."""
+    """A relative path that is safe on any system, with a number if it is already taken."""
     parts = [_UNSAFE.sub("_", _printable(part)).strip(". ") or "_" for part in Path(inside).parts]
     slug = "/".join(f"_{part[1:]}" if part.startswith("-") else part[:_MAX_NAME] for part in parts)
     stem, dot, suffix = slug.rpartition(".") if "." in slug else (slug, "", "")
@@ -139,8 +139,8 @@ class BatchRequest:
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
-class Batch:
-    """The documents of one request and what became of them; as a context, it opens and closes the outputs.
+class DocumentBatch:
+    """The documents of one request and a summary of their reports; a context manager that opens the outputs.
 
     `shown` has the reports on up to eight documents together with their text. `counts` and `guessed_problems` sum up
     all reports, or only their steps on the requested line.
@@ -164,7 +164,7 @@ class Batch:
         slugs = [submission.slug for submission in self.submissions]
         self.outputs = BatchOutputs(paths, slugs, is_resumed=request.is_resumed, line=request.line)
 
-    def __enter__(self) -> "Batch":
+    def __enter__(self) -> "DocumentBatch":
         self.outputs.__enter__()
         return self
 
@@ -190,7 +190,7 @@ class Batch:
             raise BatchStopped(self.outputs.how_to_resume()) from None
 
     def reports(self) -> Iterator[DocumentReport]:
-        """Every report in the order of the submissions, with only the steps on the requested line."""
+        """Every report in the order of the submissions, limited to the requested line."""
         return (report.on_line(self.request.line) for report in self.outputs.reports())
 
     def _default_work(self) -> Callable[[DocumentTask], Judged]:

@@ -22,7 +22,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, kw_only=True)
 class OutputPaths:
-    """Files and folders for the outputs, None for those that nobody asked for."""
+    """Files and folders for the outputs; None for an output that was not requested."""
 
     json: Path | None = None
     csv: Path | None = None
@@ -31,14 +31,14 @@ class OutputPaths:
 
     @property
     def page(self) -> Path | None:
-        """The one file for the HTML: named like a page, or an existing file."""
+        """The file for a single HTML page: a name that ends in .html, or an existing file."""
         if self.html is None or self.html.is_dir():
             return None
         return self.html if self.html.suffix.lower() in (".html", ".htm") or self.html.exists() else None
 
     @property
     def pages(self) -> Path | None:
-        """The folder for the HTML."""
+        """The folder for HTML pages."""
         return self.html if self.page is None else None
 
     @property
@@ -52,7 +52,7 @@ class OutputPaths:
 
 
 class BatchOutputs:
-    """Writes the outputs of submissions, which go by their number; `slugs` are the names of their results.
+    """Writes the outputs of numbered submissions; `slugs` are the names of their results.
 
     Reports are kept in the results file, or in memory if there is none.
     """
@@ -70,7 +70,7 @@ class BatchOutputs:
         self._questions: dict[str, None] = {}
 
     def __enter__(self) -> "BatchOutputs":
-        """Creates the folders, and raises an InputError now for an output that could not be written later."""
+        """Creates the folders, and raises an InputError for an output that cannot be written."""
         paths = self.paths
         if paths.page and len(self.slugs) > 1:
             raise InputError(f"{paths.page} is one page, but there are {len(self.slugs)} documents. Name a folder.")
@@ -239,7 +239,7 @@ class ResultsFile:
         self._offsets[key] = offset
 
     def _index(self) -> None:
-        """Finds every complete line, and ends a line that a broken run left incomplete."""
+        """Finds every complete line, and terminates a line that an interrupted run left incomplete."""
         self._file.seek(0)
         offset, line = 0, b"\n"
         for line in self._file:

@@ -13,11 +13,11 @@ IN_WORDS: Mapping[Standing, str] = {
 }
 _BEST_FIRST: tuple[Standing, ...] = ("proved", "holds", "refuted", "undecided", "given")
 _WITHOUT_REASON: Mapping[Standing, str] = {
-    "refuted": "the step does not hold",
-    "undecided": "the step could not be decided",
-    "holds": "the step holds",
-    "proved": "the step is proved",
-    "given": "taken as given",
+    "refuted": "The step does not hold",
+    "undecided": "The step could not be decided",
+    "holds": "The step holds",
+    "proved": "The step is proved",
+    "given": "Taken as given",
 }
 
 

@@ -1,4 +1,4 @@
-"""Lines of a source with carets under one stretch of it, as compilers show them; every line fits a given width."""
+"""Source lines with carets under one stretch, as compilers show them, cut to a given width."""
 
 import re
 from bisect import bisect_right
@@ -13,12 +13,12 @@ from regard.render.terminal import spelled
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _OTHER_BREAKS = re.compile("[\N{LINE SEPARATOR}\N{PARAGRAPH SEPARATOR}]")
 _TAB = 4
-_MOST_LINES = 6
+_MAX_LINES = 6
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExcerptLine:
-    """One line as it is shown; `carets` stands right below `text`. A gap in the source has no number and no carets."""
+    """One displayed line; `carets` goes right below `text`. Lines left out are one line without a number or carets."""
 
     number: int | None
     text: str
@@ -26,7 +26,7 @@ class ExcerptLine:
 
 
 def excerpt(text: str, start: int, end: int, *, width: int, encoding: str = "utf-8") -> tuple[ExcerptLine, ...]:
-    r"""The lines on which `text[start:end]` stands, none wider than `width` cells, with carets under just that.
+    r"""The lines that contain `text[start:end]`, none wider than `width` cells, with carets under exactly that stretch.
 
     >>> [(line.number, line.text, line.carets) for line in excerpt("so\n设 q = k_a 时", 5, 12, width=40)]
     [(2, '设 q = k_a 时', '   ^^^^^^^')]
@@ -37,14 +37,14 @@ def excerpt(text: str, start: int, end: int, *, width: int, encoding: str = "utf
         )
         for number, line, low, high in _covered(text, start, end)
     ]
-    if len(shown) <= _MOST_LINES:
+    if len(shown) <= _MAX_LINES:
         return tuple(shown)
-    half = _MOST_LINES // 2
+    half = _MAX_LINES // 2
     return (*shown[:half], ExcerptLine(number=None, text=spelled("…", encoding)), *shown[-half:])
 
 
 def _covered(text: str, start: int, end: int) -> Iterator[tuple[int, str, int, int]]:
-    """Number and text of each line that the stretch touches, with the columns that it covers there, blanks left out."""
+    """Number, text and covered columns of each line that the stretch touches, without the spaces around it."""
     stretch = text[start:end]
     end = max(start + len(stretch.rstrip()), start)
     start += len(stretch) - len(stretch.lstrip()) if end > start else 0
@@ -67,13 +67,13 @@ def _line_starts(text: str) -> tuple[int, ...]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Each line and the break that ends it."""
+    """Each line and its line break."""
     parts = [*re.split(f"({_LINE_BREAK.pattern})", text), ""]
     return zip(parts[::2], parts[1::2], strict=True)
 
 
 def _shown(number: int, parts: tuple[str, str, str], width: int, ellipsis: str) -> ExcerptLine:
-    """The line cut to the width such that its middle part, the one with the carets, can be seen."""
+    """The line cut to the width so that its middle part, the one with the carets, stays visible."""
     before, inside, after = parts
     if cell_len(before + inside + after) > width:
         before = before.lstrip()
@@ -89,25 +89,25 @@ def _shown(number: int, parts: tuple[str, str, str], width: int, ellipsis: str) 
 def _line(number: int, before: str, inside: str, after: str) -> ExcerptLine:
     width = cell_len(before + inside) - cell_len(before)
     carets = " " * cell_len(before) + "^" * max(width, 1)
-    # Blanks that the carets stand below are kept, so that the line reaches as far as they do.
+    # Trailing spaces above the carets are kept, so that the line is as long as they are.
     return ExcerptLine(number=number, text=before + inside + after.rstrip(), carets=carets)
 
 
 def _window(before: str, after: str, room: int, ellipsis: str) -> tuple[str, str]:
-    """As much of what stands before and after as there is room for, half and half, cut with an ellipsis."""
-    mark = len(ellipsis)
+    """As much of the text before and after as fits, about half each, cut with an ellipsis."""
+    ellipsis_width = len(ellipsis)
     half = room // 2
     left = min(cell_len(before), max(half, room - cell_len(after)))
     right = room - left
     if left < cell_len(before):
-        before = ellipsis + _last_cells(before, left - mark)
+        before = ellipsis + _last_cells(before, left - ellipsis_width)
     if right < cell_len(after):
-        after = _first_cells(after, right - mark) + ellipsis
+        after = _first_cells(after, right - ellipsis_width) + ellipsis
     return before, after
 
 
 def _first_cells(text: str, cells: int) -> str:
-    """The longest beginning that is no wider than so many cells."""
+    """The longest prefix that is at most this many cells wide."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -124,7 +124,7 @@ def _last_cells(text: str, cells: int) -> str:
 
 
 def _spelled_parts(parts: tuple[str, str, str], encoding: str) -> tuple[str, str, str]:
-    """The parts with tabs as blanks up to the next stop, and every sign such that the terminal can show it."""
+    """The parts with tabs expanded, and every character replaced that the terminal cannot show."""
     shown, column = [], 0
     for part in parts:
         pieces = []
