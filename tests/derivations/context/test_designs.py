@@ -50,8 +50,9 @@ def test_scaled_sums_reach_the_goal(question, source):
 @pytest.mark.parametrize(("question", "source"), [("1b", "k_a + k_b"), ("1c.i", r"\mu_a + \mu_b"), ("1b", "K_a + K_b")])
 def test_an_unscaled_sum_is_told_the_scale(question, source):
     finding = designed(question, q=source)["q"]
+    written = source.replace(r"\mu", "μ")
     assert finding.is_false
-    assert finding.reason == "Missing a scale factor: β times this q, with β large, would work"
+    assert finding.reason == f"Missing a scale factor: q = β({written}) with β large would work"
     assert str(finding.notes[0]) == "β ≥ 5.3 brings it within 0.01"
     assert finding.notes[1].kind is NoteKind.GOAL_MISSED
     assert finding.counterexample == "at n = 10: each of the two weights is 0.2023, not 0.5"

@@ -17,7 +17,7 @@ from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, IllShaped
 from regard.derivations.notation.parser import parse_source
 from regard.derivations.notation.statements import first_chain
-from regard.derivations.notation.syntax import Expression, Number, Product, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Expression, Number, Product, Sum, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.problem import Design, Question
 
@@ -134,9 +134,18 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
     scaled = attempt.scaled(name)
     if not scaled.decided().is_true:
         return replace(finding, reason=f"Does not reach the goal {goal}. {finding.reason}")
-    reason = f"Missing a scale factor: β times this {name}, with β large, would work"
+    reason = f"Missing a scale factor: {_scaled_in_words(name, attempt.own[name])} with β large would work"
     missed = NoteKind.GOAL_MISSED.note(goal)
     return replace(finding, reason=reason, notes=(*_needed_scale(scaled), missed, *finding.notes))
+
+
+def _scaled_in_words(name: str, design: Expression) -> str:
+    """β times a design: q = β(k_a + k_b)."""
+    terms = design.terms if isinstance(design, Sum) else (design,)
+    if not all(isinstance(term, Symbol) for term in terms):
+        return f"β times this {name}"
+    inside = " + ".join(spell(describe(term)) for term in terms)
+    return f"{name} = β({inside})" if len(terms) > 1 else f"{name} = β {inside}"
 
 
 def _plain(source: str) -> str:

@@ -1,7 +1,7 @@
 """One formula in its sentence: its chains, the words around it, the conditions that its letters are under."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,7 +15,7 @@ from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Condition, Expression
 from regard.derivations.notation.tokens import RELATIONS, NotUnderstood, Token
 
-Kind = Literal["step", "design", "definition", "given", "supposition", "choice"]
+StepKind = Literal["step", "design", "definition", "given", "supposition", "choice"]
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _SIGN = re.compile(
@@ -40,7 +40,6 @@ class Formula:
     which is `sentence` as it is written.
     """
 
-    source: str
     chains: tuple[Chain, ...]
     surroundings: Surroundings = field(default_factory=Surroundings)
     conditions: tuple[Condition, ...] = ()
@@ -56,15 +55,14 @@ class Formula:
 class JudgedStep:
     """A step, what kind of statement it is, and what was found; offsets are those of the formula's source."""
 
-    kind: Kind
+    kind: StepKind
     finding: Finding
     start: int
     end: int
-    sign: str
     sign_start: int
 
 
-def step_at(chain: Chain, place: int, kind: Kind, finding: Finding) -> JudgedStep:
+def step_at(chain: Chain, place: int, kind: StepKind, finding: Finding) -> JudgedStep:
     """The step at the chain's relation sign of that place, counted from zero; the first one begins with the chain."""
     sign, right = chain.signs[place], chain.sides[place + 1]
     return JudgedStep(
@@ -72,7 +70,6 @@ def step_at(chain: Chain, place: int, kind: Kind, finding: Finding) -> JudgedSte
         finding=finding,
         start=chain.start if place == 0 and not chain.is_moved else sign.start,
         end=right[-1].end if right else sign.end,
-        sign=sign.text,
         sign_start=sign.start,
     )
 
@@ -83,6 +80,12 @@ def plain(side: Sequence[Token]) -> Expression | None:
         return parse(side)
     except NotUnderstood:
         return None
+
+
+def expressions_in(chains: Iterable[Chain]) -> list[Expression]:
+    """The sides of chains that can be read."""
+    sides = (plain(side) for chain in chains for side in chain.sides)
+    return [side for side in sides if side is not None]
 
 
 def members(tokens: Sequence[Token]) -> tuple[Expression, ...]:

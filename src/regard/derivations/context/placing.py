@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from regard.core.errors import InputError
-from regard.derivations.context.formulas import Formula, index_conditions, number_premises, plain
+from regard.derivations.context.formulas import Formula, expressions_in, index_conditions, number_premises, plain
 from regard.derivations.context.questions import CurrentQuestion, fit, is_numbered, questions_of
 from regard.derivations.context.surroundings import Surroundings
 from regard.derivations.notation.statements import Chain, read_chains
@@ -96,7 +96,7 @@ class QuestionFollower:
         The question before stays unless another fits clearly better. A document that has strayed from the question of
         its latest design, by a symbol that belongs elsewhere, comes back as soon as that question fits again.
         """
-        expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
+        expressions = expressions_in(chains)
         near: tuple[Question, ...] = ()
         if expressions:
             scores = fit(expressions, self.problem, CurrentQuestion(question=self.question, own=frozenset(self.own)))
@@ -130,7 +130,7 @@ class QuestionFollower:
 def _variant(question: Question, problem: Problem, chains: Sequence[Chain]) -> Question | None:
     """A variant of the question, which only its title would open, whose symbols fit a formula much better."""
     variants = [other for other in problem.questions if _are_parts(question, other) and not is_numbered(other)]
-    expressions = [side for chain in chains for side in map(plain, chain.sides) if side is not None]
+    expressions = expressions_in(chains)
     if not expressions or not variants or question in variants:
         return None
     scores = {id(other): score for score, other in fit(expressions, problem)}
@@ -266,7 +266,6 @@ def _placed(
     siblings = _siblings(context.sentence, read)
     end = document.sentence_after(read.start).end
     formula = Formula(
-        source=read.source.text,
         chains=read.chains,
         surroundings=_surroundings(document, read, context),
         conditions=index_conditions(siblings, question.setting) if question else (),

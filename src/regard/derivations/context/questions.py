@@ -1,16 +1,16 @@
 """Which problem and which question a text answers: by enumerators, by titles, or by the symbols it uses."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from regard.derivations.judging.scope import Scope
+from regard.derivations.context.formulas import expressions_in, plain
+from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
-from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, SetOf, Symbol, children, describe, symbols
-from regard.derivations.notation.tokens import NotUnderstood, Token
+from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.problem import Problem, Question, load_problem, shipped_problems
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import read_text
@@ -59,12 +59,12 @@ def _parts(candidates: list[Question], roman: str | None) -> tuple[Question, ...
 def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:
     """The questions of the group whose title is written, longest title first."""
     for title in titles:
-        plain = re.sub(r"[^\w\s]", " ", title.lower())
+        words = re.sub(r"[^\w\s]", " ", title.lower())
         matches = [
             (len(name), question)
             for question in problem.questions
             for name in question.titles
-            if _contains(plain, name)
+            if _title_pattern(name).search(words)
         ]
         if matches:
             best = max(matches, key=lambda match: match[0])[1]
@@ -83,14 +83,10 @@ def is_numbered(question: Question) -> bool:
     return len(question.path) < 3 or question.path[2] in _ROMAN
 
 
-def _contains(title: str, name: str) -> bool:
-    return _pattern(name).search(title) is not None
-
-
 @lru_cache(maxsize=1024)
-def _pattern(name: str) -> re.Pattern[str]:
-    plain = re.sub(r"[^\w\s]", " ", name)
-    return re.compile(rf"(?<!\w){re.escape(plain)}(?!\w)")
+def _title_pattern(name: str) -> re.Pattern[str]:
+    words = re.sub(r"[^\w\s]", " ", name)
+    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +124,7 @@ def _certainty(symbol: Symbol, setting: Setting) -> float:
     """How surely the setting explains the symbol as it is written, from 0 to 1."""
     scope = Scope(setting=setting)
     indices = {*setting.sizes, *setting.fixed, *setting.free}
-    if not symbol.subscripts and symbol.name in indices | {"e", "pi"}:
+    if not symbol.subscripts and symbol.name in {*indices, *CONSTANTS}:
         return 1.0
     function = setting.functions.get(symbol.name)
     if function is not None and function.is_subscripted and symbol.subscripts:
@@ -153,7 +149,7 @@ def _score(document: Document, problem: Problem) -> float:
     """The share of formulas that some question explains, and a little for every heading that the problem knows."""
     sections = outline(document).sections
     titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
-    formulas = [_expressions(chains) for chains in _all_chains(document) if chains]
+    formulas = [expressions_in(chains) for chains in _all_chains(document) if chains]
     if not titled and _num_telling(formulas, problem) < _ENOUGH_SYMBOLS:
         return 0.0
     shares = [fit(formula, problem)[0][0] for formula in formulas]
@@ -183,19 +179,13 @@ def _all_chains(document: Document) -> Iterator[tuple[Chain, ...]]:
             continue
 
 
-def _expressions(chains: Iterable[Chain]) -> list[Expression]:
-    """The sides that can be read."""
-    sides = (_expression(side) for chain in chains for side in chain.sides)
-    return [side for side in sides if side is not None]
-
-
 def infer_problem(document: Document) -> Problem:
     """A problem of one question whose symbols are the document's own: declared by x ∈ ℝ^d, else plain numbers."""
     declared: dict[str, SymbolMeaning] = {}
     used: dict[str, Symbol] = {}
     defined: set[str] = set()
     for chain in (chain for chains in _all_chains(document) for chain in chains):
-        sides = [_expression(side) for side in chain.sides]
+        sides = [plain(side) for side in chain.sides]
         for left, sign, right in zip(sides, chain.signs, sides[1:], strict=False):
             if isinstance(left, Symbol) and sign.text == "∈" and isinstance(right, SetOf) and right.domain == "R":
                 declared[describe(left)] = SymbolMeaning(name=describe(left), shape=_shape(right))
@@ -203,13 +193,6 @@ def infer_problem(document: Document) -> Problem:
                 defined.add(describe(left))
         used.update({describe(symbol): symbol for side in sides if side is not None for symbol in symbols(side)})
     return _problem(document, declared, {key: symbol for key, symbol in used.items() if key not in defined})
-
-
-def _expression(side: Sequence[Token]) -> Expression | None:
-    try:
-        return parse(side)
-    except NotUnderstood:
-        return None
 
 
 def _shape(domain: SetOf) -> tuple[str, str]:
@@ -246,7 +229,7 @@ def _setting(declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) 
 
 def _is_number(symbol: Symbol, families: set[str]) -> bool:
     """True for a symbol of its own: no constant, no member of a family, and no index where there are families."""
-    if symbol.name in ("e", "pi"):
+    if symbol.name in CONSTANTS:
         return False
     if symbol.subscripts:
         return symbol.name not in families

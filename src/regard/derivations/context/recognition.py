@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from regard.derivations.context.formulas import Kind, members
+from regard.derivations.context.formulas import StepKind, members
 from regard.derivations.context.surroundings import Surroundings, regime_words
 from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
@@ -49,7 +49,7 @@ _Law = tuple[Fraction, Fraction]
 class RecognisedStep:
     """What a step is and what was found; `scope` is what names mean after it, where it has changed."""
 
-    kind: Kind
+    kind: StepKind
     finding: Finding
     scope: Scope | None = None
 

@@ -491,8 +491,8 @@ def _unread(placed: PlacedFormula) -> list[JudgedStep]:
     """A formula that cannot even be cut into tokens: as many undecided steps as it has relation signs."""
     source, finding = placed.source.text, not_understood(placed.error)
     return [
-        JudgedStep(kind="step", finding=finding, start=0, end=len(source), sign=sign, sign_start=offset)
-        for offset, sign in relation_signs(source)
+        JudgedStep(kind="step", finding=finding, start=0, end=len(source), sign_start=offset)
+        for offset, _ in relation_signs(source)
     ]
 
 

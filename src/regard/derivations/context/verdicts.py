@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from regard.core.verdict import Status
 from regard.derivations.context.formulas import JudgedStep
@@ -14,6 +15,22 @@ from regard.derivations.reading.document import Document
 from regard.derivations.reading.phrases import any_of
 from regard.derivations.results import StepVerdict
 
+StepOutcome = Literal[
+    "holds",
+    "holds in the limit",
+    "≈ is meant",
+    "holds with probability",
+    "given",
+    "definition",
+    "refuted",
+    "ill-shaped",
+    "not understood",
+    "supposition",
+    "after a slip",
+    "true with a probability",
+    "right choice",
+    "wrong choice",
+]
 _LONGEST_ANSWER = 4000
 _UNCLOSED = re.compile(r"\$\$?|\\")
 _TO_THE_END = re.compile(r"[^\r\n]{0,400}(?:\r?\n[^\S\r\n]*[^\s][^\r\n]{0,400}){0,3}")
@@ -147,13 +164,13 @@ def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) ->
     )
 
 
-def _outcome(step: JudgedStep, status: Status) -> str:
+def _outcome(step: JudgedStep, status: Status) -> StepOutcome:
     if status == "refuted":
         return "ill-shaped" if step.finding.kind == "ill-shaped" else "refuted"
     return _open_outcome(step) if status == "undecided" else _good_outcome(step)
 
 
-def _open_outcome(step: JudgedStep) -> str:
+def _open_outcome(step: JudgedStep) -> StepOutcome:
     if step.finding.probability is not None:
         return "true with a probability"
     if step.finding.is_after_slip:
@@ -161,7 +178,7 @@ def _open_outcome(step: JudgedStep) -> str:
     return "supposition" if step.kind == "supposition" else "not understood"
 
 
-def _good_outcome(step: JudgedStep) -> str:
+def _good_outcome(step: JudgedStep) -> StepOutcome:
     finding = step.finding
     if step.kind in ("given", "definition"):
         return step.kind
