@@ -192,7 +192,7 @@ def test_problems_are_listed_shown_begun_and_checked(run, tmp_path):
     path.write_text(path.read_text().replace("titles =", "titels ="))
     code, out, _ = run("problems", "check", path)
     assert code == 1
-    assert "Is it 'titles'?" in out
+    assert "Did you mean 'titles'?" in out
     assert f"mine.toml:{line_of(path, 'titels')}" in out.replace("\n", "")
 
 

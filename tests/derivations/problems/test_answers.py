@@ -100,7 +100,7 @@ def test_symbols_become_latex():
     ("source", "said"),
     [
         ("schema = ", "not valid TOML"),
-        ("x = 1", "not a file of answers"),
+        ("x = 1", "not an answers file"),
         ('schema = "regard-answers/1"\nproblem = "/etc/passwd"', "not a shipped one"),
         (HEAD + '["9z"]\nanswer = "x"', "a.toml:3 answers '9z'"),
         (HEAD + '["1b"]\nanwser = "x"', "a.toml:4 'anwser' is not a field"),

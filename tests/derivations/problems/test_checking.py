@@ -50,7 +50,7 @@ def test_a_small_problem_has_none_either():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('title = "t"', 'titel = "t"', "Is it 'title'?"),
+        ('title = "t"', 'titel = "t"', "Did you mean 'title'?"),
         ('title = "t"', "", "lacks the field 'title'"),
         ('title = "t"', "title = 3", "must be a string"),
         ("points = 1", 'points = "1"', "must be a finite number"),
@@ -68,11 +68,11 @@ def test_a_small_problem_has_none_either():
         ('"regard-problem/1"', '"regard-problem/9"', "not a schema"),
         ("[questions.design]", "[questions.choice]\nanswer = 'maybe'\n[questions.design]", "neither 'yes' nor 'no'"),
         ("[settings.s.symbols]", "[settings.s.symbols]\nb = { tends = 'up' }", "neither 'zero' nor 'infinity'"),
-        ('shape = "n×n"', 'assume = ["big"]', "'big' is not an assumption"),
+        ('shape = "n×n"', 'assume = ["big"]', "'big' is not a known assumption"),
         ("[[questions]]", "[questions]", "must be a list"),
         ("[settings.s.sizes]\nn = { at_least = 2 }", "sizes = 3", "must be a table"),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_told(old, new, said):
     assert old in GOOD
     assert any(said in message for message in faults(GOOD.replace(old, new))), faults(GOOD.replace(old, new))

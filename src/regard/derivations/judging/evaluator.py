@@ -157,10 +157,10 @@ class Evaluator:
         return Value(self.arithmetic.number(1), is_identity=True)
 
     def _infinity(self, _node: Infinity) -> Value:
-        raise NotUnderstood("∞ stands where a number is needed.")
+        raise NotUnderstood("∞ is used where a number is needed.")
 
     def _dots(self, _node: Dots) -> Value:
-        raise NotUnderstood("An ellipsis stands where it cannot be filled in.")
+        raise NotUnderstood("This ellipsis cannot be filled in.")
 
     def _symbol(self, node: Symbol) -> Value:
         function = self.scope.setting.functions.get(node.name)
@@ -181,7 +181,7 @@ class Evaluator:
         if len(scripts) == len(self.scope.setting.functions[node.name].arguments):
             return scripts
         if not all(isinstance(script, Symbol) for script in scripts):
-            raise NotUnderstood(f"the entry '{describe(node)}' is not read.")
+            raise NotUnderstood(f"The entry '{describe(node)}' is not supported.")
         return (Product(scripts, (False,) * (len(scripts) - 1)),)
 
     def _meant(self, found: FoundSymbol) -> Value:
@@ -214,13 +214,13 @@ class Evaluator:
         if place is None:
             return Value(array)
         if not 0 <= place < array.shape[1]:
-            raise OutOfRange(f"the index {place + 1} of '{meaning.name}' is out of range.")
+            raise OutOfRange(f"The index {place + 1} of '{meaning.name}' is out of range.")
         return Value(array[:, place])
 
     def _inside(self, formula: Expression, indices: Mapping[str, int], swaps: Mapping[str, str]) -> Value:
         """The value of a symbol's own formula, where the shorthand of the text around it does not reach."""
         if self.depth > _MAX_DEFINITIONS:
-            raise NotUnderstood("The definitions go round in a circle.")
+            raise NotUnderstood("The definitions are circular.")
         is_swapped = swaps or self.scope.swaps
         outer = self._elsewhere(scope=replace(self.scope, swaps=swaps)) if is_swapped else self
         convention = PLAIN if self.convention is PLAIN else Convention(first_index=self.convention.first_index)
@@ -273,7 +273,7 @@ class Evaluator:
 
     def _sum_over_an_index(self, node: BigOperator) -> Value:
         if node.operator != "sum":
-            raise NotUnderstood(f"A {node.operator} over an index is not evaluated.")
+            raise NotUnderstood(f"A {node.operator} over an index is not supported.")
         letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
         total = Value(self.arithmetic.number(Fraction(0)), is_zero=True)
         for place in places:
@@ -362,7 +362,7 @@ class Evaluator:
         array = np.swapaxes(value.array, 1, 2) if len(places) == 1 and value.shape[0] == 1 else value.array
         for axis, place in enumerate(places, start=1):
             if not 0 <= place < array.shape[axis]:
-                raise OutOfRange(f"the index {place + 1} is out of range.")
+                raise OutOfRange(f"The index {place + 1} is out of range.")
             array = np.take(array, [place], axis=axis)
         return Value(array)
 
@@ -427,7 +427,7 @@ class Evaluator:
         inside = self._elsewhere(instance=replace(self.instance, moved=size))
         value = inside(body)
         if not value.is_scalar:
-            raise NotUnderstood("the mean or variance of a vector is not evaluated.")
+            raise NotUnderstood("Means and variances of vectors are not supported.")
         return np.broadcast_to(value.array, (inside.instance.total_draws, 1, 1))
 
 
@@ -515,7 +515,7 @@ def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
         return Value(np.trace(x.array, axis1=1, axis2=2)[:, None, None])
     if function == "mean" and not x.is_scalar:
         return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
-    raise NotUnderstood(f"The function {function} is not evaluated.")
+    raise NotUnderstood(f"The function {function} is not supported here.")
 
 
 def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -> Value:
@@ -564,6 +564,6 @@ def _moments(once: np.ndarray, twice: np.ndarray, instance: Instance) -> tuple[n
     slopes = first[:, 1:] - first[:, :1]
     bends = second[:, 1:] - second[:, :1] - 2 * slopes
     if any(not bool(abs(bend) < 1e-9) for bend in bends.flat):
-        raise NotUnderstood("the mean or variance of something that is not linear in the random symbols.")
+        raise NotUnderstood("Means and variances are supported only for quantities linear in the random symbols.")
     variance = np.sum(slopes * slopes * weights.reshape(1, -1, 1, 1), axis=1)
     return first[:, 0], variance

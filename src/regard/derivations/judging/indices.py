@@ -110,7 +110,7 @@ def index_value(node: Expression, indices: Mapping[str, int], instance: Instance
         return top // bottom - 1
     if isinstance(node, Negative):
         return -(index_value(node.body, indices, instance) + 1) - 1
-    raise NotUnderstood("This subscript is not an index that is known here.")
+    raise NotUnderstood("This subscript is not a known index.")
 
 
 def satisfies(condition: Expression, indices: Mapping[str, int], instance: Instance) -> bool:

@@ -100,7 +100,7 @@ class Instances:
             is_distinct=convention.is_distinct,
         )
         if not chosen:
-            raise NotUnderstood("no index meets the conditions that are written.")
+            raise NotUnderstood("No index satisfies the stated conditions.")
         missing: OutOfRange | None = None
         is_empty = True
         for indices in chosen:
@@ -132,7 +132,7 @@ class Instances:
         setting = self.scope.setting
         for name, size in self.scope.sizes.items():
             if size > _LARGEST_SIZE:
-                raise NotUnderstood(f"{name} = {size} is too large to be tried.")
+                raise NotUnderstood(f"{name} = {size} is too large to try.")
         sizes = with_particular(setting, choose_sizes(setting, larger), self.scope.sizes)
         return Instance(setting=setting, sizes=sizes, **changes)
 

@@ -31,7 +31,7 @@ _HOW = """\
 # Fill in what you answer and leave the rest empty; an empty question counts as unanswered.
 #   design.q = '…'    the LaTeX of what you choose for a symbol that the question leaves open
 #   choice = "yes"    or "no", where the question asks for one
-#   answer = '''…'''  your derivation in LaTeX, one line a statement; a line that begins with = goes on from
+#   answer = '''…'''  your derivation in LaTeX, one statement per line; a line that begins with = continues
 #                     the one above. With dollar signs in it, it is read as Markdown instead.
 #   prose = '''…'''   words; they are kept and shown, not judged
 # Single quotes keep backslashes as they are. Then: regard verify answers.toml
@@ -163,8 +163,10 @@ def _table(source: str, path: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}.") from None
     if table.get("schema") != SCHEMA:
-        raise InputError(f'{path} is not a file of answers: it lacks the line schema = "{SCHEMA}". '
-                         f"`regard verify --new-answers {shipped_problems()[0]}` writes a template.")  # fmt: skip
+        raise InputError(
+            f'{path} is not an answers file: it lacks the line schema = "{SCHEMA}". '
+            f"`regard verify --new-answers {shipped_problems()[0]}` writes a template."
+        )
     return table
 
 

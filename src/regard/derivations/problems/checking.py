@@ -181,7 +181,7 @@ def _table_faults(value: Any, shape: TableShape, path: KeyPath, functions: froze
             yield from _shape_faults(item, shape.fields[key], (*path, key), functions)
         else:
             near = difflib.get_close_matches(key, shape.fields, n=1)
-            hint = f"Is it '{near[0]}'?" if near else f"The fields here: {', '.join(shape.fields)}."
+            hint = f"Did you mean '{near[0]}'?" if near else f"The fields here: {', '.join(shape.fields)}."
             yield Fault(path=(*path, key), message=f"'{key}' is not a field of a problem file. {hint}")
 
 
@@ -218,7 +218,7 @@ def _unreadable(source: str, functions: frozenset[str], *, is_relation: bool) ->
             parse(side, reading)
     except NotUnderstood as error:
         return str(error)
-    return None if chains else "there is no relation sign such as = in it."
+    return None if chains else "it has no relation sign such as =."
 
 
 def _name_faults(table: Mapping[str, Any]) -> Iterator[Fault]:
@@ -261,7 +261,8 @@ def _unknown_assumptions(path: KeyPath, assumptions: Iterable[str]) -> Iterator[
     for assumption in assumptions:
         if assumption not in list(Assumption) and not assumption.startswith(ORTHOGONAL_TO):
             known = ", ".join(sorted(Assumption))
-            yield Fault(path=path, message=f"'{assumption}' is not an assumption. There are: {known}, orthogonal to ….")
+            message = f"'{assumption}' is not a known assumption. Known: {known}, orthogonal to …."
+            yield Fault(path=path, message=message)
 
 
 def _unknown_size(path: KeyPath, names: Iterable[str], sizes: set[str]) -> Iterator[Fault]:
@@ -286,7 +287,7 @@ def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], p
     if question["setting"] not in settings:
         known = ", ".join(settings)
         yield Fault(
-            path=(*path, "setting"), message=f"There is no setting '{question['setting']}'. There are: {known}."
+            path=(*path, "setting"), message=f"There is no setting '{question['setting']}'. The settings: {known}."
         )
     design = question.get("design", {})
     for index, solution in enumerate(design.get("solutions", ())):
