@@ -56,13 +56,13 @@ def test_a_figure_is_quick_and_says_what_is_to_be_seen(claim):
 
 @pytest.mark.parametrize("n", [3, 10, 100])
 def test_the_errors_cross_where_the_claim_says(n):
-    [rule] = figure_of("more-heads-always-better", n=n).rules
-    assert rule.at == pytest.approx(CROSSOVERS[n], rel=1e-3)
+    [guide] = figure_of("more-heads-always-better", n=n).guides
+    assert guide.at == pytest.approx(CROSSOVERS[n], rel=1e-3)
 
 
 def test_the_reliability_stays_below_its_ceiling():
     _, chances = curve("reliability-ceiling", "n = 10")
-    ceiling = figure_of("reliability-ceiling").rules[0].at
+    ceiling = figure_of("reliability-ceiling").guides[0].at
     assert chances.max() < ceiling == pytest.approx(0.92135, abs=1e-5)
 
 
@@ -134,8 +134,8 @@ def test_a_window_is_as_wide_as_the_claim_says():
 
 def test_the_last_bucket_begins_where_its_rule_stands():
     distances, buckets = curve("t5-buckets-are-far-sighted-alike", "bucket")
-    [rule] = figure_of("t5-buckets-are-far-sighted-alike").rules
-    assert rule.at == 113
+    [guide] = figure_of("t5-buckets-are-far-sighted-alike").guides
+    assert guide.at == 113
     assert (buckets[distances >= 113] == 31).all()
     assert buckets[distances < 113].max() < 31
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from regard.render.chart_labels import Box, Canvas, width_of, wrapped
 from regard.render.chart_scales import Scale, number_label, scale_of, ticks
 from regard.render.charts import WIDTH, draw_figure
-from regard.render.figures import Axis, Chart, HeatMap, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, HeatMap, Series
 from regard.render.heat_maps import MAX_CELLS, NUM_SHADES
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True)
@@ -32,18 +32,18 @@ PLANS = st.tuples(
 
 
 def planned(plan) -> Chart:
-    series, rules, (across, upward, is_log_x, is_log_y) = plan
+    series, guides, (across, upward, is_log_x, is_log_y) = plan
     return Chart(
         title=across, caption=upward,
         x=Axis(label=across, is_log=is_log_x), y=Axis(label=upward, is_log=is_log_y),
         series=[Series(label=label, x=[x for x, _ in rows], y=[y for _, y in rows], style=style)
                 for label, rows, style in series],
-        rules=[Rule(at=at, label=label, is_vertical=is_vertical) for at, label, is_vertical in rules],
+        guides=[Guide(at=at, label=label, is_vertical=is_vertical) for at, label, is_vertical in guides],
     )  # fmt: skip
 
 
-def chart(*series: Series, x: Axis | None = None, y: Axis | None = None, rules=()) -> Chart:
-    return Chart(title="T", caption="C", x=x or Axis(label="x"), y=y or Axis(label="y"), series=series, rules=rules)
+def chart(*series: Series, x: Axis | None = None, y: Axis | None = None, guides=()) -> Chart:
+    return Chart(title="T", caption="C", x=x or Axis(label="x"), y=y or Axis(label="y"), series=series, guides=guides)
 
 
 def parsed(figure) -> ElementTree.Element:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.core.axes import Float, Int
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Singular values below the rounding error of the largest are zeros.
 _ZERO = 1e-13
@@ -39,9 +39,9 @@ def counts(least: int, most: int) -> Int[np.ndarray, " point"]:
     return np.unique(np.geomspace(least, most, 80).round().astype(int))
 
 
-def vertical_rule(value: float, label: str, shown: np.ndarray) -> tuple[Rule, ...]:
+def guide_at(value: float, label: str, shown: np.ndarray) -> tuple[Guide, ...]:
     """A line at the value the claim was decided at, if it is in view."""
-    return (Rule(at=float(value), label=label, is_vertical=True),) if shown[0] <= value <= shown[-1] else ()
+    return (Guide(at=float(value), label=label, is_vertical=True),) if shown[0] <= value <= shown[-1] else ()
 
 
 def spectra(matrices: dict[str, Float[np.ndarray, "_ _"]], *, title: str, caption: str, rank: int) -> Chart:
@@ -58,7 +58,7 @@ def spectra(matrices: dict[str, Float[np.ndarray, "_ _"]], *, title: str, captio
         x=Axis(label="singular value, largest first"),
         y=Axis(label="fraction of the largest", is_log=True),
         series=series,
-        rules=(Rule(at=rank + 0.5, label=f"rank {rank}", is_vertical=True),),
+        guides=(Guide(at=rank + 0.5, label=f"rank {rank}", is_vertical=True),),
     )
 
 

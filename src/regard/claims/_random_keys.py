@@ -11,9 +11,9 @@ from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_
 from regard.analysis.engines import Estimate, Question, certified, direct, monte_carlo
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
-from regard.claims._figures import around, smoothed, vertical_rule
+from regard.claims._figures import around, guide_at, smoothed
 from regard.claims.claim import Parameter, Settings, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 KEYS = integer("n", 10, lower=3)
 BETA = Parameter(name="beta", default=20.0, lower=0, is_open=True)
@@ -156,5 +156,5 @@ def reliability_chart(at: Settings, *, epsilon: float, ns: Sequence[int]) -> Cha
         x=SCALE_AXIS,
         y=Axis(label=f"P(w_a ≥ {1 - epsilon:g})", lower=0.0, upper=1.05),
         series=[Series(label=f"n = {n:g}", x=scales, y=chance(n)) for n in ns],
-        rules=(Rule(at=ceiling, label=f"Φ(1/σ) = {ceiling:.3f}"), *vertical_rule(at.beta, f"β = {at.beta:g}", scales)),
+        guides=(Guide(at=ceiling, label=f"Φ(1/σ) = {ceiling:.3f}"), *guide_at(at.beta, f"β = {at.beta:g}", scales)),
     )

@@ -11,13 +11,12 @@ from flint import arb, ctx
 from regard.analysis.closed_forms.softmax import average_weight, sink_weight, uniform_weight, weight_beside_a_sink
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.attention import Rule as AttentionRule
-from regard.attention import attention_weights, masked_softmax
+from regard.attention import Rule, attention_weights, masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
-from regard.claims._figures import counts, vertical_rule
+from regard.claims._figures import counts, guide_at
 from regard.claims.claim import Method, Settings, Trial, integer
 from regard.core.axes import Float
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # What "≈" means where a statement says that a weight is about ½ or about 1.
 APPROXIMATELY = 0.05
@@ -56,7 +55,7 @@ def orthonormal_keys(n: int, rng: np.random.Generator) -> Float[np.ndarray, "key
 
 def weights(query: Float[np.ndarray, " width"], keys: Float[np.ndarray, "key width"]) -> Float[np.ndarray, " key"]:
     """The reference layer's weights for one query, without the 1/√d."""
-    return attention_weights(query[None, :], keys, rule=AttentionRule(scale=1.0))[0]
+    return attention_weights(query[None, :], keys, rule=Rule(scale=1.0))[0]
 
 
 def log_odds(logits: Float[np.ndarray, " key"], num_hot: int) -> float:
@@ -118,7 +117,7 @@ def short_of_half(at: Settings, *, beta: float, name: str) -> Chart:
             Series(label="q = β(k_a+k_b), β = 3 + log n", x=keys, y=average_weight(3 + np.log(keys), keys)),
             Series(label="1/n", x=keys, y=uniform_weight(keys), style="dashed"),
         ),
-        rules=(Rule(at=0.5, label="the misconception: ½"), *vertical_rule(at.n, f"n = {at.n:g}", keys)),
+        guides=(Guide(at=0.5, label="the misconception: ½"), *guide_at(at.n, f"n = {at.n:g}", keys)),
     )
 
 
@@ -235,7 +234,7 @@ def coordinates(title: str, caption: str, vectors: Mapping[str, np.ndarray]) -> 
             Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
             for place, (name, vector) in enumerate(vectors.items())
         ],
-        rules=(Rule(at=0.0, label=""),),
+        guides=(Guide(at=0.0, label=""),),
     )
 
 
@@ -339,5 +338,5 @@ def beside_a_sink(at: Settings) -> Chart:
             Series(label="the sink itself", x=logits, y=1 - kept, style="dashed"),
             Series(label="without a sink", x=logits, y=np.ones_like(logits)),
         ),
-        rules=(Rule(at=middle, label="s − log n", is_vertical=True),),
+        guides=(Guide(at=middle, label="s − log n", is_vertical=True),),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from regard.analysis.scenarios import one_head, two_heads
 from regard.designs.asking import Bench
 from regard.designs.designed import Scales
-from regard.render.figures import Axis, Chart, Figure, Rule, Series
+from regard.render.figures import Axis, Chart, Figure, Guide, Series
 
 _DRAWS, _BINS = 100_000, 50
 _CURVE_DRAWS, _POINTS = 20_000, 41
@@ -58,7 +58,7 @@ class Pictures:
             x=Axis(label="coefficient of v_a", lower=0, upper=1),
             y=Axis(label="density", lower=0),
             series=series,
-            rules=[Rule(at=self.target.get("a", 0.0), label="target", is_vertical=True)],
+            guides=[Guide(at=self.target.get("a", 0.0), label="target", is_vertical=True)],
         )
 
     @cached_property
@@ -97,16 +97,16 @@ class Pictures:
         return Axis(label="β" if scales.unit == "beta" else "factor on the queries", is_log=True)
 
     def _error(self, scales: Scales) -> Chart:
-        rules = [Rule(at=scales.written, label="as written", is_vertical=True)]
+        guides = [Guide(at=scales.written, label="as written", is_vertical=True)]
         if scales.best is not None:
-            rules.append(Rule(at=scales.best.scale, label="least", is_vertical=True))
+            guides.append(Guide(at=scales.best.scale, label="least", is_vertical=True))
         return Chart(
             title="Expected squared error against the scale",
             caption=f"E‖c − target‖². {self._how(_CURVE_DRAWS)}",
             x=self._axis(scales),
             y=Axis(label="E‖c − target‖²", lower=0),
             series=self._curves(0, scales),
-            rules=rules,
+            guides=guides,
         )
 
     def _chance(self, scales: Scales) -> Chart:
@@ -116,9 +116,9 @@ class Pictures:
             x=self._axis(scales),
             y=Axis(label=f"P(‖c − target‖ ≤ {self.epsilon:g})", lower=0, upper=1),
             series=self._curves(1, scales),
-            rules=[
-                Rule(at=scales.ceiling.value, label="ceiling"),
-                Rule(at=scales.written, label="as written", is_vertical=True),
+            guides=[
+                Guide(at=scales.ceiling.value, label="ceiling"),
+                Guide(at=scales.written, label="as written", is_vertical=True),
             ],
         )
 

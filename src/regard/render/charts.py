@@ -11,7 +11,7 @@ import numpy as np
 from regard.core.axes import Float
 from regard.render.chart_labels import HEIGHT, Box, Canvas, text, width_of, wrapped
 from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
-from regard.render.figures import Axis, Chart, Figure, HeatMap, Rule, Series
+from regard.render.figures import Axis, Chart, Figure, Guide, HeatMap, Series
 from regard.render.formulas import scripted
 from regard.render.heat_maps import heat_map_svg
 
@@ -146,7 +146,7 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
         *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
         legend,
         _grid(plot),
-        *(_rule_line(rule, plot) for rule in chart.rules),
+        *(_guide_line(guide, plot) for guide in chart.guides),
         *(_marks(series, index, plot) for index, series in _in_order(chart.series)),
         words,
         *_footing(footing, plot),
@@ -173,8 +173,8 @@ def _in_order(series: Sequence[Series]) -> list[tuple[int, Series]]:
 
 def _plot(chart: Chart, top: float) -> _Plot:
     points = [_edges(series) for series in chart.series]
-    across = [x for x, _ in points] + [np.array([rule.at]) for rule in chart.rules if rule.is_vertical]
-    upward = [y for _, y in points] + [np.array([rule.at]) for rule in chart.rules if not rule.is_vertical]
+    across = [x for x, _ in points] + [np.array([guide.at]) for guide in chart.guides if guide.is_vertical]
+    upward = [y for _, y in points] + [np.array([guide.at]) for guide in chart.guides if not guide.is_vertical]
     if any(series.style in ("area", "bars") for series in chart.series) and not chart.y.is_log:
         upward.append(np.zeros(1))
     y = scale_of(chart.y, np.concatenate(upward), start=top + PLOT_HEIGHT, end=top, is_padded=True)
@@ -221,42 +221,42 @@ def _footing(lines: Sequence[str], plot: _Plot) -> list[str]:
     ]
 
 
-def _is_visible(rule: Rule, plot: _Plot) -> bool:
-    scale = plot.x if rule.is_vertical else plot.y
-    return bool(scale.lower <= rule.at <= scale.upper)
+def _is_visible(guide: Guide, plot: _Plot) -> bool:
+    scale = plot.x if guide.is_vertical else plot.y
+    return bool(scale.lower <= guide.at <= scale.upper)
 
 
-def _rule_line(rule: Rule, plot: _Plot) -> str:
-    if not _is_visible(rule, plot):
+def _guide_line(guide: Guide, plot: _Plot) -> str:
+    if not _is_visible(guide, plot):
         return ""
     frame = plot.frame
-    if rule.is_vertical:
-        return f'<path class="chart-rule" d="M{float(plot.x(rule.at)):.1f},{frame.top:.1f}v{frame.height:.1f}"/>'
-    return f'<path class="chart-rule" d="M{frame.left:.1f},{float(plot.y(rule.at)):.1f}h{frame.width:.1f}"/>'
+    if guide.is_vertical:
+        return f'<path class="chart-rule" d="M{float(plot.x(guide.at)):.1f},{frame.top:.1f}v{frame.height:.1f}"/>'
+    return f'<path class="chart-rule" d="M{frame.left:.1f},{float(plot.y(guide.at)):.1f}h{frame.width:.1f}"/>'
 
 
-def _rule_points(rule: Rule, plot: _Plot) -> np.ndarray:
+def _guide_points(guide: Guide, plot: _Plot) -> np.ndarray:
     frame = plot.frame
     along = np.linspace(0, 1, 60)
-    if rule.is_vertical:
-        return np.stack([np.full(60, float(plot.x(rule.at))), frame.top + along * frame.height], axis=-1)
-    return np.stack([frame.left + along * frame.width, np.full(60, float(plot.y(rule.at)))], axis=-1)
+    if guide.is_vertical:
+        return np.stack([np.full(60, float(plot.x(guide.at))), frame.top + along * frame.height], axis=-1)
+    return np.stack([frame.left + along * frame.width, np.full(60, float(plot.y(guide.at)))], axis=-1)
 
 
 def _labels(chart: Chart, plot: _Plot, left_out: Sequence[_LegendEntry] = ()) -> tuple[str, list[_LegendEntry]]:
     """Labels inside the plot, beside what they name, and the legend entries of those that found no place."""
     canvas = Canvas(frame=plot.frame, lines=[_outline(series, plot) for series in chart.series])
-    rules = [rule for rule in chart.rules if _is_visible(rule, plot)]
-    canvas.lines += [_rule_points(rule, plot) for rule in rules]
+    guides = [guide for guide in chart.guides if _is_visible(guide, plot)]
+    canvas.lines += [_guide_points(guide, plot) for guide in guides]
     named = {key.label for key in left_out}
     words, keys = [], []
-    for rule in rules:
-        box = None if rule.label in named else canvas.clearest(_beside_rule(rule, plot))
+    for guide in guides:
+        box = None if guide.label in named else canvas.clearest(_beside_guide(guide, plot))
         if box is None:
-            keys.append(_LegendEntry(label=rule.label, series=None))
+            keys.append(_LegendEntry(label=guide.label, series=None))
             continue
         canvas.boxes.append(box)
-        words.append(text(rule.label, box.left, box.top + HEIGHT * 0.8, name="chart-note"))
+        words.append(text(guide.label, box.left, box.top + HEIGHT * 0.8, name="chart-note"))
     labels = _series_labels(chart, canvas) if not any(key.series for key in left_out) else None
     if labels is None:
         rows = [
@@ -281,13 +281,13 @@ def _series_labels(chart: Chart, canvas: Canvas) -> list[str] | None:
     return words
 
 
-def _beside_rule(rule: Rule, plot: _Plot) -> list[Box]:
-    frame, width = plot.frame, width_of(rule.label)
-    if rule.is_vertical:
-        x = float(plot.x(rule.at))
+def _beside_guide(guide: Guide, plot: _Plot) -> list[Box]:
+    frame, width = plot.frame, width_of(guide.label)
+    if guide.is_vertical:
+        x = float(plot.x(guide.at))
         tops = np.linspace(frame.top + 2, frame.top + frame.height - HEIGHT - 2, 12)
         return [Box(left=left, top=float(top), width=width) for top in tops for left in (x + 4, x - 4 - width)]
-    y = float(plot.y(rule.at))
+    y = float(plot.y(guide.at))
     lefts = np.linspace(frame.left + frame.width - width - 4, frame.left + 4, 12)
     return [Box(left=float(left), top=top, width=width) for top in (y - 2 - HEIGHT, y + 3) for left in lefts]
 

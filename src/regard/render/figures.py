@@ -35,7 +35,7 @@ class Series:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class Guide:
     """A straight line across a chart at one value, with a short label: a bound, a target, a crossover."""
 
     at: float
@@ -52,7 +52,7 @@ class Chart:
     x: Axis
     y: Axis
     series: Sequence[Series]
-    rules: Sequence[Rule] = ()
+    guides: Sequence[Guide] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 
 from regard.render.charts import draw_figure
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 from regard.render.page import Page, render_page
 from regard.training.trained import Course, RunReport
 
@@ -54,7 +54,7 @@ def _charts(report: RunReport) -> list[Chart]:
                 x=Axis(label="step", lower=0),
                 y=Axis(label="share right", lower=0, upper=1),
                 series=_shares(report),
-                rules=_rules(report),
+                guides=_guides(report),
             )
         )
     return charts
@@ -87,9 +87,9 @@ def _more_of_caption(report: RunReport) -> str:
     return "." if report.together is None else f". Asked together after the last step: {report.together}."
 
 
-def _rules(report: RunReport) -> tuple[Rule, ...]:
+def _guides(report: RunReport) -> tuple[Guide, ...]:
     known = (("commonest answer", report.majority), ("together", report.together))
-    return tuple(Rule(at=share.value, label=label) for label, share in known if share is not None)
+    return tuple(Guide(at=share.value, label=label) for label, share in known if share is not None)
 
 
 def smoothed(values: Sequence[float]) -> list[float]:

@@ -10,12 +10,11 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import self_attention_slope
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity
-from regard.attention import Rule as AttentionRule
-from regard.attention import attend
+from regard.attention import Rule, attend
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Step of x₁ in units of 1/R: a central difference is then accurate to about 1e-10, rounding included.
 _STEP = 1e-5
@@ -79,7 +78,7 @@ def _by_differences(trial: Trial) -> Evidence:
     ends = []
     for first in (step, -step):
         tokens = np.array([[first], [radius], [-radius]])
-        ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
+        ends.append(float(attend(tokens, tokens, tokens, rule=Rule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
     with ctx.workprec(128):
         claimed = float(arb(trial.form.slope(arb(radius))))
@@ -98,7 +97,7 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="size R of the tokens", is_log=True),
         y=Axis(label="slope", is_log=True),
         series=(Series(label="⅓ + ⅔R²", x=radii, y=self_attention_slope(radii)),),
-        rules=(Rule(at=at.L, label=f"L = {at.L:g}"),) if 0.4 < at.L < 1e6 else (),
+        guides=(Guide(at=at.L, label=f"L = {at.L:g}"),) if 0.4 < at.L < 1e6 else (),
     )
 
 

@@ -10,10 +10,10 @@ from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import average_weight, other_weight
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
-from regard.claims._figures import evenly, vertical_rule
+from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # At this scale the n−2 other keys together weigh less than 10⁻¹⁷·n: in float64 the limit is reached.
 NEARLY_INFINITE = 40.0
@@ -76,7 +76,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="a_a = a_b", x=scales, y=average_weight(scales, n)),
             Series(label="all others together", x=scales, y=(n - 2) * other_weight(scales, n)),
         ),
-        rules=(Rule(at=0.5, label="½"), *vertical_rule(at.beta, f"β = {at.beta:g}", scales)),
+        guides=(Guide(at=0.5, label="½"), *guide_at(at.beta, f"β = {at.beta:g}", scales)),
     )
 
 

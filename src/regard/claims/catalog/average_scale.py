@@ -6,7 +6,7 @@ from regard.analysis.closed_forms.arithmetic import log
 from regard.analysis.closed_forms.softmax import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
-from regard.claims._figures import counts, vertical_rule
+from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, orthonormal_keys, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -53,7 +53,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=f"ε = {epsilon:g}", x=keys, y=average_scale(epsilon, keys))
             for epsilon in (at.epsilon / 100, at.epsilon / 10, at.epsilon)
         ],
-        rules=vertical_rule(at.n, f"n = {at.n:g}", keys),
+        guides=guide_at(at.n, f"n = {at.n:g}", keys),
     )
 
 

@@ -14,7 +14,7 @@ from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims._random_keys import CourseSetting, ordered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
 _MOST_HEADS, _DRAWS = 64, 5000
@@ -87,7 +87,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=f"ρ = {rho:g}", x=heads, y=1 / averaged_variance_ratio(rho, heads))
             for rho in sorted({0.0, at.rho, 1.0})
         ],
-        rules=(Rule(at=at.rho, label="ρ"),) if at.rho > 0.004 else (),
+        guides=(Guide(at=at.rho, label="ρ"),) if at.rho > 0.004 else (),
     )
 
 

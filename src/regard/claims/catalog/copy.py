@@ -11,7 +11,7 @@ from regard.analysis.closed_forms.softmax import copy_error, copy_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
-from regard.claims._figures import evenly, vertical_rule
+from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -90,7 +90,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=f"n = {n:g}", x=margins, y=copy_weight(margins, float(n)))
             for n in (at.n, 10 * at.n, 100 * at.n)
         ],
-        rules=vertical_rule(at.margin, f"Δ = {at.margin:g}", margins),
+        guides=guide_at(at.margin, f"Δ = {at.margin:g}", margins),
     )
 
 

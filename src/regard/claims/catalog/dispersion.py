@@ -7,7 +7,7 @@ from regard.analysis.closed_forms.softmax import dispersed_weight, uniform_weigh
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
-from regard.claims._figures import counts, vertical_rule
+from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -59,7 +59,7 @@ def _figure(at: Settings) -> Chart:
             *(Series(label=f"R = {spread:g}", x=keys, y=dispersed_weight(spread, keys)) for spread in spreads),
             Series(label="equal weights, 1/n", x=keys, y=uniform_weight(keys), style="dashed"),
         ],
-        rules=vertical_rule(at.n, f"n = {at.n:g}", keys),
+        guides=guide_at(at.n, f"n = {at.n:g}", keys),
     )
 
 

@@ -21,7 +21,7 @@ from regard.claims._random_keys import (
     smooth_series,
 )
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
 
@@ -95,7 +95,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="the same head twice", x=scales, y=same, style="points"),
             smooth_series("two heads", scales, two),
         ),
-        rules=(Rule(at=0.25, label="¼, a fair coin"),),
+        guides=(Guide(at=0.25, label="¼, a fair coin"),),
     )
 
 

@@ -13,7 +13,7 @@ from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Each atom is looked for within this fraction of the way to the other; the engines compute weights to about 1e-15.
 _NEAR = 1e-3
@@ -100,7 +100,7 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="weight w_a", lower=-0.1, upper=1.0),
         y=Axis(label="probability", lower=0.0, upper=1.05),
         series=(Series(label="probability", x=edges, y=[backwards, 0.0, 1 - backwards], style="bars"),),
-        rules=(Rule(at=0.5, label="½", is_vertical=True),),
+        guides=(Guide(at=0.5, label="½", is_vertical=True),),
     )
 
 

@@ -26,7 +26,7 @@ from regard.claims._random_keys import (
     smooth_series,
 )
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=weight("a")), Variance(of=weight("a"), given=GAMMA_POSITIVE))
 
@@ -87,7 +87,7 @@ def _figure(at: Settings) -> Chart:
             smooth_series("keys as they are", scales, plain),
             Series(label="keys divided by their norm", x=fine, y=normalised),
         ),
-        rules=(Rule(at=limit, label=f"Φ(1/σ)Φ(−1/σ)/4 = {limit:.4f}"),),
+        guides=(Guide(at=limit, label=f"Φ(1/σ)Φ(−1/σ)/4 = {limit:.4f}"),),
     )
 
 

@@ -16,7 +16,7 @@ from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.render.figures import Chart, Rule, Series
+from regard.render.figures import Chart, Guide, Series
 
 _MOST_KEYS = 4096
 # |sΔ−1|·log n where the limit is checked, and the largest log n that is evaluated in balls.
@@ -94,7 +94,7 @@ def _figure(at: Settings) -> Chart:
             *(Series(label=f"sΔ = {power:g}", x=keys, y=log_scaled_weight(keys**power, keys)) for power in powers),
             Series(label="no log n, Δ = 2", x=keys, y=copy_weight(2.0, keys), style="dashed"),
         ],
-        rules=(Rule(at=0.5, label="½"),),
+        guides=(Guide(at=0.5, label="½"),),
     )
 
 

@@ -25,7 +25,7 @@ from regard.claims._random_keys import (
     smooth_series,
 )
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule
+from regard.render.figures import Axis, Chart, Guide
 
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
 # The scale β from which two heads are closer, by n, at σ² = ½, correct to the digits given.
@@ -110,7 +110,7 @@ def _figure(at: Settings) -> Chart:
     scales = around(at.beta, 0.1, 60.0, NUM_POINTS)
     [one], [two] = (certified_curves(at, scales, design, (_ERROR,)) for design in (one_head, two_heads))
     crossing = _crossing(at, scales, one - two)
-    rules = [Rule(at=scale, label=f"they cross at β = {scale:.4g}", is_vertical=True) for scale in crossing]
+    guides = [Guide(at=scale, label=f"they cross at β = {scale:.4g}", is_vertical=True) for scale in crossing]
     return Chart(
         title="Two heads win, but only from some scale on",
         caption=f"E‖c − ½(v_a+v_b)‖², n = {at.n:g}, σ² = {at.sigma2:g}. At soft scales one head is closer, because "
@@ -118,7 +118,7 @@ def _figure(at: Settings) -> Chart:
         x=SCALE_AXIS,
         y=Axis(label="mean squared error", lower=0.0),
         series=(smooth_series("one head", scales, one), smooth_series("two heads", scales, two)),
-        rules=rules,
+        guides=guides,
     )
 
 

@@ -11,7 +11,7 @@ from regard.analysis.closed_forms.rounding import narrow_sum, rounded_whole, sta
 from regard.claims._evidence import Evidence, conjunction
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.core.verdict import Status
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Significant bits of the formats that can be run.
 _FORMATS = {"bfloat16": 8, "float16": 11, "float32": 24}
@@ -106,7 +106,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=f"{name}: 2^{bits}", x=numbers, y=np.minimum(numbers, 2.0**bits) / numbers)
             for name, bits in sorted({**_FORMATS, **formats}.items(), key=lambda each: each[1])
         ],
-        rules=(Rule(at=1.0, label="the true sum"),),
+        guides=(Guide(at=1.0, label="the true sum"),),
     )
 
 

@@ -12,7 +12,7 @@ from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.positions.rotary import Rotary
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _SEARCHED = 131_072
 _NEAREST = 6.0288706e-5
@@ -74,7 +74,7 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="number of distances N", is_log=True),
         y=Axis(label="least angle between two", is_log=True),
         series=(Series(label="least angle", x=lags[shown] + 1, y=gaps[shown], style="bars"),),
-        rules=(Rule(at=at.resolution, label=f"claimed: {at.resolution:.3g}"),),
+        guides=(Guide(at=at.resolution, label=f"claimed: {at.resolution:.3g}"),),
     )
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import copy_weight, dispersed_weight, uniform_weight
-from regard.claims._figures import counts, vertical_rule
+from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, weight_methods
 from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 
 def _figure(at: Settings) -> Chart:
@@ -21,7 +21,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="q = βk_j, β = 3 + log n", x=keys, y=copy_weight(3 + np.log(keys), keys)),
             Series(label="1/n", x=keys, y=uniform_weight(keys), style="dashed"),
         ),
-        rules=(Rule(at=1.0, label="the misconception: 1"), *vertical_rule(at.n, f"n = {at.n:g}", keys)),
+        guides=(Guide(at=1.0, label="the misconception: 1"), *guide_at(at.n, f"n = {at.n:g}", keys)),
     )
 
 

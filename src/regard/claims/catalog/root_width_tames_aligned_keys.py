@@ -12,7 +12,7 @@ from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
 # The mean of 1000 scores is close to normal: ten standard errors make a false alarm rarer than one run in a billion.
@@ -78,7 +78,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=f"kᵀq/√d, ρ = {at.rho:g}", x=widths, y=at.rho * np.sqrt(widths)),
             Series(label=f"kᵀq/d, ρ = {at.rho:g}", x=widths, y=at.rho * np.ones_like(widths)),
         ),
-        rules=(Rule(at=at.rho, label="claimed: ρ at every width"),),
+        guides=(Guide(at=at.rho, label="claimed: ρ at every width"),),
     )
 
 

@@ -12,7 +12,7 @@ from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
 from regard.positions.rotary import Rotary
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _DECADES = ((1, 10), (10, 100), (100, 1000), (1000, 10_000))
 _MOST_ANGLES = 1_000_000
@@ -122,7 +122,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="envelope", x=lags, y=envelope(lags, at.d, at.B)),
             Series(label="mean of the decade", x=middles, y=means, style="points"),
         ),
-        rules=(Rule(at=floor, label=f"random phases: {floor:.3g}"),),
+        guides=(Guide(at=floor, label=f"random phases: {floor:.3g}"),),
     )
 
 

@@ -13,7 +13,7 @@ from regard.claims._figures import counts
 from regard.claims._position_codes import WIDTH, as_format, repeats
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Significant bits, and the exponent of the largest binade of float16.
 _BITS = {"bfloat16": 8, "float16": 11}
@@ -112,10 +112,10 @@ def _figure(_: Settings) -> Chart:
         x=Axis(label="position t", is_log=True),
         y=Axis(label="largest error so far, in positions", is_log=True, lower=0.5),
         series=[Series(label=name, x=shown, y=np.where(error > 0, error, np.nan)) for name, error in worst.items()],
-        rules=(
-            Rule(at=math.pi, label="half a turn, π"),
-            Rule(at=257.0, label="257", is_vertical=True),
-            Rule(at=2049.0, label="2049", is_vertical=True),
+        guides=(
+            Guide(at=math.pi, label="half a turn, π"),
+            Guide(at=257.0, label="257", is_vertical=True),
+            Guide(at=2049.0, label="2049", is_vertical=True),
         ),
     )
 

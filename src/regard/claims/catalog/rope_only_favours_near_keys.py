@@ -15,7 +15,7 @@ from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, Wh
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary
 from regard.positions.rotary_scaling import rotary_frequencies
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE, _MARGIN = 200, 50
 
@@ -95,7 +95,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="k = q", x=distances, y=scores[0], style="dashed"),
             Series(label=f"k = R_{peak} q", x=distances, y=scores[peak]),
         ],
-        rules=(Rule(at=float(peak), label=f"s = {peak}", is_vertical=True),),
+        guides=(Guide(at=float(peak), label=f"s = {peak}", is_vertical=True),),
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from regard.analysis.closed_forms.softmax import score_variance
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement
-from regard.claims._figures import counts, vertical_rule
+from regard.claims._figures import counts, guide_at
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Series
@@ -100,7 +100,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="kᵀq/√d", x=widths, y=plain / np.sqrt(widths)),
             Series(label="kᵀq/d", x=widths, y=plain / widths, style="dashed"),
         ),
-        rules=vertical_rule(at.d, f"d = {at.d:g}", widths),
+        guides=guide_at(at.d, f"d = {at.d:g}", widths),
     )
 
 

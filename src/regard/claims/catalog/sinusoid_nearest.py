@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.position_codes import Nearest, best_returns, g
 from regard.claims._evidence import Evidence
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.sinusoidal import sinusoid
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # The gap is stated to ten digits.
 _LAST_DIGIT = 0.5e-14
@@ -61,7 +61,7 @@ def _figure(_: Settings) -> Chart:
                 label="nearer than all smaller lags", x=records, y=[float(gap(lag)) for lag in records], style="points"
             ),
         ),
-        rules=(Rule(at=710.0, label="710", is_vertical=True),),
+        guides=(Guide(at=710.0, label="710", is_vertical=True),),
     )
 
 

@@ -11,7 +11,7 @@ from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._retrieval import few_keys, rounding
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 # Logits this far below the others have weight 0 in float64.
 _FAR_BELOW = -800.0
@@ -74,7 +74,7 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="lead z of one logit"),
         y=Axis(label="largest slope", lower=0.0, upper=0.6),
         series=[Series(label=f"n = {n}", x=leads, y=_slopes(leads, n)) for n in sizes],
-        rules=(Rule(at=0.5, label="½"),),
+        guides=(Guide(at=0.5, label="½"),),
     )
 
 

@@ -12,7 +12,7 @@ from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.t5_buckets import t5_bucket
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE = 2048
 _FAR = 10**6
@@ -100,7 +100,7 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="distance", is_log=True),
         y=Axis(label="bucket", lower=0.0),
         series=(Series(label="bucket", x=distances, y=np.asarray(found, dtype=float), style="bars"),),
-        rules=(Rule(at=float(start), label=f"the last: {start}", is_vertical=True),),
+        guides=(Guide(at=float(start), label=f"the last: {start}", is_vertical=True),),
     )
 
 

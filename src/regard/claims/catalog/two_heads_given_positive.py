@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.random_keys import given_positive_bound, given
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, QueryDesign, one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._figures import around, vertical_rule
+from regard.claims._figures import around, guide_at
 from regard.claims._random_keys import (
     BETA,
     COURSE,
@@ -102,7 +102,7 @@ def _figure(at: Settings) -> Chart:
             smooth_series("without the condition", scales, plain),
             Series(label="the bound", x=scales, y=bound, style="dashed"),
         ),
-        rules=vertical_rule(at.beta, f"β = {at.beta:g}", scales),
+        guides=guide_at(at.beta, f"β = {at.beta:g}", scales),
     )
 
 

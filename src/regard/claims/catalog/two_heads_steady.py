@@ -22,7 +22,7 @@ from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, ordered
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=coefficient("a")), TotalVariance())
 _NAMES = ("Var of v_a's coefficient", "tr Cov(c)")
@@ -137,7 +137,7 @@ def _figure(at: Settings) -> Chart:
             Series(label="one head", x=edges, y=np.diff(one), style="bars"),
             Series(label="two heads", x=edges, y=np.diff(two), style="bars"),
         ),
-        rules=(Rule(at=0.5, label="the mean", is_vertical=True),),
+        guides=(Guide(at=0.5, label="the mean", is_vertical=True),),
     )
 
 

@@ -9,7 +9,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, rounding, weights
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
-from regard.render.figures import Axis, Chart, Rule, Series
+from regard.render.figures import Axis, Chart, Guide, Series
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -59,7 +59,7 @@ def _figure(at: Settings) -> Chart:
             Series(label=name, x=scales, y=found[:, key])
             for name, key in zip(("the best key", "the second", "the last"), order, strict=True)
         ],
-        rules=(Rule(at=float(uniform_weight(n)), label=f"1/n = {uniform_weight(n):.3g}"),),
+        guides=(Guide(at=float(uniform_weight(n)), label=f"1/n = {uniform_weight(n):.3g}"),),
     )
 
 

@@ -14,7 +14,7 @@ from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.render.figures import Chart, Rule, Series
+from regard.render.figures import Chart, Guide, Series
 
 _WIDTH = 4
 
@@ -85,7 +85,7 @@ def _figure(at: Settings) -> Chart:
             *(Series(label=f"g = {gain:g}", x=keys, y=unit_bound(gain, keys)) for gain in gains),
             Series(label="equal weights, 1/n", x=keys, y=uniform_weight(keys), style="dashed"),
         ],
-        rules=(Rule(at=0.5, label="½"),),
+        guides=(Guide(at=0.5, label="½"),),
     )
 
 
