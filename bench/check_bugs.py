@@ -17,6 +17,8 @@ from bugs.building import LAYERS, build
 from bugs.catalogue import all_bugs
 from bugs.fresh import fresh_bugs
 
+from regard.conformance.verdict import Diagnosis
+
 FIGURES = Path(__file__).parents[1] / "docs" / "figures-check.md"
 GRADES = ("spec", "black-box")
 SETS = {"catalogue": all_bugs, "fresh": fresh_bugs}
@@ -24,13 +26,18 @@ SETS = {"catalogue": all_bugs, "fresh": fresh_bugs}
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What the laws said about one layer at one grade."""
+    """What the laws said about one layer at one grade; `diagnosis` is the first one."""
 
     bug: str
     grade: str
     failures: tuple[str, ...]
-    diagnosis: str
+    diagnosis: Diagnosis | None
     seconds: float
+
+    @property
+    def family(self) -> str | None:
+        """The family that the diagnosis names."""
+        return None if self.diagnosis is None else self.diagnosis.family
 
 
 def main() -> None:
@@ -84,7 +91,7 @@ def judge(order: tuple[str, str]) -> Trial:
     """One layer through all laws."""
     import torch
 
-    from regard.conformance.checking import check_subject
+    from regard.conformance.judging import check_subject
 
     torch.set_num_threads(1)
     name, grade = order
@@ -92,7 +99,7 @@ def judge(order: tuple[str, str]) -> Trial:
     subject = build(name) if name in LAYERS else next(bug for bug in known if bug.id == name).build()
     start = time.process_time()
     report = check_subject(subject if grade == "spec" else subject.as_black_box())
-    diagnosis = next((text for verdict in report.failures for text in verdict.diagnosis[:1]), "")
+    diagnosis = next((verdict.diagnosis[0] for verdict in report.failures if verdict.diagnosis), None)
     return Trial(
         bug=name,
         grade=grade,
@@ -158,7 +165,7 @@ def caught(bugs: Sequence[Bug], found: Found, grade: str) -> str:
 def named(bugs: Sequence[Bug], found: Found, grade: str) -> str:
     """How many of those caught had their family named first."""
     hit = [bug for bug in bugs if found[bug.id, grade].failures]
-    return share(sum(bug.is_named_by(found[bug.id, grade].diagnosis) for bug in hit), len(hit))
+    return share(sum(bug.is_of(found[bug.id, grade].family) for bug in hit), len(hit))
 
 
 def crashes(bugs: Sequence[Bug], found: Found, grade: str) -> str:
@@ -202,9 +209,7 @@ def listed(bugs: Sequence[Bug], found: Found) -> list[str]:
     lines += [
         f"- `{bug.id}` ({bug.family}): {found[bug.id, 'spec'].diagnosis or 'no diagnosis'}"
         for bug in bugs
-        if found[bug.id, "spec"].failures
-        and not bug.is_equivalent
-        and not bug.is_named_by(found[bug.id, "spec"].diagnosis)
+        if found[bug.id, "spec"].failures and not bug.is_equivalent and not bug.is_of(found[bug.id, "spec"].family)
     ]
     return lines
 

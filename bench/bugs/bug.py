@@ -44,11 +44,9 @@ class Bug:
         """The buggy layer; its name does not give it away."""
         return build(self.layer, self.text())
 
-    def is_named_by(self, diagnosis: str) -> bool:
-        """True if a text that begins with "family: …" names this bug's family."""
-        named = diagnosis.partition(":")[0].strip().lower()
-        names = {name for family in (self.family, *self.or_family) for name in (family, *family.split("/"))}
-        return named in names
+    def is_of(self, family: str | None) -> bool:
+        """True if the bug belongs to this family."""
+        return family in (self.family, *self.or_family)
 
 
 def edits(layer: str) -> Callable[..., Bug]:

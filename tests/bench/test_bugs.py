@@ -13,8 +13,7 @@ from bugs.catalogue import all_bugs  # noqa: E402
 from bugs.probing import difference_of  # noqa: E402
 
 from regard.conformance import all_laws  # noqa: E402
-from regard.conformance.checking import check_subject  # noqa: E402
-from regard.conformance.judging import judge  # noqa: E402
+from regard.conformance.judging import check_subject, judge  # noqa: E402
 
 BUGS = all_bugs()
 # The oracle sees most of them, so that the others need not be tried.
@@ -85,4 +84,6 @@ def stop_at_a_failure(verdict):
 def test_a_bug_is_caught(name):
     subject = next(bug for bug in BUGS if bug.id == name).build()
     with pytest.raises(LawBroken):
-        check_subject(subject, laws=TELLING_FIRST, hear=lambda law: judge(law, subject), progress=stop_at_a_failure)
+        check_subject(
+            subject, laws=TELLING_FIRST, judge_law=lambda law: judge(law, subject), progress=stop_at_a_failure
+        )

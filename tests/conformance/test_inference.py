@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.misbuilt_scores import Sunk
-from conformance.misbuilt_turns import BROKEN as TURNED
+from conformance.broken_attention import Sunk
+from conformance.broken_projections import BROKEN as TURNED
 from regard.conformance.inference import infer
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec, Subject
@@ -15,7 +15,7 @@ EVERYTHING = ("weights", "positions", "mask")
 
 
 class Undeclared(Subject):
-    """An honest layer that declares only its sizes."""
+    """A reference layer that declares only its sizes."""
 
     name = "undeclared"
 
@@ -149,7 +149,7 @@ def test_tiled_key_heads_are_found():
 
 
 def test_a_turn_the_other_way_is_said():
-    found = infer(Undeclared(TURNED["turned the other way"](), *EVERYTHING))
+    found = infer(Undeclared(TURNED["rotated the other way"](), *EVERYTHING))
     assert any("backward" in line for line in found.evidence)
 
 

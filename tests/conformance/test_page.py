@@ -6,7 +6,7 @@ import pytest
 
 from regard.conformance.page import render_check
 from regard.conformance.report import reports_as_junit
-from regard.conformance.verdict import CheckReport, LawVerdict
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict
 
 OUTCOMES = {
     "CAUSAL": ("refuted", "refuted"),
@@ -22,7 +22,7 @@ OUTCOMES = {
 
 def verdict(law: str, layer: str) -> LawVerdict:
     outcome, status = OUTCOMES[law]
-    told = {"counterexample": "batch 1 <b>length</b> 2", "diagnosis": ("mask: it is missing",)}
+    told = {"counterexample": "batch 1 <b>length</b> 2", "diagnosis": (Diagnosis("mask", "it is missing"),)}
     told = told if status == "refuted" else {}
     return LawVerdict(
         id=law, statement=f"the law {law}", status=status, outcome=outcome, reason=f"because of {law}", layer=layer,

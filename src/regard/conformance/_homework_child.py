@@ -20,13 +20,13 @@ from regard.conformance.adapters.student_code import (
     table_function,
     turn_function,
 )
-from regard.conformance.contracts import all_contracts, contracts_for
 from regard.conformance.diagnosis import diagnose
-from regard.conformance.homework import Corruption, RotaryTable, RotaryTurn
+from regard.conformance.homework import all_contracts, contracts_for
+from regard.conformance.homework.corruption import Corruption
+from regard.conformance.homework.rotary import RotaryRotation, RotaryTable
 from regard.conformance.judging import judge, missing
-from regard.conformance.law import Comparison, Law, LawTrial
+from regard.conformance.law import Law
 from regard.conformance.subject import Subject
-from regard.conformance.verdict import LawVerdict
 from regard.core.processes import Channel, limit_resources
 
 NOT_WRITTEN = "not written yet"
@@ -78,7 +78,7 @@ def _judge(task: Task, channel: Channel) -> None:
     for law in _laws(task, subject).values():
         channel.send(event="trying", law=law.id, statement=law.statement)
         code.is_unwritten = False
-        verdict = _plain(judge(law, subject, seed=task.seed, diagnose=_diagnose))
+        verdict = judge(law, subject, seed=task.seed, diagnose=diagnose)
         is_unwritten = code.is_unwritten and verdict.outcome == "crashed"
         if is_unwritten:
             verdict = replace(verdict, outcome="skipped", reason=f"{NOT_WRITTEN}: {verdict.reason}")
@@ -94,7 +94,7 @@ def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
         case "precompute_rotary_emb":
             return RotaryTable(table_function(code, thing))
         case "apply_rotary_emb":
-            return RotaryTurn(turn_function(code, thing))
+            return RotaryRotation(turn_function(code, thing))
         case "CausalSelfAttention":
             return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
     return Corruption(corpus_function(code, thing))
@@ -107,26 +107,10 @@ def _laws(task: Task, subject: Subject) -> dict[str, Law]:
         return contracts | {name: law for name, law in all_laws().items() if missing(law, subject) is None}
     return {
         name: law
-        for kind in ("table", "turn", "corruption")
+        for kind in ("table", "rotation", "corruption")
         if subject.has(kind)
         for name, law in contracts_for(kind).items()
     }
-
-
-def _diagnose(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]:
-    """What the finding itself was recognised as, before the usual suspects."""
-    if law.id not in all_contracts():
-        return diagnose(law, trial, finding)
-    return (*finding.signature.get("looks", ()), *law.suspects)
-
-
-def _plain(verdict: LawVerdict) -> LawVerdict:
-    """The verdict in the words of a homework: no sizes where there are none."""
-    told = verdict.counterexample
-    if told is not None and told.startswith("batch 1, length 1") and verdict.id in all_contracts():
-        told = told.removeprefix("batch 1, length 1").lstrip(",: ").removesuffix(" by 1, allowed 0")
-        return replace(verdict, counterexample=told)
-    return verdict
 
 
 def _words(error: BaseException) -> str:

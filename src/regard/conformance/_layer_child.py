@@ -21,7 +21,7 @@ def check_layer(channel: Channel) -> None:
 
 
 def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
-    from regard.conformance.checking import chosen_laws, expected
+    from regard.conformance.judging import chosen_laws, expected
     from regard.conformance.reproduction import try_law
 
     limit_resources(memory=memory + _LIBRARIES)

@@ -14,7 +14,7 @@ _WANTED = {
     "torch": ("torch",),
     "transformers": ("transformers.models.llama.modeling_llama", "transformers.cache_utils"),
 }
-_OURS = ("regard.conformance.checking", "regard.conformance.reproduction", "regard.conformance.adapters.zoo")
+_OURS = ("regard.conformance.judging", "regard.conformance.reproduction", "regard.conformance.adapters.zoo")
 
 LOADED = tuple(name for name in _WANTED if importlib.util.find_spec(name) is not None)
 for _name in (*(part for package in LOADED for part in _WANTED[package]), *_OURS):

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import Law, all_laws
-from regard.conformance.checking import check_subject, chosen_laws, report_on
 from regard.conformance.isolation import Limits, check_isolated
+from regard.conformance.judging import check_subject, chosen_laws, report_on
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
 from regard.conformance.subject import CAPABILITIES, Spec, Subject
@@ -95,7 +95,11 @@ def check(
         return check_isolated(request, _titles(chosen), limits=options.get("limits"), progress=count)
     subject, inferred = build_subject(request)
     report = check_subject(
-        subject, laws=chosen, expect=request.expect, hear=lambda law: try_law(law, subject, request), progress=count
+        subject,
+        laws=chosen,
+        expect=request.expect,
+        judge_law=lambda law: try_law(law, subject, request),
+        progress=count,
     )
     return replace(report, inferred=inferred)
 
@@ -203,7 +207,7 @@ def list_laws(names: str | None = None) -> dict[str, list[CatalogEntry]]:
     """The laws by what they need, those that need least first; none of them is tried."""
     groups: dict[tuple[str, ...], list[CatalogEntry]] = {}
     for law in chosen_laws(names).values():
-        entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.suspects[0]}")
+        entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.usual_bugs[0].text}")
         groups.setdefault(law.needs, []).append(entry)
     titles = {needs: " and ".join(CAPABILITIES[need][0] for need in needs) for needs in sorted(groups, key=len)}
     return {

@@ -1,141 +1,71 @@
-"""Which bug a failure looks like: by oracles with one bug each, by what probing finds, and by how the law fails.
+"""Which bug a failure looks like: by mutations of the oracle, by probing the layer, and by how the law fails."""
 
-Every line begins with the family of the bug, one of FAMILIES.
-"""
-
-import re
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
+from regard.conformance import all_laws
 from regard.conformance.inference import infer
-from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.mutation import FAMILIES
-from regard.conformance.mutations import CLOSE, Compared, matches_of_core, matches_of_layer
-from regard.conformance.oracle import Oracle, undeclared
-from regard.conformance.rounding import widest_subject
-from regard.conformance.signs import FAMILY_OF_LAW, has_signs, signs_of
-from regard.conformance.subject import Spec
+from regard.conformance.judging import judge
+from regard.conformance.law import Comparison, Law, LawTrial, dtype_of
+from regard.conformance.mutations import Mutation, Scenario, all_mutations
+from regard.conformance.mutations.calls import chunks_of, decoded
+from regard.conformance.oracle import AttentionInputs, Oracle, undeclared
+from regard.conformance.probing import decode, real_positions
+from regard.conformance.subject import Spec, Subject
+from regard.conformance.verdict import Diagnosis
 from regard.positions.alibi import alibi_slopes
 
 _Result = TypeVar("_Result")
 
+# A match is this close, relative to the largest output.
+_CLOSE, _CLOSE_IN_WORDS = 2e-3, "2e-3"
+_LENGTH = 9
+_LONGEST = 48
+_LARGE = 8.0
+_SEED = 11
+
 _MOST_MATCHES = 3
-_MOST_LINES = 6
+_MOST_BUGS = 6
 _SAME_BASE = 2e-3
 _SAME_SINK = 1e-2
 
-# Words of suspects that tell their family where a law's own would be too coarse, the first that is found counts.
-_FAMILY_OF_WORD = {
-    "dropout": "dropout",
-    "in place": "in-place",
-    "in-place": "in-place",
-    "detach": "gradient",
-    "backward": "gradient",
-    "dtype": "precision",
-    "precision": "precision",
-    "window": "window",
-    "cache": "cache",
-    "decode": "cache",
-    "scale": "scale",
-    "turned": "rotary",
-    "rotat": "rotary",
-    "slopes": "alibi",
-    "padding": "padding",
-    "row 0's mask": "padding",
-    "transpose": "heads",
-    "position": "positions",
-    "softmax": "softmax",
-    "sink": "sink/softcap",
-    "mask": "mask",
-    "diagonal": "mask",
-    "batch": "batch",
-    "contiguous": "shape",
-    "squeezed": "shape",
-    "length": "shape",
-    "path": "path",
-}
-# Laws whose failure is the diagnosis: what probing finds in such a layer means nothing.
-_SAYS_ENOUGH = ("BATCH", "DET", "LAYOUT", "PURE")
-# Laws that tell more by how they fail than probing does.
-_ABOUT_MASKS = ("CAUSAL", "SUPPORT", "JUNK", "PAD", "ONES", "MASKFORCE")
-_ABOUT_ONE_THING = {
-    "SMOOTH": "precision: something inside is rounded to half precision",
-    "SHIFT": "rotary: queries and keys are not turned alike",
-    "RATES": "rotary: the rates of turning are not the declared ones",
-    "SLOPES": "alibi: shares do not fall with distance as declared",
-}
-_UNEXPLAINED = ("projection: the weights are read, split or combined in another way",)
-_OF_ONE_FAMILY = ("ALIGN", "BATCH", "DET", "LAYOUT", "PACK", "PURE")
-_OF_SCENARIO = {
-    "plain": None,
-    "padded": "padding: the layer leaves the oracle where there is padding",
-    "gaps": "positions: the layer leaves the oracle where positions are given",
-    "cached": "cache: the layer leaves the oracle where there is a cache",
-    "chunked": "cache: the layer leaves the oracle where several tokens follow a cache",
-    "loud": "softmax: the layer leaves the oracle where logits are large",
+_UNEXPLAINED = Diagnosis("projection", "the weights are read, split or combined in another way")
+_ROUNDING = Diagnosis("precision", f"the layer is within {_CLOSE} of the oracle, but not within rounding")
+_BY_SCENARIO: dict[Scenario, Diagnosis] = {
+    "padded": Diagnosis("padding", "the layer differs from the oracle on padded inputs"),
+    "gaps": Diagnosis("positions", "the layer differs from the oracle if positions are given"),
+    "cached": Diagnosis("cache", "the layer differs from the oracle when it decodes with a cache"),
+    "chunked": Diagnosis("cache", "the layer differs from the oracle if several tokens follow a cache"),
+    "large": Diagnosis("softmax", "the layer differs from the oracle at large logits"),
 }
 
 
-def diagnose(law: Law, trial: LawTrial, finding: Comparison) -> tuple[str, ...]:
-    """Probable bugs, the likeliest first, each with its family before a colon."""
-    usual = [f"{family_of(law.id, suspect)}: {_bare(suspect)}" for suspect in law.suspects]
-    if law.id in _SAYS_ENOUGH:
-        return tuple(usual[:_MOST_LINES])
-    compared: Compared | None = _quietly(lambda: _compared(trial), None)
-    is_off = compared is not None and compared.gap > 0 and compared.scenario == "plain"
-    lines: list[str] = [] if compared is None else _of_matches(compared)
-    probed = _quietly(lambda: _by_probing(trial), []) if is_off and not lines else []
-    signs = _quietly(lambda: _signs(law, trial, finding), [])
-    lines += [*signs, *probed] if law.id in _ABOUT_MASKS else [*probed, *signs]
-    if law.id == "PATH" and not is_off:
-        lines = [*usual, *lines]
-    if law.id == "SPEC" and not lines:
-        lines += _by_other_laws(trial) if is_off else []
-        usual = [*_UNEXPLAINED, *usual] if is_off else usual
-    if compared is not None and not compared.matches:
-        lines += _of_gap(law, compared)
-    return tuple(dict.fromkeys([*lines, *usual]))[:_MOST_LINES]
-
-
-def _by_other_laws(trial: LawTrial) -> list[str]:
-    """What laws about one thing say where no oracle with a bug is the layer's."""
-    from regard.conformance import all_laws
-    from regard.conformance.judging import judge
-
-    laws = all_laws()
-    told = {name: _quietly(lambda name=name: judge(laws[name], trial.subject).outcome, "") for name in _ABOUT_ONE_THING}
-    return [_ABOUT_ONE_THING[name] for name, outcome in told.items() if outcome == "refuted"]
-
-
-def family_of(law: str, words: str) -> str:
-    """The family that a line names, or that its words and its law point at.
-
-    >>> family_of("CAUSAL", "window: one key too many (W+1)"), family_of("PAD", "the mask is inverted")
-    ('window', 'padding')
-    """
-    named = words.partition(":")[0]
-    if named in FAMILIES:
-        return named
-    own = FAMILY_OF_LAW.get(law, "mask")
-    if law in _OF_ONE_FAMILY:
-        return own
-    for word, family in _FAMILY_OF_WORD.items():
-        if re.search(rf"\b{re.escape(word)}", words):
-            return own if family == "mask" and own in ("padding", "cache") else family
-    return own
-
-
-def _bare(words: str) -> str:
-    named, _, rest = words.partition(":")
-    return rest.strip() if named in FAMILIES else words
+def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnosis, ...]:
+    """Probable bugs, the likeliest first."""
+    signs = _quietly(lambda: _signs(law, trial, comparison), [])
+    if law.diagnosed_by == "suspects":
+        return tuple(dict.fromkeys([*signs, *law.usual_bugs]))[:_MOST_BUGS]
+    match = _quietly(lambda: _matched(trial), None)
+    is_off = match is not None and match.gap > 0 and match.scenario == "plain"
+    bugs = [] if match is None else match.diagnoses()
+    probed = _quietly(lambda: list(_by_probing(trial)), []) if is_off and not bugs else []
+    bugs += [*signs, *probed] if law.diagnosed_by == "signs" else [*probed, *signs]
+    if law.grade == "spec" and is_off and not bugs:
+        bugs += [*_by_other_laws(trial), _UNEXPLAINED]
+    if match is not None and not match.mutations:
+        if match.gap > 0 and match.scenario in _BY_SCENARIO:
+            bugs.append(_BY_SCENARIO[match.scenario])
+        elif match.gap == 0 and law.grade == "spec":
+            bugs.append(_ROUNDING)
+    return tuple(dict.fromkeys([*bugs, *law.usual_bugs]))[:_MOST_BUGS]
 
 
 def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
-    """The result of a probe; a layer that raises in one has just not been diagnosed by it."""
+    """The result of a probe; if the layer raises, this probe just does not diagnose it."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
@@ -144,99 +74,205 @@ def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
         return otherwise
 
 
-def _compared(trial: LawTrial) -> Compared | None:
-    """The layer beside every oracle with a bug; None where no oracle can be built."""
-    subject = widest_subject(trial).subject
-    parts = subject.projections() if subject.has("weights") else None
-    if parts is not None and undeclared(subject.spec, parts) is None:
-        return matches_of_layer(subject, Oracle(spec=subject.spec, parts=parts))
-    if subject.has("core") and subject.spec.causal is not None and not subject.spec.sink:
-        return matches_of_core(subject, Oracle(spec=subject.spec))
-    return None
+def _signs(law: Law, trial: LawTrial, comparison: Comparison) -> list[Diagnosis]:
+    """What the law reads from its failures at full size, before the counterexample was made small."""
+    if law.signs is None:
+        return []
+    full = replace(trial, size=law.size_for(trial.spec))
+    broken = [each for each in _quietly(lambda: list(law.compare(full)), []) if each.is_broken]
+    return list(law.signs(trial, broken or [comparison]))
 
 
-def _of_matches(compared: Compared) -> list[str]:
+def _by_other_laws(trial: LawTrial) -> list[Diagnosis]:
+    """What failures of laws about one thing mean, if no mutation is like the layer."""
+    laws = sorted((law for law in all_laws().values() if law.means is not None), key=lambda law: law.rank)
     return [
-        f"{match.mutation.family}: matches *{match.mutation.words}* to {CLOSE:.0e}".replace("e-03", "e-3")
-        for match in compared.matches[:_MOST_MATCHES]
+        law.means
+        for law in laws
+        if law.means is not None and _quietly(lambda law=law: judge(law, trial.subject).outcome, None) == "refuted"
     ]
 
 
-def _of_gap(law: Law, compared: Compared) -> list[str]:
-    """What is left to say where no oracle matches."""
-    hint = _OF_SCENARIO[compared.scenario]
-    if compared.gap > 0:
-        return [] if hint is None else [hint]
-    if law.id == "SPEC":
-        return [f"precision: the layer is within {CLOSE} of the oracle, but not within rounding"]
-    return []
+@dataclass(frozen=True, kw_only=True)
+class OracleMatch:
+    """The first kind of call in which layer and oracle differ, by how much, and the mutations that explain it.
+
+    A gap of zero says that all kinds of call agree with the oracle.
+    """
+
+    mutations: tuple[Mutation, ...]
+    gap: float
+    scenario: Scenario
+
+    def diagnoses(self) -> list[Diagnosis]:
+        """The mutations that match best."""
+        return [
+            Diagnosis(each.family, f"matches *{each.description}* to {_CLOSE_IN_WORDS}")
+            for each in self.mutations[:_MOST_MATCHES]
+        ]
 
 
-def _signs(law: Law, trial: LawTrial, finding: Comparison) -> list[str]:
-    return list(signs_of(law, trial, _at_full_size(law, trial, finding))) if has_signs(law) else []
+_AGREES = OracleMatch(mutations=(), gap=0.0, scenario="plain")
 
 
-def _at_full_size(law: Law, trial: LawTrial, finding: Comparison) -> list[Comparison]:
-    """All findings before the counterexample was made small, or that one alone if they cannot be had."""
-    full = replace(trial, size=law.size_for(trial.spec))
-    found = _quietly(lambda: list(law.compare(full)), [])
-    return found if any(each.is_broken for each in found) else [finding]
+def _matched(trial: LawTrial) -> OracleMatch | None:
+    """The layer against the oracle and every mutation of it; None if no oracle can be built."""
+    subject = trial.in_float32().subject
+    parts = subject.projections() if subject.has("weights") else None
+    if parts is not None and undeclared(subject.spec, parts) is None:
+        return match_layer(subject, Oracle(spec=subject.spec, parts=parts))
+    if subject.has("core") and subject.spec.causal is not None and not subject.spec.sink:
+        return match_core(subject, Oracle(spec=subject.spec))
+    return None
 
 
-def _by_probing(trial: LawTrial) -> list[str]:
-    """Where what is found by probing is not what is declared."""
+def match_layer(subject: Subject, oracle: Oracle) -> OracleMatch | None:
+    """Each kind of call that the layer supports, against the oracle and then against every bug that shows in it.
+
+    None if the layer's outputs have another shape.
+    """
+    for scenario, inputs, found in _calls(subject, oracle.spec):
+        wanted = _by_oracle(oracle, inputs, scenario)
+        if found.shape != wanted.shape:
+            return None
+        gap = _gap(found, wanted, inputs)
+        if gap > _CLOSE:
+            shown_in = "plain" if scenario == "large" else scenario
+            errors = {
+                mutation: _gap(found, output, inputs)
+                for mutation in all_mutations()
+                if mutation.scenario == shown_in and (output := _output(mutation, oracle, inputs)) is not None
+            }
+            return OracleMatch(mutations=_nearest(errors), gap=gap, scenario=scenario)
+    return _AGREES
+
+
+def _calls(subject: Subject, spec: Spec) -> Iterator[tuple[Scenario, AttentionInputs, np.ndarray]]:
+    """What the layer gives in each kind of call that it supports."""
+    length = max(_LENGTH, min((spec.window or 0) + 3, _LONGEST))
+    length = min(length, spec.max_positions or length)
+    x = np.random.default_rng(_SEED).standard_normal((2, length, spec.width)).astype(dtype_of(spec.dtype))
+    yield "plain", AttentionInputs.of(x), subject.call(x)
+    if subject.has("mask"):
+        mask = np.arange(length)[None, :] >= np.array([[1], [3]])
+        given = {"positions": real_positions(mask)} if subject.has("positions") else {}
+        yield "padded", AttentionInputs.of(x, mask), subject.call(x, mask=mask, **given)
+    if subject.has("positions") and spec.window is None and spec.max_positions is None:
+        places = np.cumsum(np.random.default_rng(_SEED).integers(1, 4, size=x.shape[:2]), axis=1)
+        yield "gaps", AttentionInputs.of(x, None, places), subject.call(x, positions=places)
+    if subject.has("cache"):
+        for scenario in ("cached", "chunked"):
+            yield scenario, AttentionInputs.of(x), decode(subject, x, chunks_of(scenario, length))
+    yield "large", AttentionInputs.of(_LARGE * x), subject.call((_LARGE * x).astype(x.dtype))
+
+
+def _by_oracle(oracle: Oracle, inputs: AttentionInputs, scenario: Scenario) -> np.ndarray:
+    if scenario in ("cached", "chunked"):
+        return decoded(oracle, inputs, chunks_of(scenario, inputs.mask.shape[1]))
+    return oracle.output(inputs)
+
+
+def _output(mutation: Mutation, oracle: Oracle, inputs: AttentionInputs) -> np.ndarray | None:
+    with np.errstate(all="ignore"):
+        return mutation.output(oracle, inputs)
+
+
+def _nearest(errors: Mapping[Mutation, float]) -> tuple[Mutation, ...]:
+    """The mutations that match, nearest first; almost equally near ones stay in the order of the list."""
+    close = [mutation for mutation, error in errors.items() if error <= _CLOSE]
+    return tuple(sorted(close, key=lambda mutation: round(errors[mutation] / _CLOSE, 2)))
+
+
+def _gap(found: np.ndarray, wanted: np.ndarray, inputs: AttentionInputs) -> float:
+    """The largest difference at real tokens that see something, relative to the largest number there.
+
+    Infinite if the shapes differ or fewer than half of the tokens can be compared.
+    """
+    if found.shape != wanted.shape:
+        return float("inf")
+    real = inputs.mask & np.isfinite(wanted).all(axis=-1)
+    if 2 * real.sum() < inputs.mask.sum() or not np.isfinite(found[real].astype(np.float64)).all():
+        return float("inf")
+    largest = float(np.abs(wanted[real]).max())
+    gap = float(np.abs(found[real].astype(np.float64) - wanted[real]).max())
+    return gap / largest if largest > 0 else (0.0 if gap == 0 else float("inf"))
+
+
+def match_core(subject: Subject, oracle: Oracle) -> OracleMatch:
+    """The same for attention on random heads, where only bugs of its own stages can be recognized."""
+    spec, rng = oracle.spec, np.random.default_rng(_SEED)
+    shape = (2, spec.num_heads, _LENGTH, spec.head_width)
+    shared = (2, spec.num_kv_heads or 1, _LENGTH, spec.head_width)
+    q, k, v = (rng.standard_normal(each).astype(dtype_of(spec.dtype)) for each in (shape, shared, shared))
+    found = subject.core(q, k, v, **({"causal": True} if spec.causal else {})).astype(np.float64)
+    q, k, v = (each.astype(np.float64) for each in (q, k, v))
+    bare = oracle.changed(window=None, positions="none")
+    inputs = AttentionInputs.of(np.zeros((2, _LENGTH, 1)))
+
+    def gap(one: Oracle) -> float:
+        wanted = one.core(q, k, v, one.visible(one, inputs))
+        ours, theirs = (np.moveaxis(each, 1, 2).reshape(2, _LENGTH, -1) for each in (found, wanted))
+        return _gap(ours, theirs, inputs)
+
+    usual = gap(bare)
+    if usual <= _CLOSE:
+        return _AGREES
+    changed = {each: each.change(bare) for each in all_mutations() if each.change is not None}
+    errors = {mutation: gap(other) for mutation, other in changed.items() if other is not None}
+    return OracleMatch(mutations=_nearest(errors), gap=usual, scenario="plain")
+
+
+def _by_probing(trial: LawTrial) -> Iterator[Diagnosis]:
+    """What probing finds, where the spec declares something else."""
     spec = trial.spec
     found = infer(trial.subject).found
-    lines = []
     wanted = spec.scale if spec.scale is not None else spec.head_width**-0.5
     if "scale" in found and not np.isclose(found["scale"], wanted, rtol=1e-3):
-        lines.append(f"scale: logits are {found['scale']:.4g} q·k, and {wanted:.4g} is declared")
-    if "scale" in found and found.get("softcap") != spec.softcap and not _is_near(found.get("softcap"), spec.softcap):
-        lines.append(f"sink/softcap: a softcap of {found.get('softcap')} is found, and {spec.softcap} is declared")
+        yield Diagnosis("scale", f"logits are {found['scale']:.4g} q·k, and {wanted:.4g} is declared")
+    softcap = found.get("softcap")
+    if "scale" in found and softcap != spec.softcap and not _is_near(softcap, spec.softcap):
+        yield Diagnosis("sink/softcap", f"the softcap is {softcap}, and {spec.softcap} is declared")
     if found.get("sink") and not spec.sink:
-        lines.append("softmax: the weights sum to less than one")
-    return lines + _of_sinks(trial, found) + _of_positions(spec, found) + _of_heads(spec, found)
-
-
-def _of_sinks(trial: LawTrial, found: Mapping[str, Any]) -> list[str]:
-    """Sinks that are read off the weights, where they are not those that the layer has."""
-    parts = trial.subject.projections() if trial.spec.sink and trial.subject.has("weights") else None
-    declared = None if parts is None else (parts.extra or {}).get("sinks")
-    if declared is None or "scale" not in found:
-        return []
-    read = found.get("sinks")
-    if read is None:
-        return ["sink/softcap: the weights sum to one, and a sink is declared"]
-    is_same = np.allclose(read, np.asarray(declared, dtype=np.float64), atol=_SAME_SINK)
-    told = ", ".join(f"{value:.3g}" for value in read)
-    return [] if is_same else [f"sink/softcap: the sinks have the logits {told}, which are not the layer's"]
+        yield Diagnosis("softmax", "the weights sum to less than one")
+    yield from _of_sinks(trial, found)
+    yield from _of_positions(spec, found)
+    group = spec.num_heads // (spec.num_kv_heads or 1)
+    usual = tuple(head // group for head in range(spec.num_heads))
+    if "scale" in found and "key_heads" in found and found["key_heads"] != usual:
+        yield Diagnosis("kv-heads", f"heads use the key heads {list(found['key_heads'])}")
 
 
 def _is_near(found: float | None, declared: float | None) -> bool:
     return found is not None and declared is not None and bool(np.isclose(found, declared, rtol=1e-2))
 
 
-def _of_positions(spec: Spec, found: Mapping[str, Any]) -> list[str]:
+def _of_sinks(trial: LawTrial, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
+    """Sinks read off the weights that are not those of the layer."""
+    parts = trial.subject.projections() if trial.spec.sink and trial.subject.has("weights") else None
+    declared = None if parts is None else (parts.extra or {}).get("sinks")
+    if declared is None or "scale" not in found:
+        return
+    sinks = found.get("sinks")
+    if sinks is None:
+        yield Diagnosis("sink/softcap", "the weights sum to one, and a sink is declared")
+    elif not np.allclose(sinks, np.asarray(declared, dtype=np.float64), atol=_SAME_SINK):
+        logits = ", ".join(f"{value:.3g}" for value in sinks)
+        yield Diagnosis("sink/softcap", f"the sinks have the logits {logits}, which are not the layer's")
+
+
+def _of_positions(spec: Spec, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
     kind = found.get("positions")
     if None not in (kind, spec.positions) and kind not in ("relative", spec.positions):
-        family = "alibi" if "alibi" in (kind, spec.positions) and "rotary" not in (kind, spec.positions) else "rotary"
-        return [f"{family}: positions look like {kind}, and {spec.positions} is declared"]
-    lines = []
+        kinds = (kind, spec.positions)
+        family = "alibi" if "alibi" in kinds and "rotary" not in kinds else "rotary"
+        yield Diagnosis(family, f"positions look like {kind}, and {spec.positions} is declared")
+        return
     if kind == "rotary":
         width = None if spec.rotary_width == spec.head_width else spec.rotary_width
         declared = {"layout": spec.rotary_layout, "width": width, "base": spec.rotary_base}
         for name, wanted in declared.items():
             value = found.get(f"rotary_{name}", wanted)
             if value != wanted and not (name == "base" and abs(value / spec.rotary_base - 1) < _SAME_BASE):
-                lines.append(f"rotary: the {name} is {value}, and {wanted} is declared")
+                yield Diagnosis("rotary", f"the {name} is {value}, and {wanted} is declared")
     if "slopes" in found and not np.allclose(found["slopes"], alibi_slopes(spec.num_heads), rtol=1e-2, atol=1e-5):
-        lines.append("alibi: the slopes are not ALiBi's")
-    return lines
-
-
-def _of_heads(spec: Spec, found: Mapping[str, Any]) -> list[str]:
-    group = spec.num_heads // (spec.num_kv_heads or 1)
-    usual = tuple(head // group for head in range(spec.num_heads))
-    if "scale" in found and "key_heads" in found and found["key_heads"] != usual:
-        return [f"kv-heads: heads use the key heads {list(found['key_heads'])}"]
-    return []
+        yield Diagnosis("alibi", "the slopes are not ALiBi's")

@@ -15,9 +15,9 @@ from regard.conformance.adapters.homework_files import (
     UnreadablePiece,
     find_pieces,
 )
-from regard.conformance.checking import BLIND_SPOTS
-from regard.conformance.contracts import contracts_for
-from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
+from regard.conformance.homework import contracts_for
+from regard.conformance.law import BlindSpot
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended, Message
 from regard.core.verdict import STATUSES, Place
@@ -43,7 +43,7 @@ class _Part:
 _ROTARY = ("precompute_rotary_emb", "apply_rotary_emb")
 _PARTS = (
     _Part(label="precompute_rotary_emb", name="precompute_rotary_emb", kind="table"),
-    _Part(label="apply_rotary_emb", name="apply_rotary_emb", kind="turn"),
+    _Part(label="apply_rotary_emb", name="apply_rotary_emb", kind="rotation"),
     _Part(label="CausalSelfAttention, rope=False", name="CausalSelfAttention", kind="attend"),
     _Part(
         label="CausalSelfAttention, rope=True", name="CausalSelfAttention", kind="attend", rope=True, relies_on=_ROTARY
@@ -235,7 +235,8 @@ def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdic
     try:
         if not is_one or row["id"] != law:
             raise TypeError
-        kept = {**row, "diagnosis": tuple(map(str, row["diagnosis"])), "where": None, "assumes": None}
+        bugs = tuple(Diagnosis.from_text(str(line)) for line in row["diagnosis"])
+        kept = {**row, "diagnosis": bugs, "where": None, "assumes": None}
         return replace(LawVerdict(**kept), layer=part.label)
     except (TypeError, KeyError):
         return _bare(part, law, statement, "crashed", "what the process told about it could not be read")
@@ -244,7 +245,7 @@ def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdic
 def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:
     """The report; a piece compared with a formula is judged at spec grade."""
     is_spec = any(each.method == "spec" and each.outcome in _RAN and each.id != "ATTEND-TABLE" for each in verdicts)
-    blind = BLIND_SPOTS if part.kind == "attend" and not is_spec else ()
+    blind = (*BlindSpot,) if part.kind == "attend" and not is_spec else ()
     return CheckReport(
         layer=part.label,
         spec=spec if part.kind == "attend" else {},

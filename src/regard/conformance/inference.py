@@ -1,24 +1,39 @@
-"""What a layer is, found out by calling it: causality, window, scale, softcap, positions, key heads, sinks."""
+"""What a layer is, found by calling it: causality, window, scale, softcap, positions, key heads and sinks."""
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.fits import Logits, fitted_logits, fitted_slopes, key_map, scale_and_losses, sink_logits
-from regard.conformance.readings import WeightReader, WeightReading, read, reader_of
-from regard.conformance.seen import Notes, found_by_calls
+from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.turning import RotaryFit, fitted_turns, pairs_needed, scale_and_turns
+from regard.conformance.weight_reading import (
+    LogitFit,
+    RotaryFit,
+    WeightReader,
+    WeightReading,
+    fit_key_heads,
+    fit_logits,
+    fit_rotation,
+    fit_scale_and_rotation,
+    fit_scale_and_slopes,
+    fit_sinks,
+    fit_slopes,
+    pairs_needed,
+    reader_of,
+)
 from regard.positions.alibi import alibi_slopes
 
+_LENGTHS = (24, 160)
+_SEED = 7
+_FAR = 1_000_000
 _GAPS = (1, 7, 50, 400)
-_LOUD = 6.0
+_LARGE = 6.0
 _PAIRS = 64
 _EXPLAINED = 1e-2
-# A cap far away bends ratios by less than this.
+# A distant cap bends ratios by less than this.
 _EXACT = 1e-4
 _FLAT = 1e-4
 _ROUND = 3e-5
@@ -30,7 +45,7 @@ class Inferred:
     """What probing found: changes to the spec, a line of evidence for each, and a line for what it could not find.
 
     A value that the spec declares already is never among the changes; if it is contradicted, a line says so. `found`
-    has all that was found, `slopes`, `sinks` and `key_heads` too, which no spec has.
+    holds everything, including `slopes`, `sinks` and `key_heads`, which are not part of a spec.
     """
 
     found: Mapping[str, Any]
@@ -39,169 +54,48 @@ class Inferred:
     unknown: tuple[str, ...]
 
     def applied(self, subject: Subject) -> Subject:
-        """The subject under what was found."""
+        """The subject with the changes declared."""
         return subject.declared(**self.changes)
 
 
+@dataclass(kw_only=True)
+class _Notes:
+    """What has been found so far, why it is believed, and what could not be found."""
+
+    found: dict[str, Any] = field(default_factory=dict)
+    evidence: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def add(self, name: str, value: Any, why: str) -> None:
+        """A value of the spec."""
+        self.found[name] = value
+        self.evidence.append(f"{name} = {value}: {why}")
+
+
 def infer(subject: Subject) -> Inferred:
-    """Everything that calls can tell about this layer; what its numbers do is told in words, not in warnings."""
+    """Everything that calls reveal about this layer; problems with its numbers become lines, not warnings."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return _inferred(subject)
+        notes = _from_calls(subject)
+        wide = _in_float64(subject)
+        reader = reader_of(wide)
+        if reader is None:
+            notes.unknown.append(
+                "scale, softcap, rotary layout, ALiBi slopes, key-value heads and sinks: they are read from the "
+                "weights or the bare q, k, v function of a single layer with heads wider than 2"
+            )
+        else:
+            _from_weights(notes, wide, reader)
+        return _settled(subject.spec, notes)
 
 
-def _inferred(subject: Subject) -> Inferred:
-    notes = found_by_calls(subject)
-    wide = _wide(subject)
-    reader = reader_of(wide)
-    if reader is None:
-        notes.miss(
-            "scale, softcap, rotary layout, ALiBi slopes, key-value heads and sinks: they are read from weights "
-            "or from a core of heads wider than 2, and the layer gives neither for one layer"
-        )
-    else:
-        _read_off(notes, wide, reader)
-    return _settled(subject.spec, notes)
-
-
-def _wide(subject: Subject) -> Subject:
-    """The layer in float64 if it can be had so."""
+def _in_float64(subject: Subject) -> Subject:
     if subject.spec.dtype == "float64" or not subject.has("float64"):
         return subject
     return subject.in_dtype("float64").declared(dtype="float64")
 
 
-def _read_off(notes: Notes, subject: Subject, reader: WeightReader) -> None:
-    """What the weights of pairs of tokens tell."""
-    if not reader.has_gaps and notes.found.get("positions") != "none":
-        _read_neighbours(notes, subject, reader)
-        return
-    together = 0 if reader.has_gaps else None
-    still = read(reader.ask(reader.pairs(_PAIRS), together))
-    if not still.is_clear:
-        notes.miss(_NO_MIXTURE)
-        return
-    heads_of = key_map(still)
-    _tell_heads(notes, still, heads_of)
-    near = read(reader.ask(reader.pairs(_PAIRS, loud=_LOUD, is_near=True), together))
-    logits = fitted_logits(still, near, heads_of)
-    if not logits.left < _EXPLAINED:
-        notes.miss("scale and softcap: no scale and cap explains the weights")
-        return
-    _tell_scale(notes, subject.spec, logits)
-    sinks = sink_logits(still, logits, heads_of)
-    if sinks is not None:
-        notes.find("sink", True, f"weights sum to less than one: sink logits {_numbers(sinks)}")
-        notes.found["sinks"] = tuple(sinks.tolist())
-    _tell_positions(notes, subject, reader, logits, heads_of)
-
-
-def _read_neighbours(notes: Notes, subject: Subject, reader: WeightReader) -> None:
-    """The same where tokens cannot be held at one position: the first always stands one before the second."""
-    reading = read(reader.ask(reader.pairs(pairs_needed(subject.spec.head_width)), None))
-    if not reading.is_clear:
-        notes.miss(_NO_MIXTURE)
-        return
-    heads_of = key_map(reading)
-    _tell_heads(notes, reading, heads_of)
-    notes.miss("softcap: the layer takes no positions to hold two tokens together")
-    scale, losses, left = scale_and_losses(reading, heads_of)
-    if left < _EXACT:
-        _tell_scale(notes, subject.spec, Logits(scale=scale, softcap=None, left=left))
-        _tell_slopes(notes, losses)
-        return
-    found = scale_and_turns(reading, heads_of)
-    if found is None:
-        notes.miss("scale and positions: neither slopes nor turns explain the weights of neighbours")
-        return
-    _tell_scale(notes, subject.spec, Logits(scale=found[0], softcap=None, left=0.0))
-    _tell_turns(notes, subject.spec, found[1])
-
-
-def _tell_scale(notes: Notes, spec: Spec, logits: Logits) -> None:
-    """Scale and softcap, as the round numbers that they are within rounding of."""
-    usual = (spec.head_width**-0.5, 1 / spec.head_width, spec.width**-0.5)
-    scale = next((size for size in usual if abs(logits.scale / size - 1) < _ROUND), _rounded(logits.scale))
-    notes.find("scale", scale, f"logits are {logits.scale:.6g} q·k")
-    if logits.softcap is not None:
-        notes.find("softcap", _rounded(logits.softcap), f"logits bend towards {logits.softcap:.6g}")
-
-
-def _rounded(value: float, within: float = _ROUND) -> float:
-    """The number of three digits that rounding may have hidden, else the value itself."""
-    short = float(f"{value:.3g}")
-    return short if abs(value / short - 1) < within else value
-
-
-def _tell_heads(notes: Notes, reading: WeightReading, heads_of: np.ndarray) -> None:
-    """Which key head each head uses."""
-    num_heads, num_shared = len(heads_of), reading.pairs.keys.shape[1]
-    notes.find("num_kv_heads", num_shared, f"there are {num_shared} key heads for {num_heads} heads")
-    notes.found["key_heads"] = tuple(heads_of.tolist())
-    group = num_heads // num_shared
-    repeated, tiled = np.arange(num_heads) // group, np.arange(num_heads) % num_shared
-    if not np.array_equal(heads_of, reading.value_map):
-        notes.tell(f"keys are of heads {heads_of.tolist()}, values of {reading.value_map.tolist()}: these differ")
-    elif num_shared > 1 and np.array_equal(heads_of, tiled) and not np.array_equal(tiled, repeated):
-        notes.tell(f"key heads are tiled, {heads_of.tolist()}, where grouped attention repeats them")
-    elif not np.array_equal(heads_of, repeated):
-        notes.tell(f"heads use the key heads {heads_of.tolist()}, an order of their own")
-    elif num_shared < num_heads:
-        notes.tell(f"heads use the key heads {heads_of.tolist()}")
-
-
-def _tell_positions(notes: Notes, subject: Subject, reader: WeightReader, logits: Logits, heads_of: np.ndarray) -> None:
-    """Nothing, slopes or turns, by what a gap between two tokens changes."""
-    if notes.found.get("positions") == "none" and not reader.has_gaps:
-        return
-    if not reader.has_gaps or not (subject.has("placed") or subject.has("positions")):
-        notes.miss("rotary layout, width and base, ALiBi slopes: the layer takes no positions")
-        return
-    if not subject.has("placed") and not subject.has("weights"):
-        notes.miss("rotary layout, width and base, ALiBi slopes: the core takes no positions")
-        return
-    limit = subject.spec.max_positions
-    tokens = reader.pairs(max(pairs_needed(subject.spec.head_width), _PAIRS))
-    readings = {gap: read(reader.ask(tokens, gap)) for gap in _GAPS if limit is None or gap < limit}
-    slopes, spread = fitted_slopes(readings[1], logits, heads_of, 1)
-    if spread < _EXPLAINED:
-        _tell_slopes(notes, slopes)
-    else:
-        _tell_turns(notes, subject.spec, fitted_turns(readings, logits, heads_of))
-
-
-def _tell_slopes(notes: Notes, slopes: np.ndarray) -> None:
-    if np.abs(slopes).max() < _FLAT:
-        notes.find("positions", "none", "a gap between two tokens changes no weight")
-        return
-    usual = alibi_slopes(len(slopes))
-    same = np.allclose(slopes, usual, rtol=1e-3, atol=1e-6)
-    told = "ALiBi's own" if same else f"where ALiBi has {_numbers(usual)}"
-    notes.found["slopes"] = tuple(slopes.tolist())
-    notes.find("positions", "alibi", f"logits fall with distance by {_numbers(slopes)} a head, {told}")
-
-
-def _tell_turns(notes: Notes, spec: Spec, turns: RotaryFit | None) -> None:
-    if turns is None:
-        notes.miss("positions: a gap between two tokens changes the weights, but no rotary layout or slope explains it")
-        return
-    notes.find("positions", "rotary", f"pairs of numbers turn by {_numbers(turns.frequencies)} a position")
-    notes.find("rotary_layout", turns.layout, f"pairs are {turns.layout}")
-    width = None if turns.width == spec.head_width else turns.width
-    notes.find("rotary_width", width, f"{turns.width} of {spec.head_width} numbers turn")
-    if turns.is_backward:
-        notes.tell("pairs turn backward: the sign of the sine is the opposite of the usual")
-    if turns.base is not None:
-        notes.find("rotary_base", _rounded(turns.base, 10 * _ROUND), f"frequencies are {turns.base:.6g}^(−2i/d)")
-    else:
-        notes.miss("rotary_base: the frequencies are too few, or not of the form B^(−2i/d)")
-
-
-def _numbers(values: np.ndarray) -> str:
-    return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"
-
-
-def _settled(spec: Spec, notes: Notes) -> Inferred:
+def _settled(spec: Spec, notes: _Notes) -> Inferred:
     """The changes among what was found, and a line for each declaration that it contradicts."""
     defaults = {field.name: field.default for field in fields(Spec)}
     defaults["num_kv_heads"] = spec.num_heads
@@ -215,3 +109,228 @@ def _settled(spec: Spec, notes: Notes) -> Inferred:
         elif declared != value and not (isinstance(value, float) and np.isclose(value, declared, rtol=1e-3)):
             evidence.append(f"{name} is declared to be {declared}, and {value} was found")
     return Inferred(found=dict(notes.found), changes=changes, evidence=tuple(evidence), unknown=tuple(notes.unknown))
+
+
+# What plain calls reveal: which inputs move which outputs, and whether order matters.
+
+
+def _from_calls(subject: Subject) -> _Notes:
+    notes, spec = _Notes(), subject.spec
+    length = min(_LENGTHS[0], spec.max_positions or _LENGTHS[0])
+    if not _moved(subject, length, [0])[0].any():
+        notes.unknown.append("causality, window and positions: the outputs do not change with the inputs")
+        return notes
+    ahead = _moved(subject, length, [length // 2, length - 1])
+    leaks = ahead[0][: length // 2].any() or ahead[1][: length - 1].any()
+    reason = "an output changes with a later input" if leaks else f"no output of {length} changes with a later input"
+    notes.add("causal", not leaks, reason)
+    _find_window(notes, subject)
+    _find_order(notes, subject, is_causal=not leaks)
+    return notes
+
+
+def _moved(subject: Subject, length: int, places: list[int]) -> list[np.ndarray]:
+    """By place, which outputs change with the input there; the changes are large, so that small weights count."""
+    rng, dtype = np.random.default_rng(_SEED), dtype_of(subject.spec.dtype)
+    x = rng.standard_normal((3, length, subject.spec.width)).astype(dtype)
+    y = subject.call(x)
+    found = []
+    for place in places:
+        changed = x.copy()
+        changed[:, place] += (3 * rng.standard_normal(changed[:, place].shape)).astype(dtype)
+        moved = subject.call(changed)
+        found.append(np.array([distance(moved[:, i], y[:, i]) > 0 for i in range(length)]))
+    return found
+
+
+def _find_window(notes: _Notes, subject: Subject) -> None:
+    """How far the influence of an input reaches, if it ends before the input does."""
+    spec = subject.spec
+    for length in dict.fromkeys(min(size, spec.max_positions or size) for size in _LENGTHS):
+        places = [0, length // 4, length // 3]
+        reaches = [
+            int(np.flatnonzero(moved)[-1]) - place + 1
+            for place, moved in zip(places, _moved(subject, length, places), strict=True)
+        ]
+        if max(reaches) < length - max(places):
+            if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
+                notes.unknown.append(f"window: inputs reach {reaches} outputs, which no window explains")
+                return
+            window = (reaches[0] - 1) // spec.depth + 1
+            notes.add("window", window, f"an input changes {reaches[0]} outputs, from its own on, and no others")
+            return
+    notes.unknown.append(f"window: none below {length}; longer ones were not tried")
+
+
+def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
+    """Whether positions matter at all, and whether only distances do."""
+    spec, dtype = subject.spec, dtype_of(subject.spec.dtype)
+    window = notes.found.get("window", 3)
+    if window < 3 or (spec.max_positions or 3) < 3:
+        notes.unknown.append("positions: too few tokens are visible to swap two of them")
+        return
+    x = np.random.default_rng(_SEED).standard_normal((2, 3, spec.width)).astype(dtype)
+    y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
+    size = float(np.abs(y.astype(np.float64)).max())
+    is_still = distance(y, swapped) <= 1e-5 * size
+    if is_still and (spec.depth == 1 or not is_causal):
+        notes.add("positions", "none", "swapping two earlier tokens changes nothing")
+    elif not is_still and spec.depth > 1 and is_causal:
+        notes.unknown.append("positions: several causal layers distinguish the order of tokens without a position code")
+    elif not is_still:
+        _find_code(notes, subject, x, size)
+
+
+def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:
+    """Absolute or relative, and falling with distance or not."""
+    if not subject.has("positions"):
+        notes.unknown.append("positions: order matters, but the layer takes no positions to find out how")
+        return
+    places = np.broadcast_to(np.arange(3), x.shape[:2])
+    usual, later = subject.call(x, positions=places), subject.call(x, positions=places + 2)
+    if distance(usual, later) > 1e-3 * size:
+        notes.unknown.append("positions: they are absolute, learned or sinusoidal, which calls cannot distinguish")
+        return
+    if subject.spec.max_positions is not None:
+        notes.unknown.append("positions: only distances matter, but there are too few to tell slopes from rotations")
+        return
+    far = subject.call(x[:, :2], positions=np.broadcast_to(np.array([0, _FAR]), (len(x), 2)))[:, 1]
+    alone = subject.call(x[:, 1:2])[:, 0]
+    if distance(far, alone) <= 1e-5 * size:
+        notes.add("positions", "alibi", "only distances matter, and a distant token has no weight")
+    else:
+        notes.add("positions", "relative", "only distances matter, and a distant token keeps its weight")
+
+
+# What the attention weights of pairs of tokens reveal.
+
+
+def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None:
+    if not reader.has_gaps and notes.found.get("positions") != "none":
+        _from_neighbours(notes, subject, reader)
+        return
+    together = 0 if reader.has_gaps else None
+    reading = reader.read(reader.draw(_PAIRS), together)
+    if not reading.is_clear:
+        notes.unknown.append(_NO_MIXTURE)
+        return
+    key_heads = fit_key_heads(reading)
+    _add_heads(notes, reading, key_heads)
+    fit = fit_logits(reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads)
+    if not fit.left < _EXPLAINED:
+        notes.unknown.append("scale and softcap: no scale and cap explain the weights")
+        return
+    _add_scale(notes, subject.spec, fit)
+    sinks = fit_sinks(reading, fit, key_heads)
+    if sinks is not None:
+        notes.add("sink", True, f"weights sum to less than one: sink logits {_numbers(sinks)}")
+        notes.found["sinks"] = tuple(sinks.tolist())
+    _find_positions(notes, subject, reader, fit, key_heads)
+
+
+def _from_neighbours(notes: _Notes, subject: Subject, reader: WeightReader) -> None:
+    """The same if tokens cannot be put at one position: the first is always one before the second."""
+    reading = reader.read(reader.draw(pairs_needed(subject.spec.head_width)), None)
+    if not reading.is_clear:
+        notes.unknown.append(_NO_MIXTURE)
+        return
+    key_heads = fit_key_heads(reading)
+    _add_heads(notes, reading, key_heads)
+    notes.unknown.append("softcap: the layer takes no positions, so two tokens cannot share one")
+    scale, losses, left = fit_scale_and_slopes(reading, key_heads)
+    if left < _EXACT:
+        _add_scale(notes, subject.spec, LogitFit(scale=scale, softcap=None, left=left))
+        _add_slopes(notes, losses)
+        return
+    found = fit_scale_and_rotation(reading, key_heads)
+    if found is None:
+        notes.unknown.append("scale and positions: neither slopes nor rotations explain the weights of neighbours")
+        return
+    _add_scale(notes, subject.spec, LogitFit(scale=found[0], softcap=None, left=0.0))
+    _add_rotation(notes, subject.spec, found[1])
+
+
+def _add_scale(notes: _Notes, spec: Spec, fit: LogitFit) -> None:
+    """Scale and softcap, as the round numbers that they equal up to rounding."""
+    usual = (spec.head_width**-0.5, 1 / spec.head_width, spec.width**-0.5)
+    scale = next((size for size in usual if abs(fit.scale / size - 1) < _ROUND), _rounded(fit.scale))
+    notes.add("scale", scale, f"logits are {fit.scale:.6g} q·k")
+    if fit.softcap is not None:
+        notes.add("softcap", _rounded(fit.softcap), f"logits saturate at {fit.softcap:.6g}")
+
+
+def _rounded(value: float, within: float = _ROUND) -> float:
+    """The nearest number of three digits if rounding explains the difference, else the value itself."""
+    short = float(f"{value:.3g}")
+    return short if abs(value / short - 1) < within else value
+
+
+def _add_heads(notes: _Notes, reading: WeightReading, key_heads: np.ndarray) -> None:
+    """Which key head each head uses."""
+    num_heads, num_shared = len(key_heads), reading.pairs.keys.shape[1]
+    notes.add("num_kv_heads", num_shared, f"there are {num_shared} key heads for {num_heads} heads")
+    notes.found["key_heads"] = tuple(key_heads.tolist())
+    group = num_heads // num_shared
+    repeated, tiled = np.arange(num_heads) // group, np.arange(num_heads) % num_shared
+    if not np.array_equal(key_heads, reading.value_map):
+        used = f"keys of heads {key_heads.tolist()}, but values of {reading.value_map.tolist()}"
+        notes.evidence.append(f"heads use {used}")
+    elif num_shared > 1 and np.array_equal(key_heads, tiled) and not np.array_equal(tiled, repeated):
+        notes.evidence.append(f"key heads are tiled, {key_heads.tolist()}; grouped attention repeats them")
+    elif not np.array_equal(key_heads, repeated):
+        notes.evidence.append(f"heads use the key heads {key_heads.tolist()}, an unusual order")
+    elif num_shared < num_heads:
+        notes.evidence.append(f"heads use the key heads {key_heads.tolist()}")
+
+
+def _find_positions(
+    notes: _Notes, subject: Subject, reader: WeightReader, fit: LogitFit, key_heads: np.ndarray
+) -> None:
+    """None, slopes or rotations, by what a gap between two tokens changes."""
+    if notes.found.get("positions") == "none" and not reader.has_gaps:
+        return
+    if not reader.has_gaps or not (subject.has("placed") or subject.has("positions")):
+        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the layer takes no positions")
+        return
+    if not subject.has("placed") and not subject.has("weights"):
+        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the core takes no positions")
+        return
+    limit = subject.spec.max_positions
+    tokens = reader.draw(max(pairs_needed(subject.spec.head_width), _PAIRS))
+    readings = {gap: reader.read(tokens, gap) for gap in _GAPS if limit is None or gap < limit}
+    slopes, spread = fit_slopes(readings[1], fit, key_heads)
+    if spread < _EXPLAINED:
+        _add_slopes(notes, slopes)
+    else:
+        _add_rotation(notes, subject.spec, fit_rotation(readings, fit, key_heads))
+
+
+def _add_slopes(notes: _Notes, slopes: np.ndarray) -> None:
+    if np.abs(slopes).max() < _FLAT:
+        notes.add("positions", "none", "a gap between two tokens changes no weight")
+        return
+    usual = alibi_slopes(len(slopes))
+    is_usual = np.allclose(slopes, usual, rtol=1e-3, atol=1e-6)
+    known = "as in ALiBi" if is_usual else f"ALiBi has {_numbers(usual)}"
+    notes.found["slopes"] = tuple(slopes.tolist())
+    notes.add("positions", "alibi", f"logits fall with distance by {_numbers(slopes)} per head; {known}")
+
+
+def _add_rotation(notes: _Notes, spec: Spec, fit: RotaryFit | None) -> None:
+    if fit is None:
+        notes.unknown.append("positions: a gap between two tokens changes the weights like no rotary layout or slope")
+        return
+    notes.add("positions", "rotary", f"pairs of coordinates rotate by {_numbers(fit.frequencies)} per position")
+    notes.add("rotary_layout", fit.layout, f"pairs are {fit.layout}")
+    width = None if fit.width == spec.head_width else fit.width
+    notes.add("rotary_width", width, f"{fit.width} of {spec.head_width} coordinates rotate")
+    if fit.is_backward:
+        notes.evidence.append("pairs rotate backward: the sine has the opposite of the usual sign")
+    if fit.base is not None:
+        notes.add("rotary_base", _rounded(fit.base, 10 * _ROUND), f"frequencies are {fit.base:.6g}^(−2i/d)")
+    else:
+        notes.unknown.append("rotary_base: the frequencies are too few, or not of the form B^(−2i/d)")
+
+
+def _numbers(values: np.ndarray) -> str:
+    return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"

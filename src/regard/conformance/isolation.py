@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import CheckReport, LawVerdict
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended
 
@@ -149,12 +149,13 @@ class _Run:
 
     def report(self) -> CheckReport:
         """The report with its grade."""
-        from regard.conformance.checking import report_on
+        from regard.conformance.judging import report_on
 
         return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
 
 
 def _verdict(row: Mapping[str, Any]) -> LawVerdict:
     assumes = row["assumes"]
-    told = {"diagnosis": tuple(row["diagnosis"]), "assumes": None if assumes is None else tuple(assumes)}
+    bugs = tuple(map(Diagnosis.from_text, row["diagnosis"]))
+    told = {"diagnosis": bugs, "assumes": None if assumes is None else tuple(assumes)}
     return LawVerdict(**{**row, **told})

@@ -1,14 +1,16 @@
-"""One law tried on one layer: the verdict, and the smallest case in which it fails."""
+"""Laws tried on a layer: a verdict on each, the smallest input that breaks it, and the report on all of them."""
 
 import traceback
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance
+from regard.conformance import all_laws
+from regard.conformance.law import NO_INPUTS, BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, distance
 from regard.conformance.subject import CAPABILITIES, Subject
-from regard.conformance.verdict import LawVerdict, Outcome
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome
+from regard.core.errors import InputError
 from regard.core.verdict import Status
 
 _STATUS: dict[Outcome, Status] = {
@@ -22,10 +24,10 @@ _STATUS: dict[Outcome, Status] = {
     "timed out": "undecided",
 }
 _LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
-_NOISE = "dropout: the layer changes from call to call"
-_NOT_FINITE = "precision: no output of an ordinary input is finite, which breaks whatever is compared with it"
+_NOISE = Diagnosis("dropout", "the layer changes from call to call")
+_NOT_FINITE = Diagnosis("precision", "no output for ordinary inputs is finite, which breaks every comparison")
 
-Diagnose = Callable[[Law, LawTrial, Comparison], tuple[str, ...]]
+Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]
 
 
 def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | None = None) -> LawVerdict:
@@ -37,45 +39,38 @@ def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | Non
 def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) -> LawVerdict:
     lacking = missing(law, subject)
     if lacking is not None:
-        return skipped(law, subject, lacking)
+        return _verdict(law, subject, "skipped", lacking)
     trial = LawTrial(subject=subject, size=law.size_for(subject.spec), seed=seed)
     try:
-        findings = list(law.compare(trial))
+        comparisons = list(law.compare(trial))
     except NotTried as lack:
-        return skipped(law, subject, str(lack))
+        return _verdict(law, subject, "skipped", str(lack))
     except Exception as error:  # noqa: BLE001 - a layer may raise anything, and each law is judged on its own
-        return verdict_on(law, subject, "crashed", reason=_words(error))
-    broken = [finding for finding in findings if finding.is_broken]
+        return _verdict(law, subject, "crashed", _words(error))
+    broken = [each for each in comparisons if each.is_broken]
     if broken:
         return _refuted(law, trial, _worst(broken), diagnose)
-    if not findings:
-        return skipped(law, subject, f"a length of {trial.size.length} is too short to try it")
-    quiet = [finding for finding in findings if not finding.moves(trial.lively)]
-    if quiet:
-        found = quiet[0]
-        reason = f"{found.what}: the layer moves by only {found.control:.2g} where it may, too little to tell"
-        return verdict_on(law, subject, "inconclusive", reason=reason, finding=found)
-    worst = _worst(findings)
-    return verdict_on(law, subject, "holds", reason=f"{len(findings)} comparisons", finding=worst)
+    if not comparisons:
+        return _verdict(law, subject, "skipped", f"inputs of length {trial.size.length} are too short to try it")
+    for each in comparisons:
+        if not each.is_lively(trial.lively):
+            reason = f"the positive control moves the output by only {each.control:.2g}, too little to tell"
+            return _verdict(law, subject, "inconclusive", reason, each)
+    return _verdict(law, subject, "holds", f"{len(comparisons)} comparisons", _worst(comparisons))
 
 
 def missing(law: Law, subject: Subject) -> str | None:
-    """What keeps the law from being tried on this layer, None if nothing does."""
+    """Why the law cannot be tried on this layer, None if it can."""
     lacking = [need for need in law.needs if not subject.has(need)]
     if lacking:
         return " and ".join(CAPABILITIES[need][1] if need in CAPABILITIES else f"needs {need}" for need in lacking)
     return law.applies(subject.spec)
 
 
-def skipped(law: Law, subject: Subject, why: str) -> LawVerdict:
-    """The verdict on a law that was not tried."""
-    return verdict_on(law, subject, "skipped", reason=why)
-
-
-def verdict_on(
-    law: Law, subject: Subject, outcome: Outcome, *, reason: str, finding: Comparison | None = None
+def _verdict(
+    law: Law, subject: Subject, outcome: Outcome, reason: str, comparison: Comparison | None = None
 ) -> LawVerdict:
-    """A verdict with the law's words and the layer's name."""
+    error, tolerance = (None, None) if comparison is None else (comparison.error, comparison.tolerance)
     return LawVerdict(
         id=law.id,
         statement=law.statement,
@@ -83,30 +78,35 @@ def verdict_on(
         outcome=outcome,
         method=law.grade,
         reason=reason,
-        value=None if finding is None else finding.error,
-        bound=None if finding is None else finding.tolerance,
-        error=None if finding is None else finding.error,
-        tolerance=None if finding is None else finding.tolerance,
-        control=None if finding is None else finding.control,
+        value=error,
+        bound=tolerance,
+        error=error,
+        tolerance=tolerance,
+        control=None if comparison is None else comparison.control,
         layer=subject.name,
     )
 
 
-def _refuted(law: Law, trial: LawTrial, found: Comparison, diagnose: Diagnose | None) -> LawVerdict:
+def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | None) -> LawVerdict:
     repeats, is_finite = _repeats(trial), _is_finite(trial)
     if repeats:
-        trial, found = _smallest(law, trial, found)
+        trial, worst = _smallest(law, trial, worst)
     if diagnose is None:
-        names = law.suspects
+        bugs = law.usual_bugs
     elif not repeats:
-        names = (_NOISE,)
+        bugs = (_NOISE,)
     else:
-        names = diagnose(law, trial, found) if is_finite else (_NOT_FINITE,)
-    verdict = verdict_on(law, trial.subject, "refuted", reason=found.what, finding=found)
-    size = f"batch {trial.size.batch}, length {trial.size.length}"
-    place = "".join(f", {name} {value}" for name, value in found.place.items())
-    told = f"{size}{place}: {found.what} by {found.error:.3g}, allowed {found.tolerance:.3g}"
-    return replace(verdict, counterexample=told, diagnosis=names)
+        bugs = diagnose(law, trial, worst) if is_finite else (_NOT_FINITE,)
+    verdict = _verdict(law, trial.subject, "refuted", worst.what, worst)
+    return replace(verdict, counterexample=_counterexample(law, trial, worst), diagnosis=bugs)
+
+
+def _counterexample(law: Law, trial: LawTrial, worst: Comparison) -> str:
+    size = [] if law.size == NO_INPUTS else [f"batch {trial.size.batch}", f"length {trial.size.length}"]
+    where = ", ".join([*size, *(f"{name} {value}" for name, value in worst.place.items())])
+    allowed = f"tolerance {worst.tolerance:.3g}" if worst.tolerance > 0 else "should be 0"
+    amount = "" if worst.is_yes_no else f", by {worst.error:.3g} ({allowed})"
+    return f"{where}: {worst.what}{amount}" if where else f"{worst.what}{amount}"
 
 
 def _repeats(trial: LawTrial) -> bool:
@@ -118,31 +118,31 @@ def _repeats(trial: LawTrial) -> bool:
     if subject.has("cache"):
         calls.append(lambda x: subject.step(x, subject.empty_cache(x.shape[0]))[0])
     try:
-        # Copies, because a layer that changes its input is not noisy.
+        # Copies, because a layer that modifies its input is not noisy.
         return all(distance(call(x.copy()), call(x.copy())) == 0 for call in calls)
-    except Exception:  # noqa: BLE001 - what a layer raises at this size is no noise
+    except Exception:  # noqa: BLE001 - an exception at this size is not noise
         return True
 
 
 def _is_finite(trial: LawTrial) -> bool:
-    """True unless a plain call gives nothing finite at all: where some outputs are, the others tell of the bug."""
+    """True unless a plain call gives nothing finite at all: if some outputs are, the others tell about the bug."""
     try:
         return bool(np.isfinite(trial.subject.call(trial.inputs())).any())
-    except Exception:  # noqa: BLE001 - what a layer raises at this size is no number
+    except Exception:  # noqa: BLE001 - an exception at this size says nothing about numbers
         return True
 
 
-def _smallest(law: Law, trial: LawTrial, found: Comparison) -> tuple[LawTrial, Comparison]:
-    """The shortest input, with one row if that is enough, in which the law still fails."""
+def _smallest(law: Law, trial: LawTrial, worst: Comparison) -> tuple[LawTrial, Comparison]:
+    """The shortest input, with one row if that is enough, that still breaks the law."""
     for size in _smaller(trial.size):
         shorter = replace(trial, size=size)
         try:
-            broken = [finding for finding in law.compare(shorter) if finding.is_broken]
+            broken = [each for each in law.compare(shorter) if each.is_broken]
         except Exception:  # noqa: BLE001 - a size that the layer cannot take is no smaller counterexample
             continue
         if broken:
             return shorter, _worst(broken)
-    return trial, found
+    return trial, worst
 
 
 def _smaller(size: InputSize) -> Iterator[InputSize]:
@@ -152,15 +152,15 @@ def _smaller(size: InputSize) -> Iterator[InputSize]:
                 yield InputSize(batch=batch, length=length)
 
 
-def _worst(findings: list[Comparison]) -> Comparison:
-    """The finding with the largest error for its tolerance, the first of equals."""
-    return max(findings, key=_excess)
+def _worst(comparisons: list[Comparison]) -> Comparison:
+    """The comparison with the largest error relative to its tolerance, the first of equals."""
+    return max(comparisons, key=_excess)
 
 
-def _excess(finding: Comparison) -> float:
-    if finding.error != finding.error:
+def _excess(comparison: Comparison) -> float:
+    if comparison.error != comparison.error:
         return float("inf")
-    return finding.error / finding.tolerance if finding.tolerance > 0 else finding.error * 1e30
+    return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
 
 
 def _words(error: Exception) -> str:
@@ -168,3 +168,65 @@ def _words(error: Exception) -> str:
     where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
     first = str(error).strip().splitlines()
     return f"{type(error).__name__}: {first[0] if first else 'no message'}{where}"
+
+
+def check_subject(
+    subject: Subject,
+    *,
+    laws: Mapping[str, Law] | None = None,
+    expect: Mapping[str, str] | None = None,
+    judge_law: Callable[[Law], LawVerdict] | None = None,
+    progress: Callable[[LawVerdict], None] | None = None,
+) -> CheckReport:
+    """Every law on the subject, in order; `expect` gives reasons for the failures that are expected.
+
+    `judge_law` tries one law, with a diagnosis by default; `progress` is called with each verdict.
+    """
+    from regard.conformance.diagnosis import diagnose
+
+    judge_law = judge_law or (lambda law: judge(law, subject, diagnose=diagnose))
+    verdicts = []
+    for law in (all_laws() if laws is None else laws).values():
+        verdict = expected(judge_law(law), expect or {})
+        verdicts.append(verdict)
+        if progress is not None:
+            progress(verdict)
+    return report_on(subject, tuple(verdicts))
+
+
+def expected(verdict: LawVerdict, expect: Mapping[str, str]) -> LawVerdict:
+    """A failure with a reason in `expect` is an expected failure, and a pass in its place an unexpected one."""
+    if verdict.id not in expect:
+        return verdict
+    if verdict.outcome == "refuted":
+        return replace(verdict, outcome="expected failure", reason=f"{expect[verdict.id]} ({verdict.reason})")
+    if verdict.outcome == "holds":
+        return replace(verdict, outcome="unexpected pass", reason=f"it was expected to fail: {expect[verdict.id]}")
+    return verdict
+
+
+def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport:
+    """The report; its grade is "spec" if the laws that ran leave no blind spot."""
+    laws = all_laws()
+    ran = [laws[each.id] for each in verdicts if each.id in laws and each.outcome not in ("skipped", "inconclusive")]
+    revealed = {spot for law in ran for spot in law.reveals}
+    blind_to = tuple(spot for spot in BlindSpot if spot not in revealed)
+    return CheckReport(
+        layer=subject.name,
+        spec=asdict(subject.spec),
+        grade="black-box" if blind_to else "spec",
+        blind_to=blind_to,
+        verdicts=verdicts,
+    )
+
+
+def chosen_laws(names: str | None) -> dict[str, Law]:
+    """The laws with these names, separated by commas; all of them if none is given."""
+    laws = all_laws()
+    if names is None:
+        return laws
+    wanted = [name.strip().upper() for name in names.split(",") if name.strip()]
+    unknown = [name for name in wanted if name not in laws]
+    if unknown:
+        raise InputError(f"There is no law {', '.join(unknown)}. The laws are {', '.join(laws)}.")
+    return {name: laws[name] for name in wanted}

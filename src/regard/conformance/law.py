@@ -1,52 +1,72 @@
-"""What a law is, and what trying one finds."""
+"""What a law is, and how one is tried on a layer."""
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 
 from regard.conformance.subject import Spec, Subject
+from regard.conformance.verdict import BugFamily, Diagnosis
 from regard.core.errors import RegardError
 
 Grade = Literal["black-box", "spec"]
 
-# Rounding that a float32 layer may show, in units of its last place.
+_HALF_PRECISIONS = ("bfloat16", "float16")
+# Rounding allowed, in units in the last place: a naive layer in half precision is off by one or two units.
 _ULPS = 64
-_FLOAT64 = 1e-9
-# In half precision a naive layer is off by one or two units, and PREC allows twice that and two more.
-_HALF = {"bfloat16", "float16"}
 _HALF_ULPS = 8
-# A law is tried only where something that is allowed moves the output this many tolerances.
-LIVELY = 1e3
-# No output can move a thousand tolerances of half precision, each of which is a visible part of it.
+_FLOAT64_TOLERANCE = 1e-9
+# What a logit may be off by, in units in the last place: two projections, two rotations and one product.
+_LOGIT_ULPS = 8
+# A step whose square vanishes in float64, and which changes every number that is rounded to float32.
+_SMALL_STEP = 1e-6
+# A comparison counts only if its positive control moves the output by this many tolerances. In half precision a
+# tolerance is a visible part of the output, which cannot move by a thousand of them.
+_LIVELY = 1e3
 _HALF_LIVELY = 8.0
-# The longest input that is made to look past a window.
-WIDEST = 256
-# Shorter inputs are not made for layers that have positions for fewer tokens.
-_SHORTEST = 12
+# The longest input that is made to look past a window, and the shortest that `max_positions` can ask for.
+LONGEST_INPUT = 256
+_SHORTEST_INPUT = 12
 
 
 class NotTried(RegardError):
-    """Raised by a law's findings where this layer cannot be tried; the message says what is missing."""
+    """Raised by a law's comparisons where it cannot be tried on this layer; the message says what is missing."""
+
+
+class BlindSpot(StrEnum):
+    """A kind of bug that black-box laws miss: other weights, or another lawful layer, would give the same outputs."""
+
+    SCALE = "a wrong scale of the logits"
+    ROTARY_LAYOUT = "a rotary layout swapped consistently"
+    HEAD_ORDER = "key-value heads tiled instead of repeated, or heads in another order"
+    KEYS_AND_VALUES = "keys and values swapped"
+    ROTARY_RATES = "another rotary base, exponent or width"
+    ALIBI_SLOPES = "other ALiBi slopes"
 
 
 @dataclass(frozen=True, kw_only=True)
 class InputSize:
-    """How large the inputs of a trial are; a failure is shown again at the smallest that fails."""
+    """Batch size and length of a trial's inputs; a failure is shown again at the smallest size that fails."""
 
     batch: int = 2
     length: int = 12
 
 
+# For laws that make all of their inputs themselves, so that a size would tell a reader nothing.
+NO_INPUTS = InputSize(batch=1, length=1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One comparison: how far two things that must agree are apart, and how far the layer moves where it may.
+    """How far apart two things are that must agree, and the positive control: how far an allowed change moves them.
 
-    `control` None means that the comparison is its own control (an identity between two outputs that are not constant).
-    `place` says where: indices and sizes that a reader needs. `signature` is for the diagnosis, never shown.
+    Without a control the comparison is its own (an identity between two outputs that are not constant).
+    `place` says where, for the reader. `signature` is for the law's own `signs` and is never shown.
+    `is_yes_no` says that the error has no size worth showing.
     """
 
     what: str
@@ -55,25 +75,21 @@ class Comparison:
     control: float | None = None
     place: Mapping[str, Any] = field(default_factory=dict)
     signature: Mapping[str, Any] = field(default_factory=dict)
+    is_yes_no: bool = False
 
     @property
     def is_broken(self) -> bool:
-        """True if the error is above the tolerance; NaN is."""
+        """True if the error exceeds the tolerance; NaN does."""
         return not self.error <= self.tolerance
 
-    @property
-    def is_lively(self) -> bool:
-        """True if the layer moves enough elsewhere for the comparison to mean something."""
-        return self.moves(LIVELY)
-
-    def moves(self, times: float) -> bool:
-        """True if the layer moves more than this many tolerances where it may."""
-        return self.control is None or self.control > times * self.tolerance
+    def is_lively(self, tolerances: float) -> bool:
+        """True if the positive control moves the output by more than this many tolerances."""
+        return self.control is None or self.control > tolerances * self.tolerance
 
 
 @dataclass(frozen=True, kw_only=True)
 class LawTrial:
-    """One layer under one law at one size."""
+    """One layer under one law, with inputs of one size."""
 
     subject: Subject
     size: InputSize = InputSize()
@@ -85,7 +101,7 @@ class LawTrial:
         return self.subject.spec
 
     def rng(self, name: str) -> np.random.Generator:
-        """A random stream of its own for each name, so that a new law never changes another's draws."""
+        """A random stream of its own per name, so that a new law never changes another's draws."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
 
     def inputs(self, name: str = "inputs", *, batch: int | None = None, length: int | None = None) -> np.ndarray:
@@ -96,27 +112,71 @@ class LawTrial:
     def tolerance(self, *outputs: np.ndarray, ulps: float = _ULPS) -> float:
         """Rounding allowed between outputs of this size, relative to the largest number in them.
 
-        float64: 1e-9. float32: ulps·eps·√length. Half precision: 8·eps·√depth, as sums are formed in float32.
+        float64: 1e-9. float32: ulps·eps·√length. Half precision: 8·eps·√depth, since sums are formed in float32.
         """
-        largest = max((float(np.max(np.abs(out[np.isfinite(out)]), initial=0.0)) for out in outputs), default=0.0)
+        largest = _largest(*outputs)
         if self.spec.dtype == "float64":
-            return _FLOAT64 * max(largest, 1e-3)
-        if self.spec.dtype in _HALF:
-            return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * max(largest, 1e-3)
-        return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * max(largest, 1e-3)
+            return _FLOAT64_TOLERANCE * largest
+        if is_half_precision(self.spec.dtype):
+            return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * largest
+        return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * largest
 
-    def exactly(self, *outputs: np.ndarray) -> float:
-        """Zero, but for rounding where experts are routed: which tokens share a product then depends on all of them."""
+    def work_tolerance(self, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
+        """The tolerance, never below float32's, and larger with the logits.
+
+        Much public code forms its softmax, angles and slopes in float32 whatever the dtype of the layer, which is
+        lawful. An error of eps·|z| in a logit z is one of the same size in the weights.
+        """
+        largest, single = _largest(outputs), epsilon_of("float32")
+        floor = _ULPS * single * math.sqrt(self.size.length) * largest
+        of_logits = _LOGIT_ULPS * max(single, epsilon_of(self.spec.dtype)) * largest_logit * largest
+        return max(self.tolerance(outputs), floor) + of_logits
+
+    def exact_tolerance(self, *outputs: np.ndarray) -> float:
+        """Zero, except with routed experts: which tokens share a product then depends on all of them."""
         return self.tolerance(*outputs) if self.subject.is_routed else 0.0
 
     @property
     def lively(self) -> float:
-        """How many tolerances the output must move by, where it may, for a comparison to mean something."""
-        return _HALF_LIVELY if self.spec.dtype in _HALF else LIVELY
+        """By how many tolerances a positive control must move the output."""
+        return _HALF_LIVELY if is_half_precision(self.spec.dtype) else _LIVELY
+
+    def in_float32(self) -> "LawTrial":
+        """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""
+        if not (is_half_precision(self.spec.dtype) and self.subject.has("float64")):
+            return self
+        return self._in_dtype("float32")
+
+    def in_float64(self) -> "LawTrial":
+        """The trial on the layer in float64; in float32 if the layer is in it and cannot be converted."""
+        if self.spec.dtype == "float64":
+            return self
+        if self.subject.has("float64"):
+            return self._in_dtype("float64")
+        if self.spec.dtype != "float32":
+            raise NotTried(f"{self.spec.dtype} is too coarse for it, and the layer cannot be converted to float64")
+        return self
+
+    def _in_dtype(self, dtype: str) -> "LawTrial":
+        return replace(self, subject=self.subject.in_dtype(dtype).declared(dtype=dtype))
+
+    def inner_rounding(self, x: np.ndarray) -> float:
+        """How far a float64 layer's outputs are from smooth, which shows what it rounds to float32 inside.
+
+        max |f(x + h) − 2 f(x) + f(x − h)|
+        """
+        step = _SMALL_STEP * self.rng("rounding").standard_normal(x.shape)
+        up, middle, down = (self.subject.call(x + sign * step).astype(np.float64) for sign in (1, 0, -1))
+        return float(np.abs(up - 2 * middle + down).max())
+
+
+def _largest(*outputs: np.ndarray) -> float:
+    """The largest finite number, at least a thousandth."""
+    return max([1e-3, *(float(np.max(np.abs(out[np.isfinite(out)]), initial=0.0)) for out in outputs)])
 
 
 def dtype_of(name: str) -> np.dtype:
-    """numpy's dtype of that name, those of ml_dtypes too."""
+    """numpy's dtype of that name, including those of ml_dtypes."""
     if name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
         import ml_dtypes
 
@@ -127,6 +187,11 @@ def dtype_of(name: str) -> np.dtype:
 def epsilon_of(name: str) -> float:
     """Distance from one to the next number of that dtype."""
     return {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}.get(name, 2.0**-23)
+
+
+def is_half_precision(dtype: str) -> bool:
+    """True for bfloat16 and float16."""
+    return dtype in _HALF_PRECISIONS
 
 
 def distance(left: np.ndarray, right: np.ndarray) -> float:
@@ -146,54 +211,70 @@ def distance(left: np.ndarray, right: np.ndarray) -> float:
 Applies = Callable[[Spec], str | None]
 
 
-def always(spec: Spec) -> str | None:
-    """Every layer is bound by the law."""
-    del spec
-    return None
-
-
 def only_if(**wanted: Any) -> Applies:
-    """Layers whose spec has these values, or one of these values, are bound by the law."""
+    """The law applies to layers whose spec has these values, or one of them where a tuple is given."""
 
     def applies(spec: Spec) -> str | None:
         for name, values in wanted.items():
             found = getattr(spec, name)
             allowed = values if isinstance(values, tuple) else (values,)
             if found not in allowed:
-                said = "nothing is declared" if found is None else f"it is {found}"
-                return f"only for {name} = {' or '.join(map(str, allowed))}, and {said}"
+                return f"only for {name} = {' or '.join(map(str, allowed))}; {declared_words(found)}"
         return None
 
     return applies
 
 
+def declared_words(value: Any) -> str:
+    """What the spec says about something, for the reason of a skipped law."""
+    return "nothing is declared" if value is None else f"the layer declares {value}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Law:
-    """A statement about layers, what it needs of them, how it is tried, and a broken layer that it must catch.
+    """A statement about layers: everything that Regard knows about it.
 
-    `compare` makes the comparisons; it yields none where the size is too small to try the law, and raises NotTried
-    where the layer lacks something that `needs` and `applies` cannot say.
-    `suspects` are the bugs that usually break it, the likeliest first.
-    A law that `looks_past_window` is tried on inputs that are longer than what the layer declares to see.
+    `compare` makes the comparisons. It yields none if the inputs are too small to try the law, and raises NotTried if
+    the layer lacks something that `needs` and `applies` cannot express.
+    `broken_example` builds a deliberately broken layer that the law must catch.
+    `suspects` are the bugs that usually break it, the likeliest first; a plain string belongs to the law's `family`.
+    `signs` reads from the broken comparisons, at full size, which bug it is.
+    `diagnosed_by` is what explains a failure best: "probing" the layer, the "signs", or nothing but the "suspects",
+    where all else that probing would find follows from this failure.
+    `means` is what a failure says by itself, asked when nothing else explains why a layer differs from the oracle.
+    `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
+    `reveals` are the bugs that only a comparison with the oracle sees otherwise.
+    A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
     """
 
     id: str
     statement: str
     compare: Callable[[LawTrial], Iterable[Comparison]]
     broken_example: Callable[[], Subject]
-    suspects: tuple[str, ...]
+    suspects: tuple[str | Diagnosis, ...]
+    family: BugFamily | None = None
+    rank: int = 300
     needs: tuple[str, ...] = ()
-    applies: Applies = always
+    applies: Applies = lambda _spec: None
+    signs: Callable[[LawTrial, Sequence[Comparison]], Iterable[Diagnosis]] | None = None
+    diagnosed_by: Literal["probing", "signs", "suspects"] = "probing"
+    means: Diagnosis | None = None
+    reveals: tuple[BlindSpot, ...] = ()
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
+
+    @property
+    def usual_bugs(self) -> tuple[Diagnosis, ...]:
+        """The suspects, each with its family."""
+        return tuple(each if isinstance(each, Diagnosis) else Diagnosis(self.family, each) for each in self.suspects)
 
     def size_for(self, spec: Spec) -> InputSize:
         """The size of the first trial: past the declared window by three, within reason and within `max_positions`."""
         wanted = self.size.length
         if self.looks_past_window and spec.window is not None:
-            wanted = max(wanted, min(reach(spec) + 3, WIDEST))
-        return InputSize(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST)))
+            wanted = max(wanted, min(reach(spec) + 3, LONGEST_INPUT))
+        return InputSize(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST_INPUT)))
 
 
 def reach(spec: Spec) -> int:

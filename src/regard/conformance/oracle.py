@@ -1,6 +1,6 @@
-"""The oracle: what a layer must give, in float64, from its declared spec and its weights.
+"""The oracle: what a layer must give, in float64, according to its declared spec and its weights.
 
-It is built of the reference in `attention` and `positions`. Each stage is a field, so that a suspected bug is one stage
+It is built on the reference in `attention` and `positions`. Each stage is a field, so that a suspected bug is one stage
 replaced (see `mutations`).
 """
 
@@ -25,7 +25,7 @@ from regard.conformance.subject import Projections, Spec
 from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
 
-# Codes that are rows of a table, added to the embeddings.
+# Position codes that are rows of a table, added to the embeddings.
 TABLES = ("learned", "sinusoidal")
 
 Part = Literal["query", "key", "value"]
@@ -34,10 +34,10 @@ _NORM_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
-    """Who asks whom: the tokens that ask and those that answer, where they stand, and which of these are real.
+class AttentionInputs:
+    """The tokens that queries and keys come from, their positions, and which keys are real.
 
-    `places` are the indices of the askers among the keys, which masks go by; positions are what codes go by.
+    `places` are the indices of the queries among the keys, which masks go by; position codes go by positions.
     """
 
     queries_from: np.ndarray
@@ -48,8 +48,10 @@ class Asked:
     places: np.ndarray
 
     @classmethod
-    def all(cls, x: np.ndarray, mask: np.ndarray | None = None, positions: np.ndarray | None = None) -> "Asked":
-        """Every token asks every token; positions are counted from the first real one unless given."""
+    def of(
+        cls, x: np.ndarray, mask: np.ndarray | None = None, positions: np.ndarray | None = None
+    ) -> "AttentionInputs":
+        """Every token attends to every token; by default, positions are counted from the first real token."""
         batch, length, _ = x.shape
         mask = np.ones((batch, length), dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
         counted = np.maximum(np.cumsum(mask, axis=1) - 1, 0) if positions is None else np.asarray(positions)
@@ -63,36 +65,27 @@ class Asked:
             places=np.arange(length),
         )
 
-    def last(self) -> "Asked":
-        """Only the last token asks, as when it is decoded after the others."""
-        return replace(
-            self,
-            queries_from=self.queries_from[:, -1:],
-            query_positions=self.query_positions[:, -1:],
-            places=self.places[-1:],
-        )
-
 
 def split(oracle: "Oracle", projected: np.ndarray, num_heads: int, part: Part) -> np.ndarray:
-    """Consecutive pieces, one a head."""
+    """Consecutive slices, one per head."""
     del oracle, part
     return split_heads(projected, num_heads)
 
 
 def merge(oracle: "Oracle", heads: np.ndarray) -> np.ndarray:
-    """Heads end to end."""
+    """Heads concatenated."""
     del oracle
     return merge_heads(heads)
 
 
-def spread(oracle: "Oracle", heads: np.ndarray, part: Part) -> np.ndarray:
+def repeat(oracle: "Oracle", heads: np.ndarray, part: Part) -> np.ndarray:
     """Key and value heads shared by consecutive query heads."""
     del part
     return repeat_heads(heads, oracle.spec.num_heads)
 
 
-def turn(oracle: "Oracle", heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
-    """Queries and keys turned to their positions, values as they are."""
+def rotate(oracle: "Oracle", heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
+    """Queries and keys rotated to their positions, values unchanged."""
     spec = oracle.spec
     if spec.positions != "rotary" or part == "value":
         return heads
@@ -100,11 +93,11 @@ def turn(oracle: "Oracle", heads: np.ndarray, positions: np.ndarray, part: Part)
     return code.rotate(heads, positions[:, None, :])
 
 
-def bias(oracle: "Oracle", asked: Asked) -> np.ndarray | None:
+def bias(oracle: "Oracle", inputs: AttentionInputs) -> np.ndarray | None:
     """ALiBi: minus each head's slope times the distance."""
     if oracle.spec.positions != "alibi":
         return None
-    gaps = np.abs(asked.query_positions[:, None, :, None] - asked.key_positions[:, None, None, :])
+    gaps = np.abs(inputs.query_positions[:, None, :, None] - inputs.key_positions[:, None, None, :])
     return -oracle.slopes[None, :, None, None] * gaps
 
 
@@ -114,19 +107,19 @@ def score(oracle: "Oracle", queries: np.ndarray, keys: np.ndarray, added: np.nda
     return attention_scores(queries, keys, rule=rule)
 
 
-def visible(oracle: "Oracle", asked: Asked) -> np.ndarray:
-    """[batch, query, key]: real keys, not ahead if causal, not farther than the window."""
-    length, spec = asked.mask.shape[1], oracle.spec
+def visible(oracle: "Oracle", inputs: AttentionInputs) -> np.ndarray:
+    """[batch, query, key]: real keys, none ahead if causal, none outside the window."""
+    length, spec = inputs.mask.shape[1], oracle.spec
     seen = np.ones((length, length), dtype=bool)
     if spec.causal:
         seen &= causal_mask(length, length)
     if spec.window is not None:
         seen &= window_mask(length, length, window=spec.window)
-    return seen[asked.places][None] & asked.mask[:, None, :]
+    return seen[inputs.places][None] & inputs.mask[:, None, :]
 
 
-def share(oracle: "Oracle", logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Weights; a sink takes part in the softmax as one more key without a value. Rows that see nothing are NaN."""
+def softmax(oracle: "Oracle", logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Weights; a sink is one more key without a value. Rows that see nothing are NaN."""
     sinks = oracle.extra("sinks")
     seen = np.broadcast_to(seen, logits.shape)
     if sinks is None:
@@ -148,70 +141,70 @@ class Oracle:
     parts: Projections | None = None
     split: Callable[["Oracle", np.ndarray, int, Part], np.ndarray] = split
     merge: Callable[["Oracle", np.ndarray], np.ndarray] = merge
-    spread: Callable[["Oracle", np.ndarray, Part], np.ndarray] = spread
-    turn: Callable[["Oracle", np.ndarray, np.ndarray, Part], np.ndarray] = turn
-    bias: Callable[["Oracle", Asked], np.ndarray | None] = bias
+    repeat: Callable[["Oracle", np.ndarray, Part], np.ndarray] = repeat
+    rotate: Callable[["Oracle", np.ndarray, np.ndarray, Part], np.ndarray] = rotate
+    bias: Callable[["Oracle", AttentionInputs], np.ndarray | None] = bias
     score: Callable[["Oracle", np.ndarray, np.ndarray, np.ndarray | None], np.ndarray] = score
-    visible: Callable[["Oracle", Asked], np.ndarray] = visible
-    share: Callable[["Oracle", np.ndarray, np.ndarray], np.ndarray] = share
+    visible: Callable[["Oracle", AttentionInputs], np.ndarray] = visible
+    softmax: Callable[["Oracle", np.ndarray, np.ndarray], np.ndarray] = softmax
     rounded: Callable[[np.ndarray], np.ndarray] = np.asarray
 
     def __call__(
         self, x: np.ndarray, mask: np.ndarray | None = None, positions: np.ndarray | None = None
     ) -> np.ndarray:
         """The output for embeddings [batch, position, width]; NaN where a token sees nothing."""
-        return self.output(Asked.all(x, mask, positions))
+        return self.output(AttentionInputs.of(x, mask, positions))
 
-    def output(self, asked: Asked) -> np.ndarray:
-        """What the askers get."""
-        weights = self.weights(asked)
-        keyed = self.placed(asked.keys_from, asked.key_positions)
-        values = self.turn(self, self.heads(keyed, "value"), asked.key_positions, "value")
-        mixed = self.rounded(weights @ self.spread(self, values, "value"))
+    def output(self, inputs: AttentionInputs) -> np.ndarray:
+        """[batch, query, width]."""
+        weights = self.weights(inputs)
+        keyed = self.with_positions(inputs.keys_from, inputs.key_positions)
+        values = self.rotate(self, self.heads(keyed, "value"), inputs.key_positions, "value")
+        mixed = self.rounded(weights @ self.repeat(self, values, "value"))
         return self.rounded(self.linear("output")(self.merge(self, mixed)))
 
-    def weights(self, asked: Asked) -> np.ndarray:
+    def weights(self, inputs: AttentionInputs) -> np.ndarray:
         """[batch, head, query, key]."""
-        return self.rounded(self.share(self, self.logits(asked), self.visible(self, asked)[:, None]))
+        return self.rounded(self.softmax(self, self.logits(inputs), self.visible(self, inputs)[:, None]))
 
-    def logits(self, asked: Asked) -> np.ndarray:
+    def logits(self, inputs: AttentionInputs) -> np.ndarray:
         """[batch, head, query, key] before the mask."""
-        asking = self.placed(asked.queries_from, asked.query_positions)
-        queries = self.turn(self, self.heads(asking, "query"), asked.query_positions, "query")
-        keyed = self.placed(asked.keys_from, asked.key_positions)
-        keys = self.turn(self, self.heads(keyed, "key"), asked.key_positions, "key")
-        return self.rounded(self.score(self, queries, self.spread(self, keys, "key"), self.bias(self, asked)))
+        asking = self.with_positions(inputs.queries_from, inputs.query_positions)
+        queries = self.rotate(self, self.heads(asking, "query"), inputs.query_positions, "query")
+        keyed = self.with_positions(inputs.keys_from, inputs.key_positions)
+        keys = self.rotate(self, self.heads(keyed, "key"), inputs.key_positions, "key")
+        return self.rounded(self.score(self, queries, self.repeat(self, keys, "key"), self.bias(self, inputs)))
 
     def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Attention itself on heads that are projected and turned already."""
-        logits = self.score(self, q, self.spread(self, k, "key"), None)
-        return self.share(self, logits, seen[:, None]) @ self.spread(self, v, "value")
+        """Attention on heads that are projected and rotated already."""
+        logits = self.score(self, q, self.repeat(self, k, "key"), None)
+        return self.softmax(self, logits, seen[:, None]) @ self.repeat(self, v, "value")
 
     def heads(self, x: np.ndarray, part: Part) -> np.ndarray:
-        """One projection of the tokens, cut into heads and normalised if there is a gain for it."""
+        """One projection of the tokens, split into heads and normalized if there is a gain for it."""
         num_heads = self.spec.num_heads if part == "query" else self.spec.num_kv_heads or self.spec.num_heads
         # All rows at once: numpy multiplies a stack of matrices one by one.
         projected = self.linear(part)(x.reshape(-1, x.shape[-1])).reshape(*x.shape[:-1], -1)
         gain = self.extra(f"{part}_norm")
         if gain is not None and gain.size != self.spec.head_width:
-            return self.split(self, self._normed(projected, gain), num_heads, part)
+            return self.split(self, self._normalized(projected, gain), num_heads, part)
         heads = self.rounded(self.split(self, projected, num_heads, part))
-        return heads if gain is None else self.rounded(self._normed(heads, gain))
+        return heads if gain is None else self.rounded(self._normalized(heads, gain))
 
     def linear(self, part: str) -> Linear:
-        """One of the four maps, in float64."""
+        """One of the four projections, in float64."""
         assert self.parts is not None
         weight, offset = getattr(self.parts, part), getattr(self.parts, f"{part}_bias")
         wide = None if offset is None else np.asarray(offset).astype(np.float64)
         return Linear(weight=np.asarray(weight).astype(np.float64), bias=wide)
 
-    def placed(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """The embeddings with the rows of the layer's own table of positions added."""
+    def with_positions(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """The embeddings plus the rows of the layer's own table of positions, if it has one."""
         table = self.extra("positions") if self.spec.positions in TABLES else None
         return x if table is None else x + table[positions]
 
     def extra(self, name: str) -> np.ndarray | None:
-        """What else the layer has under that name."""
+        """An optional weight of the layer."""
         found = ((self.parts.extra if self.parts is not None else None) or {}).get(name)
         return None if found is None else np.asarray(found).astype(np.float64)
 
@@ -222,22 +215,22 @@ class Oracle:
 
     @property
     def slopes(self) -> np.ndarray:
-        """One ALiBi slope a head."""
+        """One ALiBi slope per head."""
         found = self.extra("slopes")
         return alibi_slopes(self.spec.num_heads) if found is None else found
 
     def changed(self, **changes: Any) -> "Oracle":
-        """The oracle of a spec that differs in this."""
+        """The oracle with a changed spec."""
         return replace(self, spec=replace(self.spec, **changes))
 
-    def _normed(self, x: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    def _normalized(self, x: np.ndarray, gain: np.ndarray) -> np.ndarray:
         epsilon = self.extra("norm_epsilon")
         squares = np.mean(x**2, axis=-1, keepdims=True)
         return gain * x / np.sqrt(squares + (_NORM_EPSILON if epsilon is None else float(epsilon)))
 
 
 def undeclared(spec: Spec, parts: Projections | None) -> str | None:
-    """What keeps an oracle of the whole layer from being built, None if nothing does."""
+    """What prevents building an oracle of the whole layer, None if nothing does."""
     if spec.causal is None:
         return "the spec does not say whether the layer is causal"
     if spec.positions is None:
@@ -246,7 +239,7 @@ def undeclared(spec: Spec, parts: Projections | None) -> str | None:
     if spec.positions not in ("none", "rotary", "alibi", *(TABLES if has_table else ())):
         return f"{spec.positions} positions come from a table that is not among the weights"
     if spec.depth > 1:
-        return f"the oracle is of one attention layer, and this is {spec.depth} deep"
+        return f"the oracle covers one attention layer, and the subject has {spec.depth}"
     if spec.sink and (parts is None or "sinks" not in (parts.extra or {})):
         return "the spec has a sink, and its logits are not among the weights"
     return None

@@ -162,7 +162,7 @@ def _evidence(verdict: LawVerdict) -> str:
 def _diagnosis(verdict: LawVerdict) -> str:
     if not verdict.diagnosis or verdict.status != "refuted":
         return ""
-    rows = "".join(f"<li>{html.escape(name)}</li>" for name in verdict.diagnosis)
+    rows = "".join(f"<li>{html.escape(str(bug))}</li>" for bug in verdict.diagnosis)
     return f"<h4>Probably</h4><ol>{rows}</ol>"
 
 

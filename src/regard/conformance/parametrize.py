@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.conformance import Law
 from regard.conformance.check import ensure_known
-from regard.conformance.checking import chosen_laws
+from regard.conformance.judging import chosen_laws
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import CheckRequest, build_subject
 from regard.conformance.subject import Spec, Subject

@@ -148,8 +148,8 @@ def _facts(verdict: LawVerdict) -> Iterator[tuple[str, str]]:
         yield "reason", verdict.reason
     if verdict.control is not None:
         yield "sanity check", f"a permitted input change moves the output by {verdict.control:.2g}"
-    for place, name in enumerate(verdict.diagnosis[:_MOST_DIAGNOSES]):
-        yield "probably" if place == 0 else "or", name
+    for place, bug in enumerate(verdict.diagnosis[:_MOST_DIAGNOSES]):
+        yield "probably" if place == 0 else "or", str(bug)
 
 
 def _show_skipped(console: Console, report: CheckReport) -> None:

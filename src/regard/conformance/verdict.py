@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from regard.core.errors import InputError, RegardError
 from regard.core.verdict import Verdict
@@ -11,6 +11,34 @@ from regard.core.verdict import Verdict
 Outcome = Literal[
     "holds", "refuted", "expected failure", "unexpected pass", "skipped", "inconclusive", "crashed", "timed out"
 ]
+
+BugFamily = Literal[
+    "mask", "window", "scale", "rotary", "alibi", "positions", "cache", "padding", "heads", "kv-heads", "softmax",
+    "precision", "dropout", "in-place", "batch", "shape", "gradient", "path", "projection", "sink/softcap",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A probable bug: its family, None where it has none, and what it is in a few words.
+
+    >>> str(Diagnosis("window", "one key too many")), Diagnosis.from_text("window: one key too many").family
+    ('window: one key too many', 'window')
+    """
+
+    family: BugFamily | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if self.family is None else f"{self.family}: {self.text}"
+
+    @classmethod
+    def from_text(cls, line: str) -> "Diagnosis":
+        """The diagnosis that `str` and the JSON write as this line."""
+        for family in get_args(BugFamily):
+            if line.startswith(f"{family}: "):
+                return cls(family, line.removeprefix(f"{family}: "))
+        return cls(None, line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +58,7 @@ class LawVerdict(Verdict):
     error: float | None = None
     tolerance: float | None = None
     control: float | None = None
-    diagnosis: tuple[str, ...] = ()
+    diagnosis: tuple[Diagnosis, ...] = ()
     reproduction: str | None = None
 
     @property
@@ -44,19 +72,8 @@ class LawVerdict(Verdict):
         return self.outcome in ("holds", "expected failure", "skipped", "inconclusive")
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict's fields, the diagnosis as a list."""
-        return {**super().to_dict(), "diagnosis": list(self.diagnosis)}
-
-
-# Laws whose failure says most about its cause come first: noise breaks every comparison, a leak in a batch or in time
-# breaks caches too, and an oracle sees what the rest only suffer from. PREC fails with whatever else is wrong.
-_TELLING = (
-    "DET", "PURE", "CACHEPURE", "PATH", "BATCH", "DTYPE", "LAYOUT", "CAUSAL", "SUPPORT", "PREFIX", "OVERFLOW", "JUNK",
-    "ONES", "PAD", "SPEC", "ROWSUM", "PERM", "CONST", "SHIFT", "RATES", "SLOPES", "SMOOTH", "GAP", "POSLIVE",
-    "MASKFORCE", "ALIGN", "PACK",
-)  # fmt: skip
-_AFTERWARDS = ("CACHE", "CACHEPAD", "EMPTY", "GRAD", "PREC")
-_AMONG_THE_REST = len(_TELLING)
+        """The verdict's fields, the diagnosis as a list of lines."""
+        return {**super().to_dict(), "diagnosis": [str(bug) for bug in self.diagnosis]}
 
 
 class LawsBroken(RegardError, AssertionError):
@@ -86,9 +103,11 @@ class CheckReport:
     @property
     def failures(self) -> tuple[LawVerdict, ...]:
         """The verdicts that are not as they should be, the most telling first: one bug breaks many laws."""
+        from regard.conformance import Law, all_laws
+
+        ranks = {name: law.rank for name, law in all_laws().items()}
         broken = [verdict for verdict in self.verdicts if not verdict.is_as_expected]
-        ranks = {law: rank for rank, law in enumerate((*_TELLING, None, *_AFTERWARDS))}
-        return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, _AMONG_THE_REST)))
+        return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, Law.rank)))
 
     @property
     def counts(self) -> dict[str, int]:

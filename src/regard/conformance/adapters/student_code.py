@@ -15,7 +15,7 @@ import numpy as np
 
 from regard.conformance.adapters.homework_files import HomeworkPiece
 from regard.conformance.adapters.projections import find_projections
-from regard.conformance.homework import Corpus
+from regard.conformance.homework.corruption import Corpus
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.core.errors import RegardError
 

@@ -1,1 +1,1 @@
-"""One file a law."""
+"""One file per law; each defines `LAW`."""

@@ -1,22 +1,22 @@
-"""Fewer queries than keys stand where the layer says they stand."""
+"""With fewer queries than keys, queries are aligned to the keys as the layer declares."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 _Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _QUERIES = 3
-_SEEN = 0.7
-_WITH_MASK = "with a mask besides, causal attention is another"
+_VISIBLE = 0.7
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Each query by itself, with just the keys that the declared convention lets it see, against all at once."""
+    """All queries at once, against each query alone with just the keys that the declared convention lets it see."""
     num_keys, num_queries = trial.size.length, min(_QUERIES, trial.size.length - 1)
     if num_queries < 1:
         return
@@ -26,28 +26,23 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     meant = {align: _one_by_one(trial, (q, k, v), align) for align in ("top-left", "bottom-right")}
     declared = trial.spec.align or ""
     (other,) = set(meant) - {declared}
-    errors = {align: distance(found, y) for align, y in meant.items()}
     tolerance = trial.tolerance(meant[declared])
-    is_other = errors[other] <= tolerance
+    is_other = distance(found, meant[other]) <= tolerance
     yield Comparison(
-        what=f"causal attention is not {declared}, as declared" + (f", but {other}" if is_other else ""),
-        error=errors[declared],
+        what=f"causal attention is not aligned {declared}, as declared" + (f", but {other}" if is_other else ""),
+        error=distance(found, meant[declared]),
         tolerance=tolerance,
         control=distance(meant[declared], meant[other]),
         place={"queries": num_queries, "keys": num_keys},
-        signature={
-            "errors": errors,
-            "matches": other if is_other else None,
-            "gaps": np.abs(found.astype(np.float64) - meant[declared]).max(axis=(0, 1, 3)).tolist(),
-        },
+        signature={"matches": other if is_other else None},
     )
     yield from _with_mask(trial, (q, k, v))
 
 
 def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
-    """The same with some keys hidden besides; a function that refuses both at once breaks no law."""
+    """The same with some keys hidden as well; a function that refuses both at once breaks no law."""
     q, k, v = heads
-    mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _SEEN
+    mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _VISIBLE
     mask[:, :, 0] = True
     mask = np.repeat(mask, q.shape[2], axis=1)
     try:
@@ -62,7 +57,7 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
     }
     ignored = next((name for name, error in errors.items() if error <= tolerance), None)
     yield Comparison(
-        what=_WITH_MASK + (f": the {ignored} part is ignored" if ignored else ""),
+        what="causal attention with a mask is wrong" + (f": the {ignored} part is ignored" if ignored else ""),
         error=distance(found, wanted),
         tolerance=tolerance,
         control=min(errors.values()) if ignored is None else None,
@@ -77,7 +72,7 @@ def _heads(trial: LawTrial, name: str, num_heads: int, length: int) -> np.ndarra
 
 
 def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:
-    """Query i sees i + 1 keys if the first query stands at the first key, else as many more as there are more keys."""
+    """Query i sees i + 1 keys if the first query is aligned to the first key, else the surplus of keys in addition."""
     q, k, v = heads
     more = 0 if align == "top-left" else k.shape[2] - q.shape[2]
     outputs = []
@@ -89,31 +84,42 @@ def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | N
     return np.concatenate(outputs, axis=2)
 
 
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    del trial
+    if all("ignored" in each.signature for each in broken):
+        if broken[0].signature["ignored"] == "mask":
+            yield Diagnosis("padding", "causal attention ignores the mask")
+        else:
+            yield Diagnosis("mask", "attention is not causal if there is a mask")
+    for each in broken:
+        if each.signature.get("matches"):
+            yield Diagnosis("mask", f"queries are aligned {each.signature['matches']}")
+
+
+def _applies(spec: Spec) -> str | None:
+    if spec.align is None:
+        return "only if the layer declares align = top-left or bottom-right"
+    return None if spec.window is None else "only without a window"
+
+
 class _TopLeft(ReferenceLayer):
-    """Puts the first query beside the first key."""
+    """Aligns the first query to the first key."""
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
         del num_queries, num_keys
         return 0
 
 
-def _broken_example() -> Subject:
-    return _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned to the top left")
-
-
-def _applies(spec: Spec) -> str | None:
-    if spec.align is None:
-        return "only where align is declared, as top-left or bottom-right, and nothing is declared"
-    return None if spec.window is None else "only without a window"
-
-
 LAW = Law(
     id="ALIGN",
     statement="with fewer queries than keys, causal attention follows the declared alignment",
+    family="mask",
+    rank=260,
     needs=("core",),
     applies=_applies,
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    broken_example=lambda: _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned top-left"),
     size=InputSize(batch=2, length=16),
-    suspects=("queries are aligned to the top left", "queries are aligned to the bottom right"),
+    suspects=("queries are aligned top-left", "queries are aligned bottom-right"),
 )

@@ -1,17 +1,17 @@
-"""Rows of a batch know nothing of each other."""
+"""The rows of a batch are independent of each other."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance
-from regard.conformance.probes import liveness
+from regard.conformance.probing import liveness
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Each row alone, all rows in another order, and each row beside other rows."""
+    """Each row alone, each row beside other rows, and all rows in another order."""
     x = trial.inputs()
     rows = x.shape[0]
     if rows < 2:
@@ -19,52 +19,41 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     y = trial.subject.call(x)
     others = trial.inputs("other rows")
     control = liveness(trial, x, y)
+
+    def compared(what: str, found: np.ndarray, wanted: np.ndarray, **place: int) -> Comparison:
+        error, tolerance = distance(found, wanted), trial.tolerance(wanted)
+        return Comparison(what=what, error=error, tolerance=tolerance, control=control, place=place)
+
     for row in range(rows):
-        alone = trial.subject.call(x[row : row + 1])
-        yield _finding(trial, "a row changes when it is alone", (alone, y[row : row + 1]), control, row=row)
+        one = slice(row, row + 1)
+        yield compared("a row changes when it is alone", trial.subject.call(x[one]), y[one], row=row)
         mixed = others.copy()
         mixed[row] = x[row]
-        beside = trial.subject.call(mixed)[row : row + 1]
-        yield _finding(trial, "a row changes with the rows beside it", (beside, y[row : row + 1]), control, row=row)
+        yield compared("a row changes with the rows beside it", trial.subject.call(mixed)[one], y[one], row=row)
     order = np.roll(np.arange(rows), 1)
-    yield _finding(trial, "rows change when they are reordered", (trial.subject.call(x[order]), y[order]), control)
-
-
-def _finding(
-    trial: LawTrial, what: str, outputs: tuple[np.ndarray, np.ndarray], control: float, row: int | None = None
-) -> Comparison:
-    found, wanted = outputs
-    return Comparison(
-        what=what,
-        error=distance(found, wanted),
-        tolerance=trial.tolerance(wanted),
-        control=control,
-        place={} if row is None else {"row": row},
-        signature={"how": what.rpartition(" ")[2], "row": row},
-    )
+    yield compared("rows change when they are reordered", trial.subject.call(x[order]), y[order])
 
 
 class _WrongView(ReferenceLayer):
-    """Reads [batch, position] as [position, batch] where heads are split."""
+    """Reads [batch, position] as [position, batch] when it splits heads."""
 
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
         batch, length, width = x.shape
         return super()._heads(x.reshape(length, batch, width).swapaxes(0, 1), part, num_heads)
 
 
-def _broken_example() -> Subject:
-    return _WrongView(Spec(), name="batch and position mixed by a view")
-
-
 LAW = Law(
     id="BATCH",
-    statement="a row of a batch gives what it gives alone, beside any other rows and in any order",
+    statement="a row of a batch gives the same output alone, beside any other rows and in any order",
+    family="batch",
+    rank=50,
     compare=_compare,
-    broken_example=_broken_example,
+    broken_example=lambda: _WrongView(Spec(), name="batch and position mixed by a view"),
+    diagnosed_by="suspects",
     suspects=(
         "a view mixes batch and position",
         "a batch of one takes another branch",
-        "something is summed or normalised over the batch",
+        "something is summed or normalized over the batch",
     ),
     size=InputSize(batch=3),
 )

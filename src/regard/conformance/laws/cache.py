@@ -1,15 +1,22 @@
-"""Decoding with a cache gives what one pass gives."""
+"""Decoding with a cache gives the same outputs as one full pass."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.masking import gaps_by_place, place_of_worst
-from regard.conformance.probes import bumped
+from regard.conformance.probing import (
+    bumped,
+    chunkings,
+    chunks_in_words,
+    decode,
+    first_broken_token,
+    token_gaps,
+    worst_token,
+)
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.stepping import chunkings, first_broken, stepped, told
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -20,44 +27,57 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     y = trial.subject.call(x)
     control = distance(trial.subject.call(bumped(trial, x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
     tolerance = trial.tolerance(y)
-    found = {chunks: gaps_by_place(stepped(trial.subject, x, chunks), y) for chunks in chunkings(x.shape[1])}
-    broken = {chunks: not gaps.max() <= tolerance for chunks, gaps in found.items()}
-    for chunks, gaps in found.items():
-        signature = first_broken(gaps, tolerance, chunks)
-        token = {} if signature["first"] is None else {"token": signature["first"]}
+    for chunks in chunkings(x.shape[1]):
+        gaps = token_gaps(decode(trial.subject, x, chunks), y)
+        first = first_broken_token(gaps, tolerance)
         yield Comparison(
-            what="decoding with a cache leaves the full pass",
+            what="decoding with a cache differs from the full pass",
             error=float(gaps.max()),
             tolerance=tolerance,
             control=control,
-            place={"chunks": told(chunks), **(token or place_of_worst(gaps))},
-            signature={**signature, "broken": broken},
+            place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
+            signature={"chunks": chunks, "first": first},
         )
 
 
-class _Restarted(ReferenceLayer):
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    window = trial.spec.window
+    firsts = [each.signature["first"] for each in broken]
+    if not any(set(each.signature["chunks"]) == {1} for each in broken):
+        yield Diagnosis("cache", "the causal mask of a chunk is aligned to the wrong key")
+    elif window is not None and all(first is not None and first >= window - 1 for first in firsts):
+        yield Diagnosis("cache", "the window is counted wrongly after a cache")
+    elif trial.spec.positions == "none":
+        yield Diagnosis("cache", "past tokens are lost or hidden")
+    else:
+        yield Diagnosis("cache", "the positions of tokens after a cache have a wrong offset")
+        yield Diagnosis("cache", "cached keys are rotated again")
+
+
+class _RestartedPositions(ReferenceLayer):
     """Counts the positions of every chunk from zero."""
 
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
         return super().default_positions(mask[:, -length:], length)
 
 
-def _broken_example() -> Subject:
-    return _Restarted(Spec(causal=True, positions="rotary"), name="positions restart at every chunk")
-
-
 LAW = Law(
     id="CACHE",
-    statement="token by token, all but one and then one, and uneven chunks all give what the full pass gives",
+    statement="decoding token by token, all but one and then one, or in uneven chunks equals the full pass",
+    family="cache",
+    rank=310,
     needs=("cache",),
     applies=only_if(causal=True),
     looks_past_window=True,
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    broken_example=lambda: _RestartedPositions(
+        Spec(causal=True, positions="rotary"), name="positions restart at every chunk"
+    ),
     suspects=(
-        "the offset of positions behind a cache is wrong",
+        "the positions of tokens after a cache have a wrong offset",
         "the causal mask of a chunk is aligned to the wrong key",
         "cached keys are rotated again",
-        "the window is counted wrongly behind a cache",
+        Diagnosis("window", "the window is counted wrongly after a cache"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Decoding with a cache gives what one pass gives under padding, too."""
+"""Decoding with a cache gives the same outputs as one full pass when rows are padded, too."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,40 +6,44 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, only_if
-from regard.conformance.masking import gaps_by_place, mask_hiding, place_of_worst, real_places
+from regard.conformance.probing import (
+    chunkings,
+    chunks_in_words,
+    decode,
+    mask_hiding,
+    real_positions,
+    token_gaps,
+    worst_token,
+)
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
-from regard.conformance.stepping import chunkings, first_broken, stepped, told
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Rows with ragged padding on the left in chunks, against the full pass; without the mask outputs must move."""
+    """Rows with ragged left padding in chunks, against the full pass; dropping the mask must move the outputs."""
     x = trial.inputs()
     if x.shape[1] < 3:
         return
     mask = mask_hiding(x.shape[0], x.shape[1], "left")
-    options: dict[str, Any] = {"positions": real_places(mask)} if trial.subject.has("positions") else {}
+    options: dict[str, Any] = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
     y = trial.subject.call(x, mask=mask, **options)
     unmasked = trial.subject.call(x, mask=np.ones_like(mask), **options)
-    tolerance, control = trial.tolerance(y[mask]), float(gaps_by_place(unmasked, y, mask).max())
+    tolerance, control = trial.tolerance(y[mask]), float(token_gaps(unmasked, y, mask).max())
     for chunks in chunkings(x.shape[1]):
-        ours = stepped(trial.subject, x, chunks, mask=mask, **options)
-        gaps = gaps_by_place(ours, y, mask)
-        worst = place_of_worst(gaps)
-        beyond = float(gaps_by_place(ours, unmasked, mask)[:, chunks[0] :].max())
-        rows = {"rows": gaps.max(axis=1).tolist(), "to_unmasked": beyond}
+        gaps = token_gaps(decode(trial.subject, x, chunks, mask=mask, **options), y, mask)
+        worst = worst_token(gaps)
         yield Comparison(
-            what="decoding with a cache leaves the full pass under padding on the left",
+            what="decoding left-padded rows with a cache differs from the full pass",
             error=float(gaps.max()),
             tolerance=tolerance,
             control=control,
-            place={"chunks": told(chunks), **worst, "padding": int((~mask[worst["row"]]).sum())},
-            signature={**first_broken(gaps, tolerance, chunks), **rows},
+            place={"chunks": chunks_in_words(chunks), **worst, "padding": int((~mask[worst["row"]]).sum())},
         )
 
 
 class _MaskDroppedAtDecode(ReferenceLayer):
-    """Heeds the mask in the first pass and drops it from then on."""
+    """Applies the mask in the first pass and drops it from then on."""
 
     def step(
         self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
@@ -47,20 +51,20 @@ class _MaskDroppedAtDecode(ReferenceLayer):
         return super().step(x, cache, None if cache.keys.shape[2] else mask, positions)
 
 
-def _broken_example() -> Subject:
-    return _MaskDroppedAtDecode(Spec(causal=True, positions="rotary"), name="mask dropped at decode")
-
-
 LAW = Law(
     id="CACHEPAD",
-    statement="under ragged padding on the left, every way to decode with a cache gives what the full pass gives",
+    statement="with ragged left padding, decoding with a cache in any chunks equals the full pass",
+    family="cache",
+    rank=320,
     needs=("cache", "mask"),
     applies=only_if(causal=True),
     compare=_compare,
-    broken_example=_broken_example,
+    broken_example=lambda: _MaskDroppedAtDecode(
+        Spec(causal=True, positions="rotary"), name="mask dropped when decoding"
+    ),
     suspects=(
-        "the mask is dropped at decode",
-        "positions at decode count the padding",
-        "row 0's padding is used for all rows at decode",
+        "the padding mask is dropped when decoding",
+        Diagnosis("padding", "positions count the padding when decoding"),
+        "row 0's padding is used for all rows when decoding",
     ),
 )

@@ -1,33 +1,46 @@
-"""No output looks ahead."""
+"""No output depends on later inputs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probes import bumped
+from regard.conformance.probing import bumped
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """x_j is bumped at several places: no earlier output may move at all, and one from j on must."""
+    """x_j is changed at several places: no earlier output may change at all, and one from j on must."""
     x = trial.inputs()
     y = trial.subject.call(x)
-    length = x.shape[1]
+    length, tolerance = x.shape[1], trial.exact_tolerance(y)
     for place in sorted({1, length // 2, length - 1} & set(range(1, length))):
         moved = trial.subject.call(bumped(trial, x, place))
         gaps = [distance(moved[:, early], y[:, early]) for early in range(place)]
-        tolerance = trial.exactly(y)
         leaking = [early for early, gap in enumerate(gaps) if gap > tolerance]
         yield Comparison(
-            what="an output moves with a later input" if leaking else "outputs before the bumped input",
+            what="changing a later token changes this output",
             error=max(gaps),
             tolerance=tolerance,
             control=distance(moved[:, place:], y[:, place:]),
             place={"output": leaking[0], "input": place} if leaking else {"input": place},
-            signature={"input": place, "gaps": gaps, "leaking": leaking, "ahead": [place - i for i in leaking]},
+            signature={"input": place, "leaking": leaking},
         )
+
+
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    leaks = {each.signature["input"]: each.signature["leaking"] for each in broken}
+    ahead = {place - output for place, leaking in leaks.items() for output in leaking}
+    if trial.spec.positions is None and not ahead:
+        return
+    if ahead == {1}:
+        yield Diagnosis("mask", "one key ahead is visible")
+    elif all(len(leaking) == place for place, leaking in leaks.items()):
+        yield Diagnosis("mask", "all earlier outputs change, so there is no causal mask")
+    else:
+        yield Diagnosis("mask", "some earlier outputs change")
 
 
 class _Unmasked(ReferenceLayer):
@@ -37,15 +50,15 @@ class _Unmasked(ReferenceLayer):
         return np.broadcast_to(mask[:, None, :], (mask.shape[0], len(query_places), num_keys))
 
 
-def _broken_example() -> Subject:
-    return _Unmasked(Spec(causal=True), name="causal in name only")
-
-
 LAW = Law(
     id="CAUSAL",
     statement="y_i does not depend on x_j for j > i",
+    family="mask",
+    rank=80,
     applies=only_if(causal=True),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    diagnosed_by="signs",
+    broken_example=lambda: _Unmasked(Spec(causal=True), name="causal in name only"),
     suspects=("the causal mask is missing", "the mask is on the wrong axis", "one code path drops the mask"),
 )

@@ -7,23 +7,22 @@ import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """A call repeated at once, and once more after a call on something else."""
+    """A call repeated immediately, and once more after a call on another input."""
     x = trial.inputs()
     y = trial.subject.call(x)
     again = trial.subject.call(x)
     other = trial.subject.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
     later = trial.subject.call(x)
-    for when, found in (("at once", again), ("after another call", later)):
+    for when, found in (("immediately", again), ("after another call", later)):
         yield Comparison(
-            what=f"a call repeated {when} gives another output",
+            what=f"a call repeated {when} gives a different output",
             error=distance(found, y),
             tolerance=0.0,
             control=distance(other, y),
-            signature={"when": when, "share": float(np.mean(found != y)) if found.shape == y.shape else 1.0},
         )
 
 
@@ -39,14 +38,13 @@ class _Dropout(ReferenceLayer):
         return weights * (self._drops.random(weights.shape) > 0.1).astype(self.dtype)
 
 
-def _broken_example() -> Subject:
-    return _Dropout(Spec(), name="dropout left on")
-
-
 LAW = Law(
     id="DET",
-    statement="in evaluation mode a call repeats itself exactly",
+    statement="in evaluation mode, repeating a call repeats its output exactly",
+    family="dropout",
+    rank=10,
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("dropout is left on", "a state is kept between calls", "noise is added"),
+    broken_example=lambda: _Dropout(Spec(), name="dropout left on"),
+    diagnosed_by="suspects",
+    suspects=("dropout is left on", "state is kept between calls", "noise is added"),
 )

@@ -1,65 +1,64 @@
-"""A row that sees nothing gives what was declared."""
+"""A row that sees nothing gives what the layer declares."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.masking import mask_hiding
+from regard.conformance.probing import mask_hiding
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.subject import Projections, Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """A row is masked as a whole; in causal layers, also the first tokens of a row, which then see nothing either.
+    """A whole row is masked; in causal layers, also the first tokens of a row, which then see nothing either.
 
-    Finite is asked of every layer that does not declare NaN. Zero and uniform are told apart where the layer has
-    weights; without them, one layer's zero is known by not changing with the input. A whole model may do anything
-    finite. No other row may change.
+    The output must be finite unless the layer declares NaN. Zero and uniform are told apart if the layer gives its
+    weights; without them, a single layer's zero shows in that the row's content does not matter. A whole model may
+    give anything finite. No other row may change.
     """
     x = trial.inputs()
     mask = np.ones(x.shape[:2], dtype=bool)
     mask[-1] = False
     bare = trial.subject.call(x)
     y = trial.subject.call(x, mask=mask)
-    yield _finding(trial, "a row that is masked as a whole", y[-1:], x[-1:], bare[-1:])
+    yield _compared(trial, "the output of a fully masked row", y[-1:], x[-1:], bare[-1:])
     if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
         yield _constant(trial, mask, y[-1:], bare[-1:])
     if x.shape[0] > 1:
         yield Comparison(
-            what="another row changes where one is masked as a whole",
+            what="masking a whole row changes other rows",
             error=distance(y[:-1], bare[:-1]),
             tolerance=trial.tolerance(bare),
             control=distance(y[-1], bare[-1]),
-            signature={"others": True},
         )
     if trial.spec.causal and x.shape[1] > 2:
-        yield from _before_the_first(trial, x, bare)
+        yield _before_the_first(trial, x, bare)
 
 
 def _constant(trial: LawTrial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Comparison:
-    """Nothing comes of a row that sees nothing, so nothing of another such row can differ, but what passes by."""
+    """A zero output cannot depend on the row's content, except for a residual that bypasses attention."""
     x, changed = trial.inputs()[-1:].astype(np.float64), trial.inputs("another row")
     other = trial.subject.call(changed, mask=mask)[-1:]
-    passing = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
+    residual = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
     return Comparison(
-        what="a row that is masked as a whole is declared to give zero, and changes with its content",
-        error=min(distance(other, y), distance(other - passing, y)),
+        what="a fully masked row should give zero, but its content changes the output",
+        error=min(distance(other, y), distance(other - residual, y)),
         tolerance=trial.tolerance(bare),
         control=distance(y, bare),
         place={"row": trial.size.batch - 1},
-        signature={"wanted": "zero", "found": None, "declared": "zero", "others": False},
     )
 
 
-def _before_the_first(trial: LawTrial, x: np.ndarray, bare: np.ndarray) -> Iterator[Comparison]:
-    """Padding on the left of a causal row sees nothing."""
+def _before_the_first(trial: LawTrial, x: np.ndarray, bare: np.ndarray) -> Comparison:
+    """Left padding in a causal row sees nothing."""
     mask = mask_hiding(x.shape[0], x.shape[1], "left")
     y, hidden = trial.subject.call(x, mask=mask), int((~mask[-1]).sum())
-    yield _finding(trial, "padding before the first real token", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
+    return _compared(trial, "the output of left padding", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
 
 
-def _finding(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Comparison:
+def _compared(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Comparison:
     policy = trial.spec.empty
     errors = _errors(trial, y, x)
     tolerance = trial.tolerance(bare)
@@ -71,12 +70,12 @@ def _finding(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np.
         tolerance=tolerance,
         control=distance(y, bare),
         place={"row": trial.size.batch - 1},
-        signature={"wanted": wanted, "found": found, "declared": policy, "others": False},
+        is_yes_no=wanted in ("finite", "nan"),
     )
 
 
 def _errors(trial: LawTrial, y: np.ndarray, x: np.ndarray) -> Mapping[str, float]:
-    """How far the outputs are from each policy that can be told."""
+    """How far the outputs are from each policy that can be recognized."""
     errors = {"finite": 0.0 if np.isfinite(y).all() else np.inf, "nan": 0.0 if np.isnan(y).all() else np.inf}
     if trial.subject.has("weights"):
         weights = trial.subject.projections()
@@ -102,23 +101,25 @@ def _averages(spec: Spec, weights: Projections, x: np.ndarray) -> Iterator[np.nd
     yield (seen / seen.sum(axis=1, keepdims=True)) @ flat
 
 
-class _Undefined(ReferenceLayer):
-    """Divides nothing by nothing."""
+class _UndefinedRow(ReferenceLayer):
+    """Divides zero by zero."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         weights = super().softmax(z, visible)
         return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan).astype(z.dtype)
 
 
-def _broken_example() -> Subject:
-    return _Undefined(Spec(causal=False, positions="none"), name="NaN where nothing is visible")
-
-
 LAW = Law(
     id="EMPTY",
-    statement="a row without a visible key is finite and as declared (zero, uniform or nan); other rows stay",
+    statement="a row without a visible key is finite and as declared (zero, uniform or nan); other rows do not change",
+    family="padding",
+    rank=330,
     needs=("mask",),
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("NaN where a row is masked as a whole", "the softmax falls back to uniform", "the row is set to zero"),
+    broken_example=lambda: _UndefinedRow(Spec(causal=False, positions="none"), name="NaN where nothing is visible"),
+    suspects=(
+        "a fully masked row gives NaN",
+        Diagnosis("softmax", "the softmax falls back to uniform"),
+        "the row is set to zero",
+    ),
 )

@@ -1,4 +1,4 @@
-"""The layer's gradient is that of the layer."""
+"""The layer's gradient is correct."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 
 from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import in_float64
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
-# A step that is right for one layer is too long for one with kinks and too short for one that rounds to float32:
-# a true gradient agrees at one of them, a wrong one at none.
+# A step that suits one layer is too long for one with kinks and too short for one that rounds to float32:
+# a correct gradient agrees at one of them, a wrong one at none.
 _STEPS = {"float64": (2e-2, 2e-3, 2e-4, 2e-6), "float32": (3e-2, 3e-3, 3e-4)}
 _AGREEMENT = 5e-4
 _DIRECTIONS = 2
@@ -19,26 +19,23 @@ _DIRECTIONS = 2
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
-    trial = in_float64(trial)
+    trial = trial.in_float64()
     x = trial.inputs()
     direction = trial.rng("direction").standard_normal(trial.subject.call(x).shape).astype(x.dtype)
     yield from _slopes(trial, x, direction)
-    for hidden in _hidden(trial, x, direction):
-        options, chosen, tokens, words = hidden
+    for options, chosen, tokens, what in _hidden(trial, x, direction):
         found = trial.subject.gradient(x, chosen, **options).astype(np.float64)
-        largest = float(np.abs(found).max())
         yield Comparison(
-            what=words,
+            what=what,
             error=float(np.abs(found[tokens]).max()),
-            tolerance=trial.exactly(found),
-            control=largest,
+            tolerance=trial.exact_tolerance(found),
+            control=float(np.abs(found).max()),
             place={"token": int(np.flatnonzero(tokens.any(axis=0))[0])},
-            signature={"hidden": words},
         )
 
 
 def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Iterator[Comparison]:
-    """Each token in two directions; where steps of several sizes disagree there is a kink, which is allowed for."""
+    """Each token in two directions; steps of several sizes disagree where there is a kink, which is allowed for."""
     gradient = trial.subject.gradient(x, direction).astype(np.float64)
     rows = []
     for token in range(x.shape[1]):
@@ -48,15 +45,14 @@ def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Iterator[C
             slopes = [_slope(trial, x, along, direction, step) for step in _STEPS[trial.spec.dtype]]
             rows.append((token, float(np.sum(gradient * along)), slopes))
     largest = max(abs(slope) for _, _, slopes in rows for slope in slopes)
-    for token, told, slopes in rows:
-        nearest = min(abs(slope - told) for slope in slopes)
+    for token, claimed, slopes in rows:
+        nearest = min(abs(slope - claimed) for slope in slopes)
         yield Comparison(
-            what="the gradient is not the slope",
+            what="the gradient differs from finite differences",
             error=nearest if np.isnan(nearest) else max(nearest - (max(slopes) - min(slopes)), 0.0),
             tolerance=_AGREEMENT * max(largest, 1e-3),
             control=largest,
             place={"token": token},
-            signature={"gradient": told, "slopes": slopes},
         )
 
 
@@ -74,20 +70,20 @@ def _slope(trial: LawTrial, x: np.ndarray, along: np.ndarray, direction: np.ndar
 def _hidden(
     trial: LawTrial, x: np.ndarray, direction: np.ndarray
 ) -> Iterator[tuple[dict[str, Any], np.ndarray, np.ndarray, str]]:
-    """Options, directions and tokens whose gradient must be nothing at all."""
+    """Options, directions, the tokens whose gradient must be zero, and what is wrong if it is not."""
     length = x.shape[1]
     if trial.spec.causal and length > 1:
         first = np.where(np.arange(length)[None, :, None] < length // 2, direction, 0).astype(x.dtype)
         later = np.broadcast_to(np.arange(length) >= length // 2, x.shape[:2])
-        yield {}, first, later, "an output has a gradient for a later input"
+        yield {}, first, later, "an output has a gradient with respect to a later input"
     if trial.subject.has("mask") and length > 2:
         mask = np.broadcast_to(np.arange(length) < length - 1, x.shape[:2])
         real = np.where(mask[..., None], direction, 0).astype(x.dtype)
-        yield {"mask": mask}, real, ~mask, "an output has a gradient for an input that is masked"
+        yield {"mask": mask}, real, ~mask, "an output has a gradient with respect to a masked input"
 
 
 class _Detached(ReferenceLayer):
-    """Its gradient takes the weights for constants."""
+    """Its gradient treats the attention weights as constants."""
 
     capabilities = ReferenceLayer.capabilities | {"gradient"}
 
@@ -100,20 +96,18 @@ class _Detached(ReferenceLayer):
         return values.transpose(0, 2, 1, 3).reshape(batch, length, -1) @ self.matrices["value"].T
 
 
-def _broken_example() -> Subject:
-    return _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights")
-
-
 LAW = Law(
     id="GRAD",
-    statement="the gradient is that of finite differences, and exactly zero for what is hidden",
+    statement="the gradient equals finite differences, and is exactly zero for hidden inputs",
+    family="gradient",
+    rank=340,
     needs=("gradient",),
     compare=_compare,
-    broken_example=_broken_example,
+    broken_example=lambda: _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights"),
     suspects=(
-        "gradient: part of the layer is detached",
-        "gradient: the backward pass is wrong",
-        "mask: the mask is missing in the backward pass",
+        "part of the layer is detached",
+        "the backward pass is wrong",
+        Diagnosis("mask", "the backward pass lacks the mask"),
     ),
     size=InputSize(batch=2, length=4),
 )

@@ -1,21 +1,22 @@
-"""What a mask hides is of no matter."""
+"""The content of masked tokens does not matter."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.masking import SIDES, gaps_by_place, mask_hiding, place_of_worst
+from regard.conformance.probing import SIDES, mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
-# Large against standard normal embeddings; in float16 products of two such numbers must stay below 65504.
+# Large compared with standard normal embeddings; in float16, products of two such numbers must stay below 65504.
 _JUNK = 1e3
 _JUNK_FLOAT16 = 30.0
 
 
 def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparison]:
-    """The tokens under a mask are overwritten with large values: no visible output may move.
+    """Masked tokens are overwritten with large values: no visible output may change.
 
     The same values in a visible token must move the outputs of the others. `factor` amplifies the real tokens.
     """
@@ -28,35 +29,28 @@ def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparis
     for side in SIDES:
         mask = mask_hiding(batch, length, side)
         y = trial.subject.call(x, mask=mask)
-        gaps = gaps_by_place(trial.subject.call(np.where(mask[..., None], x, junk), mask=mask), y, mask)
+        gaps = token_gaps(trial.subject.call(np.where(mask[..., None], x, junk), mask=mask), y, mask)
         yield Comparison(
-            what=f"outputs move with the content of masked tokens ({side})",
+            what=f"the content of masked tokens ({side}) changes this output",
             error=float(gaps.max()),
             tolerance=_tolerance(trial, y[mask], factor),
-            control=_liveness(trial, y, mask, x, junk),
-            place={"masked": side, **place_of_worst(gaps)},
-            signature={
-                "side": side,
-                "gaps": gaps.max(axis=0).tolist(),
-                "rows": gaps.max(axis=1).tolist(),
-                "is_finite": bool(np.isfinite(gaps).all()),
-                "factor": factor,
-            },
+            control=_control(trial, y, mask, x, junk),
+            place={"masked": side, **worst_token(gaps)},
         )
 
 
 def _tolerance(trial: LawTrial, y: np.ndarray, factor: float) -> float:
-    """Rounding, of which there is hardly any: both calls do the same sums, but that other numbers are weighed by zero.
+    """Rounding, of which there is hardly any: both calls form the same sums, in which hidden numbers weigh zero.
 
-    Beside amplified tokens that pass a layer by, what attention adds is small, and so must be what is allowed.
+    If amplified tokens bypass attention in a residual, what attention adds is small, and so must the tolerance be.
     """
     return trial.tolerance(y) if factor == 1 or trial.subject.is_routed else trial.tolerance(y, ulps=1)
 
 
-def _liveness(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk: np.ndarray) -> float:
+def _control(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk: np.ndarray) -> float:
     """How far the other visible outputs move if one visible token of each row holds junk.
 
-    It is the first one with a visible neighbour on its right, which sees it through the narrowest window.
+    It is the first one with a visible neighbour on its right, which sees it even through the narrowest window.
     """
     paired = mask.copy()
     paired[:, :-1] &= mask[:, 1:]
@@ -64,29 +58,27 @@ def _liveness(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, j
     first = np.zeros_like(mask)
     first[np.arange(len(mask)), np.where(paired.any(axis=1), paired.argmax(axis=1), mask.argmax(axis=1))] = True
     moved = trial.subject.call(np.where(first[..., None], junk, x), mask=mask)
-    return float(gaps_by_place(moved, y, mask & ~first).max())
+    return float(token_gaps(moved, y, mask & ~first).max())
 
 
-class _Multiplied(ReferenceLayer):
-    """Multiplies the logits by the mask, so that hidden keys have logit zero instead of none."""
+class _MultipliedMask(ReferenceLayer):
+    """Multiplies the logits by the mask, so that hidden keys have a logit of zero instead of none."""
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z * visible, np.ones_like(visible))
 
 
-def _broken_example() -> Subject:
-    return _Multiplied(Spec(causal=False, positions="none"), name="multiplicative mask")
-
-
 LAW = Law(
     id="JUNK",
     statement="the content of masked tokens leaves the outputs of visible tokens unchanged",
+    family="padding",
+    rank=120,
     needs=("mask",),
     compare=hidden_content,
-    broken_example=_broken_example,
+    broken_example=lambda: _MultipliedMask(Spec(causal=False, positions="none"), name="multiplicative mask"),
     suspects=(
-        "the mask is multiplied with the logits",
-        "the mask comes after the softmax",
+        "the logits are multiplied by the mask",
+        Diagnosis("softmax", "the mask is applied after the softmax"),
         "the mask is ignored or inverted",
         "the mask constant is finite and too small",
     ),

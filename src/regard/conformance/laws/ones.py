@@ -1,45 +1,56 @@
-"""A mask that hides nothing does nothing."""
+"""A mask that hides nothing has no effect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.masking import gaps_by_place, mask_hiding, place_of_worst
+from regard.conformance.probing import mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """No mask, against a mask of ones in every form the layer takes; then a mask that hides, form against form."""
+    """A mask of ones in every form the layer takes, against no mask; then a mask that hides, form against form."""
     x = trial.inputs()
     batch, length, _ = x.shape
     if length < 3:
         return
     ones, hiding = np.ones((batch, length), dtype=bool), mask_hiding(batch, length, "left")
     bare, hidden = trial.subject.call(x), trial.subject.call(x, mask=hiding)
-    control = float(gaps_by_place(hidden, bare, hiding).max())
+    control = float(token_gaps(hidden, bare, hiding).max())
     compared = [("usual", ones, trial.subject.call(x, mask=ones))]
     for form in getattr(trial.subject, "mask_forms", tuple)():
         compared += [(form, mask, trial.subject.call(x, mask=mask, form=form)) for mask in (ones, hiding)]
-    for form, mask, ours in compared:
-        theirs = bare if mask is ones else hidden
-        gaps = gaps_by_place(ours, theirs, mask)
+    for form, mask, found in compared:
+        wanted = bare if mask is ones else hidden
+        gaps = token_gaps(found, wanted, mask)
         yield Comparison(
-            what=f"a mask of ones ({form} form) gives other outputs than no mask"
+            what=f"a mask of ones ({form} form) and no mask give different outputs"
             if mask is ones
-            else f"a mask in {form} form gives other outputs than in its usual form",
+            else f"a mask in {form} form and in its usual form gives different outputs",
             error=float(gaps.max()),
-            tolerance=trial.tolerance(theirs[mask]),
+            tolerance=trial.tolerance(wanted[mask]),
             control=control,
-            place={"form": form, **place_of_worst(gaps)},
-            signature={"form": form, "hides": mask is hiding, "gaps": gaps.max(axis=0).tolist()},
+            place={"form": form, **worst_token(gaps)},
+            signature={"form": form},
         )
 
 
-class _Branched(ReferenceLayer):
-    """Takes a mask that is given in place of the causal one."""
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    forms = {each.signature["form"] for each in broken}
+    if trial.spec.causal and len(forms) != 1:
+        yield Diagnosis("mask", "a given mask replaces the causal one")
+    elif len(forms) == 1:
+        yield Diagnosis("padding", "one form of the mask is read in another convention")
+    else:
+        yield Diagnosis("padding", "the branch with a mask differs")
+
+
+class _MaskReplacesCausal(ReferenceLayer):
+    """Uses a given mask in place of the causal one."""
 
     def call_with_weights(
         self, x: np.ndarray, mask: np.ndarray | None = None, **options: object
@@ -50,16 +61,18 @@ class _Branched(ReferenceLayer):
         return other.call_with_weights(x, mask, **options)  # pyright: ignore[reportArgumentType]
 
 
-def _broken_example() -> Subject:
-    return _Branched(Spec(causal=True, positions="none"), name="causal unless a mask is given")
-
-
 LAW = Law(
     id="ONES",
     statement="no mask, a mask of ones and its other forms give the same outputs",
+    family="mask",
+    rank=130,
     needs=("mask",),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    diagnosed_by="signs",
+    broken_example=lambda: _MaskReplacesCausal(
+        Spec(causal=True, positions="none"), name="causal unless a mask is given"
+    ),
     suspects=(
         "a given mask replaces the causal one",
         "the branch without a mask differs",

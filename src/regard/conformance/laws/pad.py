@@ -1,21 +1,21 @@
-"""Padding leaves real rows unchanged."""
+"""Padding leaves the outputs of real tokens unchanged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.masking import real_places
-from regard.conformance.probes import liveness
+from regard.conformance.probing import liveness, real_positions
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
-# Codes that see distances alone, so that a row may start anywhere.
+# Codes that see only distances, so that a row may start anywhere.
 _RELATIVE = ("none", "rotary", "alibi", "relative")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Each row by itself, beside the same row padded on either side, ragged in a batch and in a batch of one."""
+    """Each row alone, against the same row padded on either side, ragged in a batch and in a batch of one."""
     x = trial.inputs()
     batch, length, _ = x.shape
     if length < 3:
@@ -26,21 +26,27 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     for side in _sides(trial):
         for count in sorted({1, batch}):
             filled, mask = _padded(trial, rows[:count], side)
-            options = {"positions": real_places(mask)} if trial.subject.has("positions") else {}
+            options = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
             found = trial.subject.call(filled, mask=mask, **options)
             for row in range(count):
-                outputs = (found[row : row + 1, mask[row]], alone[row])
-                yield _finding(trial, outputs, control, {"side": side, "row": row, "rows": count})
+                yield Comparison(
+                    what=f"a row changes when it is padded on the {side}",
+                    error=distance(found[row : row + 1, mask[row]], alone[row]),
+                    tolerance=trial.tolerance(alone[row]),
+                    control=control,
+                    place={"side": side, "row": row, "rows": count, "real": alone[row].shape[1]},
+                    signature={"side": side, "row": row},
+                )
 
 
 def _sides(trial: LawTrial) -> tuple[str, ...]:
-    """Padding on the left moves a row along: only layers that are told, or see distances alone, can make that good."""
+    """Left padding moves a row: only layers that are given positions, or see only distances, can make up for that."""
     is_movable = trial.subject.has("positions") or trial.spec.positions in _RELATIVE
     return ("right", "left") if is_movable else ("right",)
 
 
 def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of unequal lengths filled up with noise on one side, and the mask that says so."""
+    """Rows of unequal lengths padded with noise on one side, and their mask."""
     shape = (len(rows), trial.size.length, trial.spec.width)
     filled = trial.rng(f"padding {side}").standard_normal(shape).astype(rows[0].dtype)
     mask = np.zeros(shape[:2], dtype=bool)
@@ -51,42 +57,36 @@ def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndar
     return filled, mask
 
 
-def _finding(
-    trial: LawTrial, outputs: tuple[np.ndarray, np.ndarray], control: float, place: dict[str, str | int]
-) -> Comparison:
-    found, alone = outputs
-    num_real = alone.shape[1]
-    gaps = [distance(found[:, i : i + 1], alone[:, i : i + 1]) for i in range(num_real)]
-    return Comparison(
-        what=f"a row changes when it is padded on the {place['side']}",
-        error=distance(found, alone),
-        tolerance=trial.tolerance(alone),
-        control=control,
-        place={**place, "real": num_real},
-        signature={**place, "real": num_real, "gaps": gaps},
-    )
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    if 0 not in {each.signature["row"] for each in broken}:
+        yield Diagnosis("padding", "the first row's mask is used for all")
+    elif {each.signature["side"] for each in broken} == {"left"} and trial.spec.positions not in (None, "none"):
+        yield Diagnosis("padding", "positions are not shifted past the padding")
+        yield Diagnosis("positions", "they count the padding")
+    else:
+        yield Diagnosis("padding", "the mask is ignored or inverted")
 
 
-class _Inverted(ReferenceLayer):
+class _InvertedMask(ReferenceLayer):
     """Takes padding for tokens and tokens for padding."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, mask if mask.all() else ~mask)
 
 
-def _broken_example() -> Subject:
-    return _Inverted(Spec(causal=False, positions="none"), name="inverted mask")
-
-
 LAW = Law(
     id="PAD",
-    statement="padding, left or right, ragged or alone, leaves the outputs of real tokens unchanged",
+    statement="padding, left or right, ragged or in a batch of one, leaves the outputs of real tokens unchanged",
+    family="padding",
+    rank=140,
     needs=("mask",),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    diagnosed_by="signs",
+    broken_example=lambda: _InvertedMask(Spec(causal=False, positions="none"), name="inverted mask"),
     suspects=(
         "the mask is inverted",
-        "row 0's mask is used for all",
+        "row 0's mask is used for all rows",
         "positions are not shifted past the padding",
         "the mask is ignored",
     ),

@@ -1,67 +1,64 @@
 """All code paths of a layer agree."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import work_tolerance
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
+
+_Path = Callable[..., np.ndarray]
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Each path against the usual call, with and without padding, on short and odd lengths; real tokens only."""
-    paths, x = trial.subject.paths(), trial.inputs()
-    for name, path in paths.items():
+    """Each path against the usual call, with and without padding, also for short and odd lengths; real tokens only."""
+    x = trial.inputs()
+    for name, path in trial.subject.paths().items():
         for length in sorted({x.shape[1], max(x.shape[1] - 1, 1), 1}, reverse=True):
-            yield _compared(trial, (name, path), x[:, :length], {})
+            yield _compared(trial, path, x[:, :length], None, {"path": name, "tokens": length})
         if trial.subject.has("mask") and x.shape[1] > 2:
             for side in ("left", "right"):
                 mask = np.ones(x.shape[:2], dtype=bool)
                 mask[-1, slice(0, 2) if side == "left" else slice(-2, None)] = False
-                yield _compared(trial, (name, path), x, {"mask": mask}, side)
+                yield _compared(trial, path, x, mask, {"path": name, "tokens": x.shape[1], "padding": side})
 
 
 def _compared(
-    trial: LawTrial, way: tuple[str, Callable[..., np.ndarray]], x: np.ndarray, options: dict[str, Any], side: str = ""
+    trial: LawTrial, path: _Path, x: np.ndarray, mask: np.ndarray | None, place: dict[str, str | int]
 ) -> Comparison:
-    """One comparison; the control is how far another first token takes the usual output."""
-    name, path = way
-    real = options.get("mask", np.ones(x.shape[:2], dtype=bool))
+    options = {} if mask is None else {"mask": mask}
+    real = np.ones(x.shape[:2], dtype=bool) if mask is None else mask
     usual, other = trial.subject.call(x, **options)[real], path(x, **options)[real]
-    bumped = x.copy()
-    bumped[real] += trial.rng("live").standard_normal(bumped[real].shape).astype(x.dtype)
+    moved = x.copy()
+    moved[real] += trial.rng("live").standard_normal(moved[real].shape).astype(x.dtype)
     return Comparison(
-        what=f"the path '{name}' gives something else",
+        what=f"the path '{place['path']}' gives a different output",
         error=distance(other, usual),
-        tolerance=work_tolerance(trial, usual.astype(np.float64)),
-        control=distance(trial.subject.call(bumped, **options)[real], usual),
-        place={"path": name, "positions": x.shape[1], **({"padded": side} if side else {})},
-        signature={"path": name, "is masked": bool(options)},
+        tolerance=trial.work_tolerance(usual.astype(np.float64)),
+        control=distance(trial.subject.call(moved, **options)[real], usual),
+        place=place,
     )
 
 
-class _Forked(ReferenceLayer):
+class _FastPathWithoutMask(ReferenceLayer):
     """Its fast path forgets the mask."""
 
     capabilities = ReferenceLayer.capabilities | {"paths"}
 
-    def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
+    def paths(self) -> Mapping[str, _Path]:
         """The fast one."""
         return {"fast": lambda x, mask=None, **options: self.call(x, **options) if mask is not None else self.call(x)}
-
-
-def _broken_example() -> Subject:
-    return _Forked(Spec(causal=False, positions="none"), name="a fast path without its mask")
 
 
 LAW = Law(
     id="PATH",
     statement="all code paths give the same outputs for real tokens",
+    family="path",
+    rank=40,
     needs=("paths",),
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("path: one code path differs", "mask: one code path drops the mask"),
+    broken_example=lambda: _FastPathWithoutMask(Spec(causal=False, positions="none"), name="fast path without a mask"),
+    suspects=("one code path differs", Diagnosis("mask", "one code path drops the mask")),
 )

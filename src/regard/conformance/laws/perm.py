@@ -1,24 +1,26 @@
-"""Without positions, order means nothing."""
+"""Without positions, the order of tokens does not matter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probes import drawn_heads, liveness
+from regard.conformance.probing import liveness, random_heads
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """f(Px) beside Pf(x), for a reversal, a rotation and a shuffle; then (key, value) pairs in another order."""
+    """f(Px) against Pf(x), for a reversal, a rotation and a shuffle; then (key, value) pairs in another order."""
     x = trial.inputs()
     length = x.shape[1]
     if length < 2:
         return
     y = trial.subject.call(x)
     control = liveness(trial, x, y)
-    for name, order in _orders(trial, length).items():
+    orders = _orders(trial, length)
+    for name, order in orders.items():
         found, wanted = trial.subject.call(x[:, order]), y[:, order]
         gaps = [distance(found[:, i], wanted[:, i]) for i in range(length)]
         yield Comparison(
@@ -27,10 +29,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
             tolerance=trial.tolerance(wanted),
             control=control,
             place={"output": int(np.argmax(gaps))},
-            signature={"level": "layer", "order": order.tolist(), "gaps": gaps},
         )
     if trial.subject.has("core"):
-        yield _pairs(trial, _orders(trial, length)["another order"])
+        yield _pairs(trial, orders["another order"])
 
 
 def _orders(trial: LawTrial, length: int) -> dict[str, np.ndarray]:
@@ -44,16 +45,28 @@ def _orders(trial: LawTrial, length: int) -> dict[str, np.ndarray]:
 
 def _pairs(trial: LawTrial, order: np.ndarray) -> Comparison:
     """The core with keys and values permuted together."""
-    q, k, v = drawn_heads(trial)
+    q, k, v = random_heads(trial)
     y = trial.subject.core(q, k, v)
     found = trial.subject.core(q, np.ascontiguousarray(k[:, :, order]), np.ascontiguousarray(v[:, :, order]))
     return Comparison(
-        what="the output changes with the order of (key, value) pairs",
+        what="the order of (key, value) pairs changes the output",
         error=distance(found, y),
         tolerance=trial.tolerance(y),
         control=distance(trial.subject.core(q, k, -v), y),
-        signature={"level": "core", "order": order.tolist()},
+        place={"level": "core"},
     )
+
+
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    del broken
+    x = trial.inputs()
+    later = x.copy()
+    later[:, -1] += 1
+    if distance(trial.subject.call(later)[:, 0], trial.subject.call(x)[:, 0]) == 0:
+        yield Diagnosis("mask", "a causal mask is left on")
+    else:
+        yield Diagnosis("heads", "heads are reshaped without a transpose")
+        yield Diagnosis("positions", "a position code is left on")
 
 
 class _Untransposed(ReferenceLayer):
@@ -64,15 +77,18 @@ class _Untransposed(ReferenceLayer):
         return self.product(x, self.matrices[part]).reshape(batch, num_heads, length, -1)
 
 
-def _broken_example() -> Subject:
-    return _Untransposed(Spec(causal=False, positions="none"), name="heads split without a transpose")
-
-
 LAW = Law(
     id="PERM",
     statement="f(Px) = P f(x), and (key, value) pairs may come in any order",
+    family="heads",
+    rank=170,
     applies=only_if(positions="none", causal=False, window=None),
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("heads are reshaped without a transpose", "positions are added somewhere", "a causal mask is left on"),
+    signs=_signs,
+    broken_example=lambda: _Untransposed(Spec(causal=False, positions="none"), name="heads split without a transpose"),
+    suspects=(
+        "heads are reshaped without a transpose",
+        Diagnosis("positions", "positions are added somewhere"),
+        Diagnosis("mask", "a causal mask is left on"),
+    ),
 )

@@ -1,22 +1,23 @@
-"""A position code tells the order of tokens."""
+"""A position code distinguishes the order of tokens."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.probes import bumped
+from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, is_half_precision
+from regard.conformance.probing import bumped
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 _CODES = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Pairs of tokens before the last change places: the last output must move, as it does if they are others.
+    """Pairs of tokens before the last are swapped: the last output must change, as it does if their content changes.
 
-    One pair is enough for codes that may put far tokens into one bucket, and where rounding may hide the others; else a
-    code tells any two neighbours.
+    One pair is enough for codes that may put distant tokens into one bucket, and where rounding may hide the others;
+    otherwise a code distinguishes any two neighbours.
     """
     x = trial.inputs()
     last = x.shape[1] - 1
@@ -27,15 +28,17 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     others = {pair: distance(trial.subject.call(bumped(trial, x, [*pair], by=2.0))[:, last], y) for pair in moved}
     control, tolerance = max(others.values()), trial.tolerance(y)
     dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
-    is_one_enough = trial.spec.positions == "relative" or trial.spec.dtype in ("bfloat16", "float16")
+    is_one_enough = trial.spec.positions == "relative" or is_half_precision(trial.spec.dtype)
     is_dead = len(dead) == len(moved) if is_one_enough else bool(dead)
+    is_finite = np.isfinite([*moved.values()]).all()
     yield Comparison(
-        what="the last output does not tell the order of inputs" if is_dead else "inputs in another order",
-        error=control if is_dead else 0.0,
+        what="swapping two inputs does not change the last output",
+        error=control if is_dead else 0.0 if is_finite else np.inf,
         tolerance=tolerance,
         control=control,
         place={"swapped": [*(dead or [*moved])[0]], "output": last},
-        signature={"moved": moved, "positions": trial.spec.positions, "is_partly": 0 < len(dead) < len(moved)},
+        signature={"is_partial": 0 < len(dead) < len(moved)},
+        is_yes_no=True,
     )
 
 
@@ -51,19 +54,27 @@ def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     return x[:, order]
 
 
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    family = trial.spec.positions if trial.spec.positions in ("rotary", "alibi") else "positions"
+    if all(each.signature["is_partial"] for each in broken):
+        yield Diagnosis(family, "some positions are the same")
+    else:
+        yield Diagnosis(family, "the position code is never applied")
+        yield Diagnosis("positions", "all positions are the same")
+
+
 def _applies(spec: Spec) -> str | None:
     if spec.positions not in _CODES:
-        said = "nothing is declared" if spec.positions is None else f"it is {spec.positions}"
-        return f"only for layers with positions, and {said}"
+        return f"only for layers with positions; {declared_words(spec.positions)}"
     if spec.window is not None and spec.window < 3:
-        return f"only for windows that hold two other tokens, and it is {spec.window}"
+        return f"only for windows that contain two other tokens; the window is {spec.window}"
     if spec.causal is not False and spec.depth > 1:
-        return f"{spec.depth} causal layers tell the order by their masks alone"
+        return f"{spec.depth} causal layers distinguish the order by their masks alone"
     return None
 
 
-class _TurnedByHead(ReferenceLayer):
-    """Turns each head by its own number instead of the token's."""
+class _RotatedByHead(ReferenceLayer):
+    """Rotates each head by its own index instead of the token's position."""
 
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
@@ -71,19 +82,18 @@ class _TurnedByHead(ReferenceLayer):
         return super().rotate(heads.swapaxes(1, 2), numbers).swapaxes(1, 2)
 
 
-def _broken_example() -> Subject:
-    return _TurnedByHead(Spec(causal=True, positions="rotary"), name="rotary code on the head axis")
-
-
 LAW = Law(
     id="POSLIVE",
-    statement="a layer with positions tells two past tokens that change places",
+    statement="a layer with positions notices if two past tokens are swapped",
+    family="positions",
+    rank=240,
     applies=_applies,
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    broken_example=lambda: _RotatedByHead(Spec(causal=True, positions="rotary"), name="rotary code on the head axis"),
     suspects=(
         "the position code is never applied",
-        "the position code is on the head axis",
+        Diagnosis("rotary", "the position code is on the head axis"),
         "all positions are the same",
     ),
 )

@@ -1,26 +1,37 @@
-"""A layer in half precision is about as exact as plain code in that precision."""
+"""A layer in half precision is about as accurate as plain code in that precision."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance, dtype_of, epsilon_of
-from regard.conformance.oracle import Oracle, Part, turn, undeclared
+from regard.conformance.law import (
+    Comparison,
+    InputSize,
+    Law,
+    LawTrial,
+    NotTried,
+    distance,
+    dtype_of,
+    epsilon_of,
+    is_half_precision,
+)
+from regard.conformance.oracle import Oracle, Part, rotate, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import is_half
 from regard.conformance.subject import Spec, Subject
+from regard.conformance.verdict import Diagnosis
 
-# Angles blur only far from the start.
+_SIZE = InputSize(batch=1, length=192)
+# Angles lose precision only far from the start.
 _FAR = 1000
-# Sums in half precision stall only when there is much to add, and of one size.
+# Sums in half precision stall only if there are many terms, all of about the same size.
 _LONG = 400
 _UNEVEN = 0.05
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """|y − oracle| against 2 |naive − oracle| + 2 ulp: as it is, far from the start, and with long even sums."""
-    subject, dtype = _in_half(trial.subject)
+    """|y − oracle| against 2 |naive − oracle| + 2 ulp: ordinary inputs, far from the start, and long even sums."""
+    subject, dtype = _in_half_precision(trial.subject)
     parts = subject.projections()
     lack = undeclared(trial.spec, parts)
     if lack is not None:
@@ -32,7 +43,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if subject.has("positions") and trial.spec.positions == "rotary" and (limit is None or limit > _FAR + x.shape[1]):
         yield _compared(subject, oracle, x.astype(dtype_of(dtype)), dtype, start=_FAR)
     longest = min(_LONG, limit or _LONG)
-    if length == LAW.size.length and longest > length:
+    if length == _SIZE.length and longest > length:
         even = x[:, :1].astype(np.float64) + _UNEVEN * trial.inputs("even", length=longest).astype(np.float64)
         yield _compared(subject, oracle, even.astype(dtype_of(dtype)), dtype)
 
@@ -41,52 +52,52 @@ def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, st
     """The layer and plain code, each against the oracle."""
     places = np.broadcast_to(np.arange(start, start + x.shape[1]), x.shape[:2])
     found = subject.call(x, **({"positions": places} if start else {}))
-    exact, naive = oracle(x, positions=places), rough(oracle, dtype)(x, positions=places)
+    exact, naive = oracle(x, positions=places), rounded_oracle(oracle, dtype)(x, positions=places)
     largest = float(np.abs(exact).max())
     return Comparison(
-        what=f"the layer is less exact than plain code in {dtype}",
+        what=f"the layer is less accurate than plain code in {dtype}",
         error=distance(found, exact),
         tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
         control=None if largest > 0 else 0.0,
         place={"dtype": dtype, "first position": start, "tokens": x.shape[1]},
-        signature={"start": start, "naive": distance(naive, exact)},
+        signature={"is_far": start > 0},
     )
 
 
-def _in_half(subject: Subject) -> tuple[Subject, str]:
-    """The layer in half precision: as it is, or in bfloat16."""
-    if is_half(subject.spec.dtype):
+def _in_half_precision(subject: Subject) -> tuple[Subject, str]:
+    """The layer as it is, if it is in half precision, else in bfloat16."""
+    if is_half_precision(subject.spec.dtype):
         return subject, subject.spec.dtype
     if not subject.has("float64"):
-        raise NotTried(f"the layer is in {subject.spec.dtype} and cannot be had in another precision")
+        raise NotTried(f"the layer is in {subject.spec.dtype} and cannot be converted to another precision")
     return subject.in_dtype("bfloat16").declared(dtype="bfloat16"), "bfloat16"
 
 
-def rough(oracle: Oracle, dtype: str) -> Oracle:
+def rounded_oracle(oracle: Oracle, dtype: str) -> Oracle:
     """The oracle with every intermediate result rounded to that dtype, as plain code does; angles are in float32."""
     narrow = dtype_of(dtype)
 
     def rounded(x: np.ndarray) -> np.ndarray:
         return np.asarray(x).astype(narrow).astype(np.float64)
 
-    return replace(oracle, rounded=rounded, turn=_rough_turn(rounded), score=_rough_score(rounded))
+    return replace(oracle, rounded=rounded, rotate=_rounded_rotation(rounded), score=_rounded_score(rounded))
 
 
-def _rough_turn(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+def _rounded_rotation(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
     """x cos + J(x) sin, where cos, sin, both products and their sum are rounded."""
 
-    def turned(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
-        there, back = turn(oracle, heads, positions, part), turn(oracle, heads, -positions, part)
+    def rotated(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
+        there, back = rotate(oracle, heads, positions, part), rotate(oracle, heads, -positions, part)
         ones = np.ones_like(heads)
-        left, right = turn(oracle, ones, positions, part), turn(oracle, ones, -positions, part)
+        left, right = rotate(oracle, ones, positions, part), rotate(oracle, ones, -positions, part)
         cos, sin = (left + right) / 2, (left - right) / 2
         crossed = np.divide((there - back) / 2, sin, out=np.zeros_like(heads), where=sin != 0)
         return rounded(rounded(heads * rounded(cos)) + rounded(crossed * rounded(sin)))
 
-    return turned
+    return rotated
 
 
-def _rough_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
+def _rounded_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
     """The product, its scale, its cap and its bias, each rounded."""
 
     def scored(oracle: Oracle, queries: np.ndarray, keys: np.ndarray, added: np.ndarray | None) -> np.ndarray:
@@ -98,6 +109,14 @@ def _rough_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[..., n
     return scored
 
 
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    del trial
+    if all(each.signature["is_far"] for each in broken):
+        yield Diagnosis("precision", "only far positions are inaccurate, so angles are formed in half precision")
+    else:
+        yield Diagnosis("precision", "sums are formed in half precision")
+
+
 class _CoarseAngles(ReferenceLayer):
     """Forms angles in the dtype of the layer, where 1001 is 1000."""
 
@@ -105,17 +124,18 @@ class _CoarseAngles(ReferenceLayer):
         return super().rotate(heads, positions.astype(self.dtype).astype(np.float64))
 
 
-def _broken_example() -> Subject:
-    return _CoarseAngles(Spec(causal=True, positions="rotary", dtype="bfloat16"), name="angles in bfloat16")
-
-
 LAW = Law(
     id="PREC",
-    statement="in half precision the error is at most twice that of plain code in that precision, and two ulp",
+    statement="in half precision the error is at most twice that of plain code in that precision, plus two ulp",
+    family="precision",
+    rank=350,
     needs=("weights",),
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("precision: angles are formed in half precision", "precision: the softmax is summed in half precision"),
+    signs=_signs,
+    broken_example=lambda: _CoarseAngles(
+        Spec(causal=True, positions="rotary", dtype="bfloat16"), name="angles in bfloat16"
+    ),
+    suspects=("angles are formed in half precision", "the softmax is summed in half precision"),
     grade="spec",
-    size=InputSize(batch=1, length=192),
+    size=_SIZE,
 )

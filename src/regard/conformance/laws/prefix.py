@@ -1,36 +1,43 @@
-"""What comes later, and how much of it, is nothing to the outputs before."""
+"""The number of later tokens does not affect earlier outputs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probes import liveness
+from regard.conformance.probing import liveness
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """f(x[:t]) beside f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
+    """f(x[:t]) against f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
     x = trial.inputs()
     length, window = x.shape[1], trial.spec.window
     cuts = {1, 2, length - 1} | ({window, window + 1} if window is not None else set())
     if length < 2:
         return
     y = trial.subject.call(x)
-    control = liveness(trial, x, y)
+    control, tolerance = liveness(trial, x, y), trial.tolerance(y)
     for cut in sorted(cuts & set(range(1, length))):
         alone, within = trial.subject.call(x[:, :cut]), y[:, :cut]
-        tolerance = trial.tolerance(y)
-        gaps = [distance(alone[:, place : place + 1], within[:, place : place + 1]) for place in range(cut)]
         yield Comparison(
-            what="an output changes when the tokens after it are cut off",
+            what="cutting off later tokens changes an output",
             error=distance(alone, within),
             tolerance=tolerance,
             control=control,
             place={"kept": cut},
-            signature={"kept": cut, "gaps": gaps, "moved": [i for i, gap in enumerate(gaps) if gap > tolerance]},
+            signature={"is_first_moved": distance(alone[:, :1], within[:, :1]) > tolerance},
         )
+
+
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    if trial.spec.causal and not any(each.signature["is_first_moved"] for each in broken):
+        yield Diagnosis("scale", "it depends on the length")
+    else:
+        yield Diagnosis("mask", "the first output changes with the length")
+    yield Diagnosis("softmax", "it is taken over the wrong axis")
 
 
 class _ScaledByLength(ReferenceLayer):
@@ -40,21 +47,20 @@ class _ScaledByLength(ReferenceLayer):
         return super().logits(q, k) / self.dtype.type(np.sqrt(k.shape[-2]))
 
 
-def _broken_example() -> Subject:
-    return _ScaledByLength(Spec(causal=True), name="scale of the length")
-
-
 LAW = Law(
     id="PREFIX",
     statement="f(x[:t]) = f(x)[:t]",
+    family="mask",
+    rank=100,
     applies=only_if(causal=True),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    broken_example=lambda: _ScaledByLength(Spec(causal=True), name="scaled by the length"),
     suspects=(
-        "the scale depends on the length",
+        Diagnosis("scale", "the scale depends on the length"),
         "queries and keys are aligned at the wrong end",
-        "positions are counted from the end",
-        "outputs are normalised over positions",
+        Diagnosis("positions", "positions are counted from the end"),
+        Diagnosis("positions", "outputs are normalized over positions"),
     ),
     looks_past_window=True,
 )

@@ -1,49 +1,47 @@
-"""Returned weights are the ones that were used."""
+"""Returned attention weights are the ones that were used."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, epsilon_of
-from regard.conformance.oracle import Asked, Oracle, undeclared
+from regard.conformance.law import Comparison, Law, LawTrial, distance, epsilon_of, is_half_precision
+from regard.conformance.oracle import TABLES, Oracle, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import is_half, work_tolerance
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 _HALF_ULPS = 4
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Rows of real tokens sum to one (to less where a sink takes its share), and give y with the values."""
+    """Rows of real tokens sum to one (less if there is a sink), and with the values they give y."""
     x = trial.inputs()
-    yield from _of(trial, x, {})
+    yield from _of_call(trial, x, None)
     if trial.subject.has("mask") and x.shape[1] > 2:
         mask = np.ones(x.shape[:2], dtype=bool)
         mask[-1, -2:] = False
-        yield from _of(trial, x, {"mask": mask})
+        yield from _of_call(trial, x, mask)
 
 
-def _of(trial: LawTrial, x: np.ndarray, options: dict[str, Any]) -> Iterator[Comparison]:
-    y, weights = trial.subject.call_with_weights(x, **options)
-    real = options.get("mask", np.ones(x.shape[:2], dtype=bool))
+def _of_call(trial: LawTrial, x: np.ndarray, mask: np.ndarray | None) -> Iterator[Comparison]:
+    y, weights = trial.subject.call_with_weights(x, **({} if mask is None else {"mask": mask}))
+    real = np.ones(x.shape[:2], dtype=bool) if mask is None else mask
     rows = weights.astype(np.float64).swapaxes(1, 2)[real]
     sums = rows.sum(axis=-1)
     gaps = np.maximum(sums - 1, 0) if trial.spec.sink else sums - 1
+    signature = {"largest sum": float(sums.max())}
     yield Comparison(
         what="the weights of a row do not sum to one",
         error=distance(gaps, np.zeros_like(gaps)),
         tolerance=_rounding(trial),
-        signature={"sums": (float(sums.min()), float(sums.max())), "is masked": bool(options)},
+        signature=signature,
     )
-    if options:
-        keys = np.broadcast_to(real[:, None, :], (*real.shape, real.shape[1]))[real]
+    if mask is not None:
+        keys = np.broadcast_to(real[:, None, :], (*x.shape[:2], x.shape[1]))[real]
         hidden = np.where(keys[:, None, :], 0, rows)
         yield Comparison(
-            what="a masked key has weight",
-            error=distance(hidden, np.zeros_like(hidden)),
-            tolerance=_rounding(trial),
-            signature={"is masked": True},
+            what="a masked key has weight", error=distance(hidden, np.zeros_like(hidden)), tolerance=_rounding(trial)
         )
     wanted = _mixed(trial, x, weights)
     if wanted is not None:
@@ -51,53 +49,65 @@ def _of(trial: LawTrial, x: np.ndarray, options: dict[str, Any]) -> Iterator[Com
         yield Comparison(
             what="the weights do not reproduce the output",
             error=distance(y[real], wanted),
-            tolerance=work_tolerance(trial, wanted),
+            tolerance=trial.work_tolerance(wanted),
             control=distance(wanted, np.broadcast_to(wanted.mean(axis=0), wanted.shape)),
-            signature={"sums": (float(sums.min()), float(sums.max())), "is masked": bool(options)},
+            signature=signature,
         )
 
 
 def _rounding(trial: LawTrial) -> float:
     """What a sum of rounded weights may be off by."""
-    if is_half(trial.spec.dtype):
+    if is_half_precision(trial.spec.dtype):
         return _HALF_ULPS * epsilon_of(trial.spec.dtype)
-    return work_tolerance(trial, np.ones(1))
+    return trial.work_tolerance(np.ones(1))
 
 
 def _mixed(trial: LawTrial, x: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
-    """The output that the weights make of the values, where these are known."""
+    """The output that the weights give with the values, if these are known."""
     parts = trial.subject.projections() if trial.subject.has("weights") else None
     if parts is None or trial.spec.depth > 1 or weights.shape[1] != trial.spec.num_heads:
         return None
-    if trial.spec.positions in ("sinusoidal", "learned") or undeclared(trial.spec, parts) is not None:
+    if trial.spec.positions in TABLES or undeclared(trial.spec, parts) is not None:
         return None
-    oracle, asked = Oracle(spec=trial.spec, parts=parts), Asked.all(x)
-    values = oracle.spread(oracle, oracle.heads(asked.keys_from, "value"), "value")
+    oracle = Oracle(spec=trial.spec, parts=parts)
+    values = oracle.repeat(oracle, oracle.heads(x.astype(np.float64), "value"), "value")
     return oracle.linear("output")(oracle.merge(oracle, weights.astype(np.float64) @ values))
 
 
-class _Averaged(ReferenceLayer):
-    """Returns weights before they are made to sum to one."""
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    x = trial.inputs()
+    first, again = trial.subject.call_with_weights(x), trial.subject.call_with_weights(x)
+    sums = [each.signature["largest sum"] for each in broken if each.signature]
+    if distance(first[1], again[1]) > 0:
+        yield Diagnosis("dropout", "the weights change from call to call")
+    elif sums and max(sums) < 1 - 1e-3:
+        yield Diagnosis("softmax", "the weights sum to less than one")
+        yield Diagnosis("sink/softcap", "an undeclared sink takes a share")
+    else:
+        yield Diagnosis("softmax", "the returned weights are not the ones used")
+
+
+class _UnnormalizedWeights(ReferenceLayer):
+    """Returns weights before they are normalized to sum to one."""
 
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         y, weights = super().call_with_weights(x, **options)
         return y, weights / (1 + weights.max(axis=-1, keepdims=True))
 
 
-def _broken_example() -> Subject:
-    return _Averaged(Spec(causal=True, positions="none"), name="weights that are not shares")
-
-
 LAW = Law(
     id="ROWSUM",
     statement="returned weights sum to one in every row and reproduce the output",
+    family="softmax",
+    rank=160,
     needs=("returned",),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    broken_example=lambda: _UnnormalizedWeights(Spec(causal=True, positions="none"), name="unnormalized weights"),
     suspects=(
-        "softmax: the weights returned are not those used",
-        "softmax: rows are not normalised",
-        "dropout: dropout acts on the weights returned",
-        "sink/softcap: a sink takes part and is not declared",
+        "the returned weights are not the ones used",
+        "rows are not normalized",
+        Diagnosis("dropout", "dropout is applied to the returned weights"),
+        Diagnosis("sink/softcap", "an undeclared sink takes a share"),
     ),
 )

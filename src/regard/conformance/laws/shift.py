@@ -1,27 +1,30 @@
 """Only distances between tokens matter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance, epsilon_of, only_if
-from regard.conformance.masking import gaps_by_place, ones_mask, place_of_worst
+from regard.conformance.probing import ones_mask, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 _SHIFTS = (1, 17, 1000, 30001)
-# Up to here the control is far above the rounding of angles; beyond, the shorter shifts speak for the layer's life.
+# Up to here the control is far above the rounding of angles; beyond, the controls of shorter shifts must do.
 _LAST_CONTROLLED = 1000
-# An angle t·θ rounded to eps is the angle of a token that stands eps·t/2 elsewhere, queries and keys each.
+# An angle t·θ rounded to eps is that of a token eps·t/2 away, for queries and keys alike.
 _ROUNDINGS = 2
+
+_NOT_ALIKE = Diagnosis("rotary", "queries and keys are not rotated alike")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """All positions are shifted by s: nothing may move beyond what rounding angles does.
+    """All positions are shifted by s: nothing may change beyond the rounding of angles.
 
-    Angles are formed in float32 at best in much public code, whatever the layer's dtype, so a token stands elsewhere by
-    eps·(s + T): the output may move by so much of what one position more between the halves of the sequence moves it.
-    A shift of the later half alone must move it.
+    Much public code forms angles in float32 at best, whatever the layer's dtype, which moves a token by eps·(s + T):
+    the output may change by that much of what one more position between the halves of the sequence changes.
+    Shifting the later half alone must move it.
     """
     x = trial.inputs()
     length = x.shape[1]
@@ -29,20 +32,20 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         return
     places, shifts = np.tile(np.arange(length), (x.shape[0], 1)), _shifts(trial)
     y = _at(trial, x, places)
-    found = {shift: gaps_by_place(_at(trial, x, places + shift), y) for shift in shifts}
-    stirred = distance(_at(trial, x, _parted(places, 1)), y)
+    found = {shift: token_gaps(_at(trial, x, places + shift), y) for shift in shifts}
+    per_position = distance(_at(trial, x, _parted(places, 1)), y)
     farthest = max(shift for shift in shifts if shift <= _LAST_CONTROLLED)
-    control = max(stirred, distance(_at(trial, x, _parted(places, farthest)), y))
+    control = max(per_position, distance(_at(trial, x, _parted(places, farthest)), y))
     errors = {shift: float(gaps.max()) for shift, gaps in found.items()}
     for shift, gaps in found.items():
-        lawful = _ROUNDINGS * epsilon_of("float32") * (shift + length) * stirred
+        lawful = _ROUNDINGS * epsilon_of("float32") * (shift + length) * per_position
         yield Comparison(
-            what="outputs move when all positions are shifted",
+            what="shifting all positions changes the outputs",
             error=errors[shift],
             tolerance=trial.tolerance(y) + (lawful if np.isfinite(lawful) else 0.0),
             control=control if shift <= farthest else None,
-            place={"shift": shift, **place_of_worst(gaps)},
-            signature={"shift": shift, "errors": errors, "gaps": gaps.max(axis=0).tolist(), "stirred": stirred},
+            place={"shift": shift, **worst_token(gaps)},
+            signature={"errors": errors, "per position": per_position},
         )
 
 
@@ -60,35 +63,46 @@ def _at(trial: LawTrial, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
-    """Positions of which the later half alone is shifted."""
+    """Positions of which only the later half is shifted."""
     parted = positions.copy()
     parted[:, positions.shape[1] // 2 :] += shift
     return parted
 
 
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    errors, per_position = broken[0].signature["errors"], broken[0].signature["per position"]
+    nearest = errors[min(errors)]
+    if nearest < 0.05 * per_position and max(errors.values()) > 4 * nearest:
+        yield Diagnosis("precision", "the error grows with the shift, so angles are formed in low precision")
+    elif trial.spec.positions == "alibi":
+        yield Diagnosis("alibi", "logits depend on more than distances")
+    else:
+        yield _NOT_ALIKE
+
+
 class _QueriesOnly(ReferenceLayer):
-    """Turns queries and forgets the keys."""
+    """Rotates queries and forgets the keys."""
 
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
         return keys
 
 
-def _broken_example() -> Subject:
-    return _QueriesOnly(Spec(causal=True, positions="rotary"), name="only queries rotated")
-
-
 LAW = Law(
     id="SHIFT",
     statement="shifting all positions by the same number leaves the outputs unchanged",
+    family="rotary",
+    rank=200,
     needs=("positions",),
     applies=only_if(positions=("rotary", "alibi", "relative")),
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    means=_NOT_ALIKE,
+    broken_example=lambda: _QueriesOnly(Spec(causal=True, positions="rotary"), name="only queries rotated"),
     suspects=(
         "only queries or only keys are rotated",
         "queries and keys are rotated in different layouts",
-        "angles are formed in low precision",
-        "absolute positions enter somewhere",
+        Diagnosis("precision", "angles are formed in low precision"),
+        Diagnosis("positions", "absolute positions enter somewhere"),
     ),
 )

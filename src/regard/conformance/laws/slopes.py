@@ -1,57 +1,55 @@
-"""Attention falls with distance at the declared slopes."""
+"""Attention falls with distance at ALiBi's slopes."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried
+from regard.conformance.law import BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, declared_words
 from regard.conformance.laws.support import declared_support
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import in_float64
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 from regard.positions.alibi import alibi_slopes
 
-# Slopes that are no slopes of ALiBi's differ by far more, rounding by far less.
+# Wrong slopes differ by far more than this, rounding by far less.
 _TOLERANCE = 2e-3
-# So small that logits of tokens are nothing beside those of distances.
+# So small that the logits of tokens are negligible beside those of distances.
 _STEP = 1e-3
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """One quiet token among silent ones: its shares at two distances have the ratio that ALiBi's slopes give them.
+    """One small token among zeros: its weights at two distances have the ratio that ALiBi's slopes give them.
 
         A_i = ∂y_i/∂x_0 = Σ_h w_h(i) V_h,   tr A_1⁻¹ A_i = d_head Σ_h w_h(i) / w_h(1)
 
-    Logits of silent tokens are −m_h |i − j| alone, so w_h(i) = softmax_j(−m_h |i − j|)₀. The trace depends on no
-    weights, nor on what comes after attention, as long as the V_h of all heads together have full rank.
+    Logits of zero tokens are just −m_h |i − j|, so w_h(i) = softmax_j(−m_h |i − j|)₀. The trace depends neither on the
+    projections nor on what follows attention, as long as the V_h of all heads together have full rank.
     """
     if trial.size.length < 3:
         return
-    trial = in_float64(trial)
+    trial = trial.in_float64()
     spec, length = trial.spec, trial.size.length
     size = float(np.max([np.abs(trial.subject.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
     if not size > 0:
-        yield Comparison(what="falling with distance", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
+        yield Comparison(what="all outputs are zero", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
         return
     found, again = (_mean_ratios(trial, step) for step in (_STEP, 2 * _STEP))
     if not np.abs(found - again).max() < _TOLERANCE / 4:
-        raise NotTried("its values do not span the width, or are rounded too much to be told apart")
-    shares = np.stack([_share(spec, slope, length) for slope in alibi_slopes(spec.num_heads)])
-    wanted = np.mean(shares[:, 1:] / shares[:, 1:2], axis=0)
+        raise NotTried("its values do not span the width, or are rounded too coarsely")
+    weights = np.stack([_weights(spec, slope, length) for slope in alibi_slopes(spec.num_heads)])
+    wanted = np.mean(weights[:, 1:] / weights[:, 1:2], axis=0)
     gaps = np.abs(found - wanted)
     yield Comparison(
-        what="the share of a token does not fall with distance as at ALiBi's slopes",
+        what="the weight of a token does not fall with distance at ALiBi's slopes",
         error=float(gaps.max()),
         tolerance=_TOLERANCE,
-        control=None,
         place={"distance": 1 + int(np.argmax(gaps))},
-        signature={"found": found.tolist(), "wanted": wanted.tolist()},
     )
 
 
 def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
-    """The mean over heads of what each token from the second on gives the first one, relative to the second."""
+    """The weight that each token from the second on gives the first one, relative to the second; mean over heads."""
     among = _jacobians(trial, trial.size.length, step)[1:]
     if np.linalg.matrix_rank(among[0]) < trial.spec.width:
         raise NotTried("its values do not span the width")
@@ -59,7 +57,7 @@ def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
 
 
 def _jacobians(trial: LawTrial, length: int, step: float) -> np.ndarray:
-    """How each output moves with the first input, where all are silent [output, input's width, output's width]."""
+    """How each output changes with the first input, if all are zero [output, input's width, output's width]."""
     width = trial.spec.width
     x = np.zeros((width, length, width), dtype=trial.inputs().dtype)
     x[np.arange(width), 0, np.arange(width)] = step
@@ -67,46 +65,45 @@ def _jacobians(trial: LawTrial, length: int, step: float) -> np.ndarray:
     return ((up - down) / (2 * step)).transpose(1, 0, 2)
 
 
-def _share(spec: Spec, slope: float, length: int) -> np.ndarray:
-    """What each token gives the first one if only distances count."""
+def _weights(spec: Spec, slope: float, length: int) -> np.ndarray:
+    """The weight that each token gives the first one if only distances count."""
     gaps = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
     return masked_softmax(-slope * gaps.astype(np.float64), declared_support(spec, length), empty="zero")[:, 0]
 
 
-class _OtherSlopes(ReferenceLayer):
+def _applies(spec: Spec) -> str | None:
+    if spec.positions != "alibi":
+        return f"only for positions = alibi; {declared_words(spec.positions)}"
+    if spec.causal is None:
+        return f"only for causal = True or False; {declared_words(None)}"
+    if spec.num_kv_heads != spec.num_heads or spec.num_heads * spec.head_width != spec.width:
+        return "only if every head has values of its own and together they fill the width"
+    if spec.sink:
+        return "a sink takes an unknown share"
+    return None if spec.depth == 1 else f"slopes mix in {spec.depth} layers"
+
+
+class _SteeperSlopes(ReferenceLayer):
     """Has slopes that are twice as steep."""
 
     def slopes(self) -> np.ndarray:
         return alibi_slopes(self.spec.num_heads) * 2
 
 
-def _broken_example() -> Subject:
-    return _OtherSlopes(Spec(causal=True, positions="alibi"), name="slopes twice as steep")
-
-
-def _applies(spec: Spec) -> str | None:
-    if spec.positions != "alibi":
-        said = "nothing is declared" if spec.positions is None else f"it is {spec.positions}"
-        return f"only for positions = alibi, and {said}"
-    if spec.causal is None:
-        return "only for causal = True or False, and nothing is declared"
-    if spec.num_kv_heads != spec.num_heads or spec.num_heads * spec.head_width != spec.width:
-        return "only for heads with values of their own that fill the width"
-    if spec.sink:
-        return "a sink takes a share that is not known"
-    return None if spec.depth == 1 else f"slopes mix in {spec.depth} layers"
-
-
 LAW = Law(
     id="SLOPES",
-    statement="among silent tokens, the share of a token falls with distance as ALiBi's slopes say",
+    statement="among zero tokens, the weight of a token falls with distance at ALiBi's slopes",
+    family="alibi",
+    rank=220,
     applies=_applies,
     compare=_compare,
-    broken_example=_broken_example,
+    means=Diagnosis("alibi", "weights do not fall with distance as declared"),
+    reveals=(BlindSpot.ALIBI_SLOPES,),
+    broken_example=lambda: _SteeperSlopes(Spec(causal=True, positions="alibi"), name="slopes twice as steep"),
     suspects=(
-        "alibi: the slopes belong to another number of heads",
-        "alibi: the bias is scaled with the logits",
-        "alibi: all heads have one slope",
+        "the slopes belong to another number of heads",
+        "the bias is scaled with the logits",
+        "all heads have the same slope",
     ),
     size=InputSize(batch=2, length=16),
 )

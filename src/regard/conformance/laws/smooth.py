@@ -6,21 +6,23 @@ import numpy as np
 
 from regard.conformance.law import Comparison, InputSize, Law, LawTrial, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import in_float64
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
-# The shorter step is far below half precision's and far above float32's, in which much public code does its softmax.
+# The shorter step is far below half precision's and far above float32's, in which much public code forms its softmax.
 _SHORT, _LONG = 1e-4, 1e-3
 _NUM_DIRECTIONS = 7
 _AGREEMENT = 5e-2
 
+_ROUNDED_INSIDE = Diagnosis("precision", "something inside is rounded to half precision")
+
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Slopes over two steps in float64, along several directions: half of them agree, though some may meet a kink.
+    """Slopes over two steps in float64, along several directions: half of them must agree, as some may meet a kink.
 
-    Numbers that were rounded to half precision inside stand still over the shorter step, or jump.
+    Numbers that were rounded to half precision inside stay constant over the shorter step, or jump.
     """
-    trial = in_float64(trial)
+    trial = trial.in_float64()
     x = trial.inputs()
     y = trial.subject.call(x).astype(np.float64)
     apart = []
@@ -29,7 +31,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         short, long = (_slope(trial, x, along, step) for step in (_SHORT, _LONG))
         apart.append(float(np.linalg.norm(short - long)) / max(float(np.linalg.norm(long)), 1e-300))
     yield Comparison(
-        what="outputs stand still or jump where inputs go small steps",
+        what="outputs stay constant or jump when inputs change by small steps",
         error=float(np.median(apart)),
         tolerance=_AGREEMENT,
         control=0.0 if float(np.ptp(y)) == 0 else None,
@@ -50,16 +52,15 @@ class _CoarseValues(ReferenceLayer):
         return heads.astype(dtype_of("bfloat16")).astype(self.dtype) if part == "value" else heads
 
 
-def _broken_example() -> Subject:
-    return _CoarseValues(Spec(dtype="float64"), name="values in bfloat16")
-
-
 LAW = Law(
     id="SMOOTH",
     statement="in float64 the output follows small steps of the input: nothing inside is rounded to half precision",
+    family="precision",
+    rank=190,
     needs=("float64",),
     compare=_compare,
-    broken_example=_broken_example,
-    suspects=("precision: something inside is rounded to half precision",),
+    means=_ROUNDED_INSIDE,
+    broken_example=lambda: _CoarseValues(Spec(dtype="float64"), name="values in bfloat16"),
+    suspects=(_ROUNDED_INSIDE,),
     size=InputSize(batch=2, length=6),
 )

@@ -1,79 +1,76 @@
-"""The output is what the declared spec and the weights say."""
+"""The output is what the declared spec and the weights imply."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance
-from regard.conformance.oracle import TABLES, Asked, Oracle, undeclared
+from regard.conformance.law import BlindSpot, Comparison, Law, LawTrial, NotTried, distance, is_half_precision
+from regard.conformance.oracle import TABLES, AttentionInputs, Oracle, undeclared
+from regard.conformance.probing import real_positions
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.rounding import is_half, widest_subject, work_tolerance
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 # Large inputs make large logits, where a softcap, a scale or a finite mask constant shows.
-_LOUD = 8.0
-_OF_LARGE = "the output for large inputs is not the oracle's"
+_LARGE = 8.0
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """The layer against the oracle: as it is, loud, padded, and with gaps between positions; or its core alone."""
-    trial = widest_subject(trial)
+    """The layer against the oracle: plain, with large inputs, padded, and with position gaps; or its core alone."""
+    trial = trial.in_float32()
     if trial.spec.causal is None:
         raise NotTried("the spec does not say whether the layer is causal")
     parts = trial.subject.projections() if trial.subject.has("weights") else None
-    lack = undeclared(trial.spec, parts) if parts is not None else "the layer does not give its weights"
+    lack = undeclared(trial.spec, parts) if parts is not None else "the layer does not give access to its weights"
     if lack is None:
         yield from _of_layer(trial, Oracle(spec=trial.spec, parts=parts))
     elif trial.subject.has("core") and not trial.spec.sink:
         yield from _of_core(trial, Oracle(spec=trial.spec))
     else:
-        raise NotTried(lack if trial.subject.has("weights") else f"{lack}, and has no core")
+        raise NotTried(lack if trial.subject.has("weights") else f"{lack}, and has no bare q, k, v function")
 
 
 def _of_layer(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
-    x = trial.inputs()
-    yield _compared(trial, oracle, x, "the output is not the oracle's")
-    if not is_half(trial.spec.dtype):
-        yield _compared(trial, oracle, (x * _LOUD).astype(x.dtype), _OF_LARGE)
-    is_table = trial.spec.positions in TABLES
-    if trial.subject.has("mask") and x.shape[1] > 2 and (not is_table or trial.subject.has("positions")):
+    x, has_positions = trial.inputs(), trial.subject.has("positions")
+    yield _compared(trial, oracle, x, "the output differs from the oracle's")
+    if not is_half_precision(trial.spec.dtype):
+        large = (x * _LARGE).astype(x.dtype)
+        yield _compared(trial, oracle, large, "the output for large inputs differs from the oracle's", is_large=True)
+    if trial.subject.has("mask") and x.shape[1] > 2 and (trial.spec.positions not in TABLES or has_positions):
         mask = np.arange(x.shape[1])[None] >= 1 + np.arange(x.shape[0])[:, None] % (x.shape[1] - 2)
-        yield _compared(trial, oracle, x, "the output for padded rows is not the oracle's", mask=mask)
-    if trial.subject.has("positions") and trial.spec.positions != "none" and trial.spec.window is None:
-        gaps = trial.rng("gaps").integers(1, 4, size=x.shape[:2])
-        places = np.cumsum(gaps, axis=1)
+        options = {"mask": mask, **({"positions": real_positions(mask)} if has_positions else {})}
+        yield _compared(trial, oracle, x, "the output for padded rows differs from the oracle's", **options)
+    if has_positions and trial.spec.positions != "none" and trial.spec.window is None:
+        places = np.cumsum(trial.rng("gaps").integers(1, 4, size=x.shape[:2]), axis=1)
         if trial.spec.max_positions is None or places.max() < trial.spec.max_positions:
-            yield _compared(
-                trial, oracle, x, "the output with gaps between positions is not the oracle's", positions=places
-            )
+            what = "the output with gaps between positions differs from the oracle's"
+            yield _compared(trial, oracle, x, what, positions=places)
 
 
-def _compared(trial: LawTrial, oracle: Oracle, x: np.ndarray, what: str, **options: np.ndarray) -> Comparison:
+def _compared(
+    trial: LawTrial, oracle: Oracle, x: np.ndarray, what: str, *, is_large: bool = False, **options: np.ndarray
+) -> Comparison:
     """One comparison over real tokens that see something; the control is how far outputs are from their mean.
 
-    Loud inputs need none: rounding grows with the logits, and the quiet ones have shown that the layer is alive.
+    Large inputs need none: rounding grows with the logits, and ordinary inputs have shown that the layer is alive.
     """
-    if "mask" in options and trial.subject.has("positions"):
-        options["positions"] = np.maximum(np.cumsum(options["mask"], axis=1) - 1, 0)
     found = trial.subject.call(x, **options).astype(np.float64)
-    asked = Asked.all(x, options.get("mask"), options.get("positions"))
-    wanted, largest = oracle.output(asked), float(np.abs(oracle.logits(asked)).max())
-    real = asked.mask & ~np.isnan(wanted).any(axis=-1)
-    is_loud = what == _OF_LARGE
+    inputs = AttentionInputs.of(x, options.get("mask"), options.get("positions"))
+    wanted, largest = oracle.output(inputs), float(np.abs(oracle.logits(inputs)).max())
+    real = inputs.mask & ~np.isnan(wanted).any(axis=-1)
     spread = distance(wanted[real], np.broadcast_to(wanted[real].mean(axis=0), wanted[real].shape))
     return Comparison(
         what=what,
         error=distance(found[real], wanted[real]),
-        tolerance=work_tolerance(trial, wanted[real], largest),
-        control=None if is_loud else spread,
-        signature={"options": sorted(options), "loud": is_loud},
+        tolerance=trial.work_tolerance(wanted[real], largest),
+        control=None if is_large else spread,
     )
 
 
 def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
-    """Drawn queries, keys and values in place of projected ones."""
+    """Random queries, keys and values in place of projected ones."""
     spec, size = trial.spec, trial.size
-    for loud in (1.0, _LOUD):
+    for factor in (1.0, _LARGE):
         shapes = {"q": spec.num_heads, "k": spec.num_kv_heads or 1, "v": spec.num_kv_heads or 1}
         q, k, v = (
             trial.rng(f"core {name}")
@@ -81,19 +78,18 @@ def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
             .astype(trial.inputs().dtype)
             for name, heads in shapes.items()
         )
-        q, k = (q * loud).astype(q.dtype), (k * loud).astype(k.dtype)
+        q, k = (q * factor).astype(q.dtype), (k * factor).astype(k.dtype)
         found = trial.subject.core(q, k, v, **({"causal": True} if spec.causal else {})).astype(np.float64)
         q, k, v = (each.astype(np.float64) for each in (q, k, v))
         seen = np.ones((size.batch, size.length, size.length), dtype=bool)
         wanted = oracle.core(q, k, v, np.tril(seen) if spec.causal else seen)
-        largest = float(np.abs(oracle.score(oracle, q, oracle.spread(oracle, k, "key"), None)).max())
+        largest = float(np.abs(oracle.score(oracle, q, oracle.repeat(oracle, k, "key"), None)).max())
         middle = np.broadcast_to(wanted.mean(axis=2, keepdims=True), wanted.shape)
         yield Comparison(
-            what="attention on drawn queries, keys and values is not the oracle's",
+            what="attention on random queries, keys and values differs from the oracle's",
             error=distance(found, wanted),
-            tolerance=work_tolerance(trial, wanted, largest),
-            control=None if loud > 1 else distance(wanted, middle),
-            signature={"options": ["core"], "loud": loud > 1},
+            tolerance=trial.work_tolerance(wanted, largest),
+            control=None if factor > 1 else distance(wanted, middle),
         )
 
 
@@ -104,20 +100,19 @@ class _Unscaled(ReferenceLayer):
         return 1.0
 
 
-def _broken_example() -> Subject:
-    return _Unscaled(Spec(causal=True, positions="rotary"), name="unscaled logits")
-
-
 LAW = Law(
     id="SPEC",
-    statement="the output is that of a float64 oracle built from the declared spec and the weights",
+    statement="the output equals that of a float64 oracle built from the declared spec and the weights",
+    family="projection",
+    rank=150,
     compare=_compare,
-    broken_example=_broken_example,
+    reveals=(*BlindSpot,),
+    broken_example=lambda: _Unscaled(Spec(causal=True, positions="rotary"), name="unscaled logits"),
     suspects=(
-        "scale: the logits have another scale",
-        "rotary: another base, layout or width",
-        "kv-heads: key and value heads are tiled instead of repeated",
-        "alibi: other slopes",
+        Diagnosis("scale", "the logits have another scale"),
+        Diagnosis("rotary", "another base, layout or width"),
+        Diagnosis("kv-heads", "key and value heads are tiled instead of repeated"),
+        Diagnosis("alibi", "other slopes"),
     ),
     grade="spec",
     looks_past_window=True,

@@ -1,17 +1,18 @@
-"""A layer sees what it declares to see, no more and no less."""
+"""A layer sees exactly what it declares to see."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import WIDEST, Comparison, InputSize, Law, LawTrial, distance, reach
-from regard.conformance.probes import bumped
+from regard.conformance.law import LONGEST_INPUT, Comparison, InputSize, Law, LawTrial, declared_words, distance, reach
+from regard.conformance.probing import bumped
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
-# Up to this length every input is bumped; beyond it those whose window ends within the input.
+# Up to this length every input is changed; beyond it, those whose window ends within the input.
 _ALL = 16
-# A key that gets little weight may move the output by less than rounding: it is called dead after this many bumps.
+# A key with little weight may move the output by less than rounding: it counts as dead after this many changes.
 _BUMPS = 6
 
 
@@ -23,32 +24,28 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
-    """Each x_j is bumped by itself; the outputs that move must be those that declare to see it."""
+    """Each x_j is changed by itself; the outputs that change must be those that declare to see it."""
     x = trial.inputs()
     y = trial.subject.call(x)
     declared = declared_support(trial.spec, x.shape[1])
     gaps = {place: _gaps(trial, x, y, place) for place in _places(x.shape[1])}
     control = max(float(gap[declared[:, place]].max()) for place, gap in gaps.items())
-    tolerance = trial.exactly(y)
-    extra = {place: np.flatnonzero(~declared[:, place] & (gap > tolerance)) for place, gap in gaps.items()}
-    still = {place: np.flatnonzero(declared[:, place] & (gap == 0)) for place, gap in gaps.items()}
-    missing = {place: _dead(trial, x, y, (place, still[place])) if control > 0 else still[place][:0] for place in gaps}
-    offsets = {"extra": _offsets(extra), "missing": _offsets(missing)}
+    tolerance = trial.exact_tolerance(y)
     for place, gap in gaps.items():
-        wrong = [*extra[place].tolist(), *missing[place].tolist()]
+        extra = np.flatnonzero(~declared[:, place] & (gap > tolerance))
+        still = np.flatnonzero(declared[:, place] & (gap == 0))
+        missing = _dead(trial, x, y, (place, still)) if control > 0 else still[:0]
+        wrong = [*extra.tolist(), *missing.tolist()]
         yield Comparison(
-            what=_words(extra[place], missing[place]),
-            error=float(gap[extra[place]].max()) if len(extra[place]) else control if wrong else 0.0,
+            what="an output changes with an input that it should not see"
+            if len(extra)
+            else "an output ignores an input that it should see",
+            error=float(gap[extra].max()) if len(extra) else control if wrong else 0.0,
             tolerance=tolerance,
             control=control,
             place={"input": place, **({"output": wrong[0]} if wrong else {})},
-            signature={"input": place, "window": trial.spec.window, "gaps": gap.tolist(), **offsets},
+            signature={"extra": (extra - place).tolist(), "missing": (missing - place).tolist()},
         )
-
-
-def _offsets(outputs: dict[int, np.ndarray]) -> dict[int, list[int]]:
-    """By input, how far after it the outputs stand."""
-    return {place: [int(output) - place for output in each] for place, each in outputs.items() if len(each)}
 
 
 def _places(length: int) -> list[int]:
@@ -64,7 +61,7 @@ def _gaps(trial: LawTrial, x: np.ndarray, y: np.ndarray, place: int, *, bump: in
 
 
 def _dead(trial: LawTrial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.ndarray]) -> np.ndarray:
-    """Those of the unmoved outputs that no stronger bump of the input moves either."""
+    """Those of the unmoved outputs that no larger change of the input moves either."""
     place, outputs = unmoved
     for bump in range(1, _BUMPS):
         if not len(outputs):
@@ -73,21 +70,42 @@ def _dead(trial: LawTrial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.
     return outputs
 
 
-def _words(extra: np.ndarray, missing: np.ndarray) -> str:
-    if len(extra):
-        return "an output moves with an input that it should not see"
-    return "an output ignores an input that it should see" if len(missing) else "outputs that see the bumped input"
+def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+    """How far the outputs that wrongly change, or wrongly do not, are after the input."""
+    window = trial.spec.window
+    extra, missing = ({offset for each in broken for offset in each.signature[kind]} for kind in ("extra", "missing"))
+    found = []
+    if any(offset < 0 for offset in extra) and trial.spec.causal:
+        found.append(Diagnosis("mask", "keys ahead are visible"))
+    if missing == {0} or (0 in missing and len(missing) <= 2):
+        found.append(Diagnosis("mask", "the diagonal is excluded"))
+    if window is not None:
+        found += _signs_of_window(window, {abs(each) for each in extra}, {abs(each) for each in missing})
+    if missing and not found:
+        found.append(Diagnosis("mask", "some keys are never seen"))
+    return found or [Diagnosis("mask", "the set of visible keys is not the declared one")]
+
+
+def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Iterator[Diagnosis]:
+    if extra == {window}:
+        yield Diagnosis("window", "one key too many (W+1)")
+    elif extra and min(extra) == window:
+        yield Diagnosis("window", "other keys than the declared ones are visible" if missing else "it is ignored")
+    elif missing == {window - 1} and not extra:
+        yield Diagnosis("window", "one key too few (W−1)")
+    elif missing and max(missing) == window - 1:
+        yield Diagnosis("window", "it is too narrow")
 
 
 def _applies(spec: Spec) -> str | None:
     if spec.causal is None:
-        return "only for causal = True or False, and nothing is declared"
-    if spec.window is not None and reach(spec) + 1 > min(WIDEST, spec.max_positions or WIDEST):
+        return f"only for causal = True or False; {declared_words(None)}"
+    if spec.window is not None and reach(spec) + 1 > min(LONGEST_INPUT, spec.max_positions or LONGEST_INPUT):
         return f"its windows reach {reach(spec)} tokens, too many to look past"
     return None
 
 
-class _OneTooWide(ReferenceLayer):
+class _WindowTooWide(ReferenceLayer):
     """Counts the window without the token itself."""
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
@@ -97,20 +115,20 @@ class _OneTooWide(ReferenceLayer):
         return seen[None] & mask[:, None, :]
 
 
-def _broken_example() -> Subject:
-    return _OneTooWide(Spec(causal=True, window=4), name="window one too wide")
-
-
 LAW = Law(
     id="SUPPORT",
-    statement="the inputs that move y_i are exactly those that the layer declares to see",
+    statement="the inputs that change y_i are exactly those that the layer declares to see",
+    family="mask",
+    rank=90,
     applies=_applies,
     compare=_compare,
-    broken_example=_broken_example,
+    signs=_signs,
+    diagnosed_by="signs",
+    broken_example=lambda: _WindowTooWide(Spec(causal=True, window=4), name="window one too wide"),
     suspects=(
-        "the window is one too wide or too narrow",
+        Diagnosis("window", "the window is one too wide or too narrow"),
         "the diagonal is excluded",
-        "the window is ignored",
+        Diagnosis("window", "the window is ignored"),
         "some keys are dead",
     ),
     looks_past_window=True,

@@ -1,0 +1,155 @@
+"""What laws feed to a layer, and where its outputs differ: changed inputs, masks, and sequences cut into chunks."""
+
+from typing import Any
+
+import numpy as np
+
+from regard.conformance.law import LawTrial, distance, dtype_of
+from regard.conformance.subject import Subject
+
+# Where in a row the hidden tokens are.
+SIDES = ("right", "left", "middle")
+
+_UNEVEN_CHUNKS = ((5, 4, 3), (7, 1, 1, 3))
+# Beyond this length, decoding token by token costs more than it shows: only the last tokens then come one by one.
+_LONG = 32
+_SINGLES = 8
+
+
+def bumped(
+    trial: LawTrial, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0
+) -> np.ndarray:
+    """The input with normal noise added at one place of every row."""
+    moved = x.copy()
+    noise = trial.rng(f"{name} {place}").standard_normal(moved[:, place].shape)
+    moved[:, place] = (moved[:, place].astype(np.float64) + by * noise).astype(x.dtype)
+    return moved
+
+
+def liveness(trial: LawTrial, x: np.ndarray, y: np.ndarray) -> float:
+    """The usual positive control: how far the output moves if the whole input changes."""
+    return distance(trial.subject.call(bumped(trial, x, slice(None), name="live", by=2.0)), y)
+
+
+def random_heads(trial: LawTrial) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Standard normal queries, keys and values [batch, head, position, width]."""
+    spec, rng = trial.spec, trial.rng("heads")
+    shape = (trial.size.batch, spec.num_heads, trial.size.length, spec.head_width)
+    shared = (shape[0], spec.num_kv_heads or 1, *shape[2:])
+    q, k, v = (rng.standard_normal(each).astype(dtype_of(spec.dtype)) for each in (shape, shared, shared))
+    return q, k, v
+
+
+def token_gaps(left: np.ndarray, right: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
+    """[batch, position]: the largest difference at each token, zero where the mask is False, infinite for NaN.
+
+    >>> token_gaps(np.array([[[1.0], [2.0]]]), np.array([[[1.0], [5.0]]]))
+    array([[0., 3.]])
+    """
+    if left.shape != right.shape:
+        return np.full(left.shape[:2], np.inf)
+    gaps = np.abs(left.astype(np.float64) - right.astype(np.float64)).max(axis=-1, initial=0.0)
+    gaps = np.where(np.isnan(gaps), np.inf, gaps)
+    return gaps if mask is None else np.where(mask, gaps, 0.0)
+
+
+def worst_token(gaps: np.ndarray) -> dict[str, int]:
+    """Row and output of the largest gap."""
+    row, output = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+    return {"row": int(row), "output": int(output)}
+
+
+def mask_hiding(batch: int, length: int, side: str) -> np.ndarray:
+    """[batch, position], True for a real token: two tokens of the first row are hidden, one more in each further row.
+
+    At least two tokens of every row stay, so the length must be at least three.
+
+    >>> mask_hiding(2, 6, "middle").astype(int)
+    array([[1, 0, 0, 1, 1, 1],
+           [1, 0, 0, 0, 1, 1]])
+    """
+    assert length >= 3, length
+    mask = np.ones((batch, length), dtype=bool)
+    for row in range(batch):
+        count = 1 + (1 + row) % (length - 2)
+        start = {"right": length - count, "left": 0, "middle": 1}[side]
+        mask[row, start : start + count] = False
+    return mask
+
+
+def real_positions(mask: np.ndarray) -> np.ndarray:
+    """Positions from zero that count only the real tokens.
+
+    >>> real_positions(np.array([[False, False, True, True]]))
+    array([[0, 0, 0, 1]])
+    """
+    return np.maximum(np.cumsum(mask, axis=1) - 1, 0)
+
+
+def ones_mask(subject: Subject, x: np.ndarray) -> dict[str, Any]:
+    """The option of a mask that hides nothing, for layers that take a mask.
+
+    Without a mask, some layers take gaps in the positions for the borders of packed documents.
+    """
+    return {"mask": np.ones(x.shape[:2], dtype=bool)} if subject.has("mask") else {}
+
+
+def chunkings(length: int) -> tuple[tuple[int, ...], ...]:
+    """Ways to cut a sequence: token by token, all but the last, and unevenly (repeated for long sequences).
+
+    >>> chunkings(4)
+    ((1, 1, 1, 1), (3, 1))
+    >>> chunkings(12)[2:]
+    ((5, 4, 3), (7, 1, 1, 3))
+    """
+    if length < 2:
+        return ()
+    singles = (1,) * length if length <= _LONG else (length - _SINGLES, *(1,) * _SINGLES)
+    cuts = [singles, (length - 1, 1), *(_repeated(pattern, length) for pattern in _UNEVEN_CHUNKS)]
+    return tuple(dict.fromkeys(cut for cut in cuts if len(cut) > 1))
+
+
+def _repeated(pattern: tuple[int, ...], length: int) -> tuple[int, ...]:
+    chunks: list[int] = []
+    while sum(chunks) < length:
+        chunks.append(min(pattern[len(chunks) % len(pattern)], length - sum(chunks)))
+    return tuple(chunks)
+
+
+def decode(
+    subject: Subject,
+    x: np.ndarray,
+    chunks: tuple[int, ...],
+    *,
+    mask: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
+) -> np.ndarray:
+    """The outputs of all chunks fed through a cache; every step gets the mask of past and new tokens."""
+    cache, outputs, end = subject.empty_cache(x.shape[0]), [], 0
+    for chunk in chunks:
+        start, end = end, end + chunk
+        options: dict[str, Any] = {}
+        if mask is not None:
+            options["mask"] = mask[:, :end]
+        if positions is not None:
+            options["positions"] = positions[:, start:end]
+        y, cache = subject.step(x[:, start:end], cache, **options)
+        outputs.append(y)
+    return np.concatenate(outputs, axis=1)
+
+
+def first_broken_token(gaps: np.ndarray, tolerance: float) -> int | None:
+    """The first token at which a row exceeds the tolerance."""
+    broken = np.flatnonzero(~(gaps.max(axis=0) <= tolerance))
+    return int(broken[0]) if len(broken) else None
+
+
+def chunks_in_words(chunks: tuple[int, ...]) -> str:
+    """The chunks for a reader.
+
+    >>> chunks_in_words((5, 4, 3)), chunks_in_words((1,) * 6)
+    ('5+4+3', '1, 6 times')
+    """
+    if len(chunks) > 3 and len(set(chunks)) == 1:
+        return f"{chunks[0]}, {len(chunks)} times"
+    return "+".join(map(str, chunks))
