@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from regard.positions.rotary import Rotary
-from regard.training.model.turning import Turns, turn
+from regard.training.model.positions import RotaryAngles, rotate
 
 ROUNDS = 60
 BATCH, HEADS, LENGTH, WIDTH = 8, 8, 256, 64
@@ -43,9 +43,11 @@ Way = tuple[Callable[[torch.Tensor], torch.Tensor], bool]
 
 
 def ours() -> Way:
-    """Our own, with the angles looked up once a step, as training does."""
-    angles = Turns(Rotary(base=10_000.0, layout="half-split"), WIDTH, LENGTH).at(torch.arange(LENGTH), torch.float32)
-    return (lambda queries: turn(queries, *angles)), True
+    """Our own, with the angles looked up once per step, as training does."""
+    angles = RotaryAngles(Rotary(base=10_000.0, layout="half-split"), WIDTH, LENGTH).at(
+        torch.arange(LENGTH), torch.float32
+    )
+    return (lambda queries: rotate(queries, *angles)), True
 
 
 def peers() -> dict[str, Way]:

@@ -1,8 +1,8 @@
-"""What the recipes know about the birthplaces: `python bench/train_accuracy.py DATA --minutes 4 --seeds 3`.
+"""The accuracy of the recipes on birthplaces: `python bench/train_accuracy.py DATA --minutes 4 --seeds 3`.
 
 DATA is a folder with wiki.txt, train.tsv and dev.tsv. The number of steps is measured once on this machine (or given
-with --steps), then every run makes just those steps; nothing is chosen on dev.tsv. A run is one model, or as many as
---members says; without --members and --steps it is what `regard train` would choose here.
+with --steps), and every run makes exactly that many; dev.tsv selects nothing. A run trains one model, or --members
+models; without --members and --steps, it trains as many as `regard train` would choose here.
 """
 
 import argparse
@@ -12,8 +12,10 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from regard.training.launching import Layout
-from regard.training.train import Request, estimate, evaluate, train
+from regard.training.dataset import DataSource
+from regard.training.launching import ProcessLayout
+from regard.training.planning import RunLength, TrainRequest
+from regard.training.train import estimate, evaluate, train
 
 RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
     "fast": ("fast", ()),
@@ -28,47 +30,44 @@ RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def main() -> None:
-    """Prints a row for each recipe: exact match on dev.tsv, seed by seed, with minutes and operations."""
+    """Prints the exact match on dev.tsv for each recipe, seed by seed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--minutes", type=float, default=4.0)
-    parser.add_argument("--steps", type=int, help="instead of measuring how many steps fit into the minutes")
+    parser.add_argument("--steps", type=int, help="instead of measuring how many steps fit into the time budget")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--recipes", default="fast", help=f"some of: {'; '.join(RECIPES)}")
-    parser.add_argument("--members", type=int, help="models trained side by side in a run and asked together")
-    parser.add_argument("--processes", type=int, help="how many work together; the result does not depend on it")
-    parser.add_argument("--write", type=Path, help="append a line of JSON for each run")
+    parser.add_argument("--members", type=int, help="models trained side by side that answer together")
+    parser.add_argument("--processes", type=int, help="processes per model; the result does not depend on it")
+    parser.add_argument("--write", type=Path, help="append a line of JSON per run")
     options = parser.parse_args()
     if options.data is None:
-        print("left out: give a folder with wiki.txt, train.tsv and dev.tsv")
+        print("skipped: give a folder with wiki.txt, train.tsv and dev.tsv")
         return
     for name in options.recipes.split(";"):
         measure(name.strip(), options)
 
 
 def measure(name: str, options: argparse.Namespace) -> None:
-    """The runs of one recipe."""
+    """Trains and evaluates the runs of one recipe."""
     recipe, changes = RECIPES[name]
-    request = Request(
+    request = TrainRequest(
         recipe=recipe,
         changes=changes,
-        corpus=options.data / "wiki.txt",
-        questions=options.data / "train.tsv",
-        minutes=None if options.steps else options.minutes,
-        steps=options.steps,
-        held_out=0,
-        layout=Layout(processes=options.processes, threads=1) if options.processes else None,
+        source=DataSource(corpus=options.data / "wiki.txt", questions=options.data / "train.tsv", held_out=0),
+        length=RunLength(minutes=None if options.steps else options.minutes, steps=options.steps),
+        layout=ProcessLayout(processes=options.processes, threads=1) if options.processes else None,
         members=options.members,
     )
     with tempfile.TemporaryDirectory() as scratch:
         if not options.steps:
-            outlook = estimate(request, Path(scratch) / "speed", silent)
-            request = replace(request, minutes=None, steps=outlook.steps, members=outlook.members)
+            expected = estimate(request, Path(scratch) / "speed", ignore)
+            request = replace(request, length=RunLength(steps=expected.plan.steps), members=expected.plan.members)
         found = []
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             out = Path(scratch) / str(seed)
-            report = train(replace(request, seed=seed), out, silent)
+            report = train(replace(request, seed=seed), out, ignore)
             score = evaluate([out], options.data / "dev.tsv")
             found.append(score.exact_match.value)
             row = {"recipe": name, "seed": seed, "members": score.num_models, "steps": report.steps}
@@ -78,16 +77,16 @@ def measure(name: str, options: argparse.Namespace) -> None:
             if options.write:
                 with options.write.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({**row, "settings": dict(report.settings)}) + "\n")
-        told = f"{name}: mean {statistics.mean(found):.1%} of {len(found)} seeds"
+        summary = f"{name}: mean {statistics.mean(found):.1%} of {len(found)} seeds"
         if len(found) > 1:
             runs = sorted(path for path in Path(scratch).iterdir() if path.name.isdigit())
             together = evaluate(runs, options.data / "dev.tsv").exact_match
-            told += f"; asked together {together.value:.1%} ({together.lower:.1%} to {together.upper:.1%})"
-    print(told, flush=True)
+            summary += f"; together {together.value:.1%} ({together.lower:.1%} to {together.upper:.1%})"
+    print(summary, flush=True)
 
 
-def silent(message: dict) -> None:
-    """Hears nothing."""
+def ignore(message: dict) -> None:
+    """Ignores messages."""
     del message
 
 

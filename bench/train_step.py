@@ -2,9 +2,9 @@
 
 The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
 layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. nanoGPT
-is one process with a thread for each core, as it comes; Regard is measured as `regard train` would run it, with the
-layout of processes and threads that is fastest at first. The last row is for scale: the products with the layers'
-matrices alone, in float32, as Regard makes them.
+runs as one process with one thread per core, its default; Regard as `regard train` would run it, with the layout of
+processes and threads that was fastest at first. The last row is for scale: the products with the layers' matrices
+alone, in float32, as Regard computes them.
 """
 
 import argparse
@@ -22,33 +22,35 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
-from regard.training.data.biographies import Biographies
-from regard.training.data.packing import rows_of_pass
-from regard.training.folder import RunFolder
-from regard.training.launching import Layout
-from regard.training.model.linear import Dense
-from regard.training.plan import Plan
-from regard.training.preparing import Prepared, material_from_files, prepare, synthetic_material
+from regard.training.data.batches import pack_pass
+from regard.training.data.biographies import Biographies, make_biographies
+from regard.training.data.corpus import TrainingData
+from regard.training.data.lessons import LessonSet
+from regard.training.dataset import prepare_lessons, read_files
+from regard.training.launching import ProcessLayout
+from regard.training.model.layers import Dense
+from regard.training.plan import RunPlan
+from regard.training.planning import LayoutSpeed, calibrate, layouts_to_try, pick_precision, usable_cores
 from regard.training.recipe import Recipe, load_recipe
+from regard.training.run_folder import RunFolder
 
 ROWS, LENGTH, VOCABULARY = 128, 128, 256
 LAYERS, WIDTH = 4, 256
-# Rows of a product, so that what it reads and writes stays in the cache.
+# Rows of a product, so that its operands stay in the cache.
 PIECE = 1024
 
 
 def main() -> None:
-    """Prints seconds for a step of each, tokens a second, and the ratios."""
+    """Prints seconds per step, tokens per second, and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nanogpt", type=Path, help="nanoGPT's model.py")
     parser.add_argument("--data", type=Path, help="a folder with wiki.txt and train.tsv; made-up people without it")
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of steps in each round")
+    parser.add_argument("--seconds", type=float, default=8.0, help="seconds of steps per round")
     parser.add_argument("--peer", choices=["float32", "bfloat16", "products"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.nanogpt is None:
-        print("left out: give nanoGPT's model.py, --nanogpt FILE")
+        print("skipped: give nanoGPT's model.py, --nanogpt FILE")
         return
     if options.peer == "products":
         print(time_products(options.seconds))
@@ -61,19 +63,20 @@ def main() -> None:
 
 
 def compare(options: argparse.Namespace, scratch: Path) -> None:
-    """Regard and the peer, one after the other, several times."""
+    """Measures Regard and the peer in turns."""
     recipe = load_recipe("classic", ["model.dropout=0.0"])
-    prepared = prepare(material(options.data), recipe)
+    data = load_data(options.data)
+    lessons = prepare_lessons(data, recipe)
     folder = RunFolder(scratch / "run")
     folder.create()
-    folder.write_data(prepared)
-    plan = Plan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(prepared.vocabulary))
-    # Where bfloat16 has no instructions of its own, a step in it takes a minute.
+    folder.write_data(data, lessons)
+    plan = RunPlan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(lessons.vocabulary))
+    # Without native bfloat16 instructions, a step in it takes a minute.
     precisions = ["float32"] if pick_precision() == "float32" else ["float32", "bfloat16"]
     plans = {precision: replace(plan, precision=precision) for precision in precisions}
 
-    def ours(precision: str, layouts: list[Layout]) -> Speed:
-        return calibrate(folder, plans[precision], layouts, seconds=options.seconds, hear=lambda _: None)[0]
+    def ours(precision: str, layouts: list[ProcessLayout]) -> LayoutSpeed:
+        return calibrate(folder, plans[precision], layouts, seconds=options.seconds, announce=lambda _: None)[0]
 
     chosen = {precision: ours(precision, layouts_to_try(ROWS)).layout for precision in precisions}
     times: dict[str, list[float]] = {}
@@ -83,54 +86,54 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
                 f"Regard, {precision}": lambda p=precision, by=layout: ours(p, [by]).seconds,
                 f"nanoGPT, {precision}": lambda p=precision: run_peer(options, p),
             }
-            # Who is first alternates.
+            # They take turns at going first.
             for name in list(turns)[:: -1 if number % 2 else 1]:
                 times.setdefault(name, []).append(turns[name]())
         times.setdefault("products alone, float32", []).append(run_peer(options, "products"))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     mine, theirs = (min(s for name, s in medians.items() if name.startswith(who)) for who in ("Regard", "nanoGPT"))
-    print(f"{ROWS} × {LENGTH} characters a step on {usable_cores()} cores, median of {options.rounds} rounds")
+    print(f"{ROWS} × {LENGTH} characters per step on {usable_cores()} cores, median of {options.rounds} rounds")
     print("Regard's layouts:", ", ".join(f"{layout.in_words} in {precision}" for precision, layout in chosen.items()))
     for name, seconds in medians.items():
-        print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} places/s  {seconds / mine:5.2f}× ours")
+        print(f"{name:24} {seconds:7.3f} s  {ROWS * LENGTH / seconds:8.0f} tokens/s  {seconds / mine:5.2f}× ours")
     for precision in precisions:
-        print(told_ratio(times, precision))
-    packed, padded = filled_shares(prepared, recipe)
+        print(describe_ratio(times, precision))
+    packed, padded = filled_shares(lessons, recipe)
     gain = packed / padded * theirs / mine
-    print(f"places that hold a token: {packed:.1%} packed, {padded:.1%} in rows of one document each")
-    print(f"useful tokens a second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
+    print(f"rows are {packed:.1%} full if packed, {padded:.1%} with one document per row")
+    print(f"useful tokens per second: {packed / padded:.2f}× by packing, {gain:.2f}× by packing and speed together")
 
 
-def told_ratio(times: dict[str, list[float]], precision: str) -> str:
-    """How many times our step the peer's takes, round by round: neighbours in time share the machine's moods."""
+def describe_ratio(times: dict[str, list[float]], precision: str) -> str:
+    """The ratio of the peer's time to ours, round by round: the machine's load is similar within a round."""
     pairs = zip(times[f"nanoGPT, {precision}"], times[f"Regard, {precision}"], strict=True)
     ratios = [theirs / mine for theirs, mine in pairs]
-    told = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    return f"nanoGPT takes {statistics.median(ratios):.2f}× our time in {precision} (by rounds: {told})"
+    by_round = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    return f"nanoGPT takes {statistics.median(ratios):.2f}× our time in {precision} (by round: {by_round})"
 
 
-def material(data: Path | None):
+def load_data(folder: Path | None) -> TrainingData:
     """The course's files, or made-up people."""
-    if data is not None:
-        return material_from_files(data / "wiki.txt", data / "train.tsv", held_out=0)
-    return synthetic_material(Biographies(people=2000), seed=0)
+    if folder is not None:
+        return read_files(folder / "wiki.txt", folder / "train.tsv", held_out=0)
+    return make_biographies(Biographies(people=2000), seed=0)
 
 
-def filled_shares(prepared: Prepared, recipe: Recipe) -> tuple[float, float]:
-    """How full the rows of the first stage are, and how full they would be with one document in each."""
+def filled_shares(lesson_set: LessonSet, recipe: Recipe) -> tuple[float, float]:
+    """How full the rows of the first stage are, and how full they would be with one document per row."""
     objective, rng = recipe.stages[0].objective, np.random.default_rng(0)
     shown = (
         example
-        for lesson in prepared.encoded.lessons
-        for example in objective.examples(lesson, rng, max_length=LENGTH, is_asked=False)
+        for lesson in lesson_set.lessons
+        for example in objective.examples(lesson, rng, max_length=LENGTH, shows_question=False)
     )
-    rows = rows_of_pass(shown, rng, max_length=LENGTH)
+    rows = pack_pass(shown, rng, max_length=LENGTH)
     lengths = [len(example) for row in rows for example in row.examples]
     return sum(lengths) / (LENGTH * len(rows)), float(np.mean(lengths)) / LENGTH
 
 
 def run_peer(options: argparse.Namespace, peer: str) -> float:
-    """The peer in a process of its own, with a thread for each core."""
+    """Measures the peer in a process of its own, with one thread per core."""
     arguments = ["--nanogpt", str(options.nanogpt), "--peer", peer, "--seconds", str(options.seconds)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(usable_cores()), "OMP_WAIT_POLICY": "active"}
     found = subprocess.run(
@@ -140,7 +143,7 @@ def run_peer(options: argparse.Namespace, peer: str) -> float:
 
 
 def time_peer(path: Path, seconds: float, *, is_narrow: bool) -> float:
-    """Seconds for a step of nanoGPT's model, the first one aside."""
+    """Seconds per step of nanoGPT's model, without the first one."""
     spec = importlib.util.spec_from_file_location("nanogpt_model", path)
     assert spec is not None
     assert spec.loader is not None
@@ -166,7 +169,7 @@ def time_peer(path: Path, seconds: float, *, is_narrow: bool) -> float:
 
 
 def time_products(seconds: float) -> float:
-    """Seconds for a step's products with the matrices of its layers: forward, and back to inputs and to weights."""
+    """Seconds per step for the products with the layers' matrices: forward, and back to inputs and weights."""
     shapes = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)]
     made = [(Dense(n, m), torch.randn(PIECE, n, requires_grad=True), torch.randn(PIECE, m)) for n, m in shapes]
 
@@ -179,7 +182,7 @@ def time_products(seconds: float) -> float:
 
 
 def time_steps(step: Callable[[], None], seconds: float) -> float:
-    """Seconds for a step, the first one aside."""
+    """Seconds per step, without the first one."""
     taken: list[float] = []
     while len(taken) < 2 or sum(taken[1:]) < seconds:
         begun = time.perf_counter()

@@ -17,33 +17,43 @@ SETTINGS = [
 ]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Models this small are faster without threads, much more so on a busy machine."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory):
-    """Makes a prepared run of so many steps in a new folder: `small_run(steps=20)`."""
+    """Prepares a run with this many steps in a new folder: `small_run(steps=20)`."""
     pytest.importorskip("torch")
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
-    from regard.training.data.biographies import Biographies
-    from regard.training.folder import RunFolder
-    from regard.training.plan import Plan
-    from regard.training.preparing import prepare, synthetic_material
+    from regard.training.data.biographies import Biographies, make_biographies
+    from regard.training.dataset import prepare_lessons
+    from regard.training.plan import RunPlan
     from regard.training.recipe import load_recipe
+    from regard.training.run_folder import RunFolder
 
-    def make(*, steps: int, recipe: str = "fast", changes=(), material=None, **more) -> RunFolder:
+    def make(*, steps: int, recipe: str = "fast", changes=(), data=None, **more) -> RunFolder:
         chosen = load_recipe(recipe, [*SETTINGS, *changes])
-        prepared = prepare(material or synthetic_material(Biographies(people=24), seed=0), chosen)
+        data = data or make_biographies(Biographies(people=24), seed=0)
+        lessons = prepare_lessons(data, chosen)
         folder = RunFolder(Path(tmp_path_factory.mktemp("run")) / "run")
         folder.create()
-        folder.write_data(prepared)
-        plan = Plan(recipe=chosen, steps=steps, seed=0, vocab_size=len(prepared.vocabulary), **more)
-        folder.write_plan(plan)
+        folder.write_data(data, lessons)
+        folder.write_plan(RunPlan(recipe=chosen, steps=steps, seed=0, vocab_size=len(lessons.vocabulary), **more))
         return folder
 
     return make
 
 
 def quiet(message: dict) -> None:
-    """Hears nothing."""
+    """Ignores messages."""
     del message
 
 
@@ -55,16 +65,16 @@ def copied(folder, place: Path):
 
 @pytest.fixture(scope="session")
 def prepared(small_run):
-    """A run of twelve steps that is not begun."""
+    """A run of twelve steps that has not started."""
     return small_run(steps=12, checkpoint_every=3, evaluate_every=6)
 
 
 @pytest.fixture(scope="session")
 def finished(prepared, tmp_path_factory):
     """The same run, finished."""
-    from regard.training.crew import solo
-    from regard.training.working import work
+    from regard.training.process_group import ProcessGroup
+    from regard.training.worker import work
 
     folder = copied(prepared, tmp_path_factory.mktemp("finished") / "run")
-    work(folder, solo(), quiet)
+    work(folder, ProcessGroup(), quiet)
     return folder

@@ -6,25 +6,25 @@ import torch
 
 from regard.core.errors import InputError
 from regard.training.answering import answer_questions
-from regard.training.data.encoding import AnswerForms, Wording
-from regard.training.data.tokenizing import EOS, learn_vocabulary
-from regard.training.model import Decoder, ModelConfig, Passage
+from regard.training.data.lessons import AnswerForms, PromptFormat
+from regard.training.data.vocabulary import EOS, learn_vocabulary
+from regard.training.model import Decoder, ModelConfig, ModelInput
 
 TEXTS = [f"Where was {name} born?" for name in ("Ada Byron", "Li", "Jo Anna Maria Berg", "Ann Lee")]
 VOCABULARY = learn_vocabulary([*TEXTS, "London Paris Rome"] * 3, size=120)
 
 
 NAMES_ONLY = AnswerForms(first=("▁A",))
-WORDINGS = [
-    Wording(vocabulary=VOCABULARY),
-    Wording(vocabulary=VOCABULARY, endings=(" born?",)),
-    Wording(vocabulary=VOCABULARY, endings=(" born?",), forms=NAMES_ONLY),
+FORMATS = [
+    PromptFormat(vocabulary=VOCABULARY),
+    PromptFormat(vocabulary=VOCABULARY, endings=(" born?",)),
+    PromptFormat(vocabulary=VOCABULARY, endings=(" born?",), forms=NAMES_ONLY),
 ]
 
 
-def one_at_a_time(models: list[Decoder], wording: Wording, text: str, longest: int) -> str:
+def one_at_a_time(models: list[Decoder], prompt_format: PromptFormat, text: str, longest: int) -> str:
     """Greedy decoding that reads everything again for each token."""
-    prompt = wording.prompt(text)
+    prompt = prompt_format.prompt(text)
     tokens = prompt.tokens.tolist()
     start, head = len(tokens), len(prompt.head)
     while len(tokens) - start < longest:
@@ -36,10 +36,10 @@ def one_at_a_time(models: list[Decoder], wording: Wording, text: str, longest: i
                 if place - back >= (head if place >= head else 0):
                     before[0, place, back - 1] = tokens[place - back]
         visible = torch.ones(1, length, length, dtype=torch.bool).tril_()
-        passage = Passage(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before)
-        chances = sum(model.logits(model(passage)[0, -1]).softmax(dim=-1) for model in models)
-        sayable = wording.sayable()[length > start].nonzero()[0]
-        best = max(sayable.tolist(), key=chances.tolist().__getitem__)
+        given = ModelInput(tokens=row, positions=torch.arange(length)[None], visible=visible, before=before)
+        chances = sum(model.logits(model(given)[0, -1]).softmax(dim=-1) for model in models)
+        allowed_tokens = prompt_format.allowed_tokens()[length > start].nonzero()[0]
+        best = max(allowed_tokens.tolist(), key=chances.tolist().__getitem__)
         if best == EOS:
             break
         tokens.append(best)
@@ -57,13 +57,13 @@ def drawn(seed: int, **settings) -> Decoder:
     return model
 
 
-@pytest.mark.parametrize("wording", WORDINGS, ids=["whole", "parted", "names only"])
+@pytest.mark.parametrize("prompt_format", FORMATS, ids=["whole", "parted", "names only"])
 @pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
-def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
+def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, prompt_format):
     model = drawn(1, positions=positions)
-    answers = answer_questions([model], wording, TEXTS, longest=6)
+    answers = answer_questions([model], prompt_format, TEXTS, longest=6)
     with torch.no_grad():
-        assert [answer.text for answer in answers] == [one_at_a_time([model], wording, text, 6) for text in TEXTS]
+        assert [answer.text for answer in answers] == [one_at_a_time([model], prompt_format, text, 6) for text in TEXTS]
     assert len({answer.text for answer in answers}) > 1
     assert all(0 < answer.probability <= 1 for answer in answers)
 
@@ -71,8 +71,8 @@ def test_many_at_once_with_a_cache_is_one_at_a_time_without(positions, wording):
 def test_an_answer_has_the_forms_of_those_in_training():
     models = [drawn(seed) for seed in range(6)]
     said = [
-        {answer.text for model in models for answer in answer_questions([model], wording, TEXTS, longest=6)}
-        for wording in WORDINGS[1:]
+        {answer.text for model in models for answer in answer_questions([model], prompt_format, TEXTS, longest=6)}
+        for prompt_format in FORMATS[1:]
     ]
     assert not all(text[:1].isupper() for text in said[0])
     assert all(text[:1].isupper() and " " not in text for text in said[1])
@@ -80,10 +80,10 @@ def test_an_answer_has_the_forms_of_those_in_training():
 
 def test_several_models_answer_by_their_mean_probability():
     models = [drawn(1), drawn(2, positions="alibi"), drawn(3, positions="none")]
-    answers = [answer.text for answer in answer_questions(models, WORDINGS[1], TEXTS, longest=6)]
+    answers = [answer.text for answer in answer_questions(models, FORMATS[1], TEXTS, longest=6)]
     with torch.no_grad():
-        assert answers == [one_at_a_time(models, WORDINGS[1], text, 6) for text in TEXTS]
-    alone = [[answer.text for answer in answer_questions([model], WORDINGS[1], TEXTS, longest=6)] for model in models]
+        assert answers == [one_at_a_time(models, FORMATS[1], text, 6) for text in TEXTS]
+    alone = [[answer.text for answer in answer_questions([model], FORMATS[1], TEXTS, longest=6)] for model in models]
     assert answers not in alone
     assert all(model.training for model in models)
 
@@ -91,4 +91,4 @@ def test_several_models_answer_by_their_mean_probability():
 def test_a_question_that_is_too_long_is_refused():
     model = Decoder(ModelConfig(vocab_size=len(VOCABULARY), max_length=24, width=16, num_heads=2, hidden=32))
     with pytest.raises(InputError, match="shorter"):
-        answer_questions([model], WORDINGS[0], ["Where was Ada Byron born? " * 5])
+        answer_questions([model], FORMATS[0], ["Where was Ada Byron born? " * 5])

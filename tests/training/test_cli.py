@@ -14,8 +14,9 @@ pytest.importorskip("tokenizers")
 from regard.core.errors import InputError
 from regard.render.json import schema
 from regard.training.data.biographies import Biographies
-from regard.training.examining import share
-from regard.training.train import report_on, worth_of_reading
+from regard.training.evaluation import Accuracy
+from regard.training.report import compare_with_pretraining
+from regard.training.train import report_on
 
 SMALL = [
     "--set=model.width=32",
@@ -61,7 +62,7 @@ def test_a_run_leaves_its_page_and_can_be_asked(finished, files, run, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org", "")
     code, out, _ = run("train", "predict", str(finished), "Where was Ada Byron born?")
     assert code == 0
-    assert "sure)" in out
+    assert "(probability " in out
     path = tmp_path / "found.json"
     code, out, _ = run("train", "evaluate", str(finished), "--questions", str(files[1]), "--json", str(path))
     found = json.loads(path.read_text())
@@ -88,7 +89,7 @@ def test_runs_are_asked_together_if_they_have_the_same_tokens(finished, files, r
     (other / "data.json").write_text(json.dumps({**facts, "endings": []}))
     code, _, err = run("train", "evaluate", str(finished), str(other), "--questions", questions)
     assert code == 2
-    assert "puts questions in other tokens" in err
+    assert "uses other tokens" in err
 
 
 def test_it_is_asked_without_the_corpus(finished, run, tmp_path):
@@ -119,13 +120,13 @@ def test_resuming_what_is_finished_changes_nothing(finished, run):
         (["--corpus", "{corpus}"], "--questions"),
         (["--corpus", "{corpus}", "--questions", "{corpus}"], ":1 has no tab"),
         (["--corpus", "{empty}", "--questions", "{questions}"], "no documents"),
-        (["--steps", "0"], "teach nothing"),
+        (["--steps", "0"], "Give at least one"),
         (["--seed", "-1"], "from 0 up"),
         (["--set", "stages.matrix=nan"], "from 0 up"),
         (["--set", "model.num_kv_heads=0"], "share"),
         (["--processes", "99", "--steps", "1"], "Use fewer"),
-        (["--steps", "7", "resume", "{run}"], "after the command"),
-        (["--minutes", "nan"], "make no sense"),
+        (["--steps", "7", "resume", "{run}"], "must follow the command"),
+        (["--minutes", "nan"], "Give a positive number"),
         (["--minutes", "1", "--steps", "1"], "one of them"),
         (["--set", "model.width=3000000"], "GiB"),
         (["--processes", "0"], "from 1 up"),
@@ -168,8 +169,8 @@ def test_what_the_training_itself_refuses_is_one_line_too(files, run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["predict", "{folder}", "Where?"], "no run"),
-        (["resume", "{folder}"], "no run"),
+        (["predict", "{folder}", "Where?"], "is not a run"),
+        (["resume", "{folder}"], "is not a run"),
         (["evaluate", "{run}", "--questions", "nowhere.tsv"], "can't be read"),
         (["predict", "{run}", "漢字"], "vocabulary lacks"),
         (["predict", "{run}", ""], "A question is empty"),
@@ -199,7 +200,7 @@ def test_made_up_people_are_as_they_were_asked_for(typed, wanted, command, run, 
     asked: list = []
 
     def stop(request, *_: object) -> None:
-        asked.append(request.biographies)
+        asked.append(request.source.biographies)
         raise InputError("enough")
 
     monkeypatch.setattr("regard.training.train.train", stop)
@@ -209,13 +210,14 @@ def test_made_up_people_are_as_they_were_asked_for(typed, wanted, command, run, 
 
 
 @pytest.mark.parametrize(
-    ("right", "words"),
-    [((90, 10), "Reading helped."), ((10, 90), "Reading did harm."), ((50, 52), "overlap: undecided.")],
+    ("right", "words"), [((90, 10), "helped."), ((10, 90), "hurt."), ((50, 52), "difference not significant.")]
 )
 def test_what_reading_is_worth_is_said_rightly_whichever_way_it_went(right, words, finished):
     report = report_on(finished)
-    course = report.courses[0]
-    both = [replace(report, courses=[replace(course, held_out=[(1, share(each, 100))])]) for each in right]
-    assert worth_of_reading(both).endswith(words)
-    assert f"{right[0]}.0% right" in worth_of_reading(both)
-    assert "nothing to compare" in worth_of_reading([both[0], replace(report, courses=[replace(course, held_out=[])])])
+    curve = report.curves[0]
+    both = [replace(report, curves=[replace(curve, held_out=[(1, Accuracy(right=each, asked=100))])]) for each in right]
+    assert compare_with_pretraining(both).endswith(words)
+    assert f"With pre-training {right[0]}.0%, without {right[1]}.0%" in compare_with_pretraining(both)
+    assert "nothing to compare" in compare_with_pretraining(
+        [both[0], replace(report, curves=[replace(curve, held_out=[])])]
+    )

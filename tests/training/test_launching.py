@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("torch")
 
 from regard.core.errors import InputError
-from regard.training.data.biographies import Biographies
-from regard.training.folder import MEASURED
-from regard.training.launching import Layout, TrainingFailed, launch
-from regard.training.train import Request, resume, train
+from regard.training.launching import ProcessLayout, TrainingFailed, launch
+from regard.training.planning import RunLength, TrainRequest
+from regard.training.run_folder import MEASURED
+from regard.training.train import resume, train
 from training.conftest import SETTINGS, copied, quiet
 
 
@@ -22,14 +22,14 @@ def test_what_a_process_refuses_is_told_as_it_is(prepared, tmp_path):
     folder = copied(prepared, tmp_path / "broken")
     (folder.path / "lessons.safetensors").write_bytes(b"nonsense")
     with pytest.raises(InputError, match=r"^\S*/lessons.safetensors can't be read: .*Train again.$"):
-        list(launch(folder.path, Layout(processes=1, threads=1)))
+        list(launch(folder.path, ProcessLayout(processes=1, threads=1)))
 
 
 def test_what_the_system_refuses_a_process_is_told_in_a_line(prepared, tmp_path):
     folder = copied(prepared, tmp_path / "refused")
     folder.checkpoints.write_text("no folder")
-    with pytest.raises(InputError, match=r"^Cannot go on: file exists \(\S+/checkpoints\)\.$"):
-        list(launch(folder.path, Layout(processes=1, threads=1)))
+    with pytest.raises(InputError, match=r"^Cannot continue: file exists \(\S+/checkpoints\)\.$"):
+        list(launch(folder.path, ProcessLayout(processes=1, threads=1)))
 
 
 def test_the_process_that_failed_first_is_blamed(tmp_path, monkeypatch):
@@ -38,36 +38,36 @@ def test_the_process_that_failed_first_is_blamed(tmp_path, monkeypatch):
     stand_in.mkdir(parents=True)
     for package in (stand_in, stand_in.parent):
         (package / "__init__.py").touch()
-    (stand_in / "working.py").write_text(
+    (stand_in / "worker.py").write_text(
         "import os, sys, time\n"
         "if os.environ['RANK'] == '1':\n    time.sleep(0.5)\n    sys.exit('The second is to blame.')\n"
         "sys.stderr.write('Waiting.\\n')\nsys.stderr.flush()\ntime.sleep(60)\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     begun = time.monotonic()
-    with pytest.raises(TrainingFailed, match="broke off: The second is to blame"):
-        list(launch(tmp_path, Layout(processes=3, threads=1)))
+    with pytest.raises(TrainingFailed, match="failed: The second is to blame"):
+        list(launch(tmp_path, ProcessLayout(processes=3, threads=1)))
     assert time.monotonic() - begun < 30
 
 
 def test_a_folder_is_for_one_training_at_a_time(finished, tmp_path):
     folder = copied(finished, tmp_path / "held")
     folder.weights.unlink()
-    holder = [sys.executable, "-c", "import sys, pathlib, time; from regard.training.holding import hold\n"]
-    holder[-1] += "with hold(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    holder = [sys.executable, "-c", "import sys, pathlib, time; from regard.training.file_lock import lock_folder\n"]
+    holder[-1] += "with lock_folder(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     process = subprocess.Popen([*holder, str(folder.path)], env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    with pytest.raises(InputError, match="Another training works in"):
+    with pytest.raises(InputError, match="Another training is working in"):
         resume(folder.path, quiet)
-    with pytest.raises(InputError, match="Another training works in"):
-        train(Request(steps=1, biographies=Biographies(people=24), changes=SETTINGS), folder.path, quiet)
+    with pytest.raises(InputError, match="Another training is working in"):
+        train(TrainRequest(length=RunLength(steps=1), changes=SETTINGS), folder.path, quiet)
     process.kill()
     process.communicate()
-    with folder.hold(), pytest.raises(InputError, match="Another training"), folder.hold():
+    with folder.lock(), pytest.raises(InputError, match="Another training"), folder.lock():
         pass
-    with folder.hold():
+    with folder.lock():
         pass
 
 
@@ -77,8 +77,8 @@ def test_processes_end_with_the_one_that_launched_them(small_run):
     folder.write_plan(folder.plan(), MEASURED)
     # Steps are measured in silence, so that no process notices by telling somebody who is gone.
     script = (
-        "import sys, pathlib; from regard.training.launching import Layout, launch\n"
-        "list(launch(pathlib.Path(sys.argv[1]), Layout(processes=2, threads=1), '1000'))"
+        "import sys, pathlib; from regard.training.launching import ProcessLayout, launch\n"
+        "list(launch(pathlib.Path(sys.argv[1]), ProcessLayout(processes=2, threads=1), '1000'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     launcher = subprocess.Popen([sys.executable, "-c", script, str(folder.path)], env=environment)
@@ -99,7 +99,7 @@ def test_processes_end_with_the_one_that_launched_them(small_run):
 def _children(pid: int) -> list[int]:
     """The training processes that a process has started."""
     found = [word for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
-    return [int(word) for word in found if b"regard.training.working" in Path(f"/proc/{word}/cmdline").read_bytes()]
+    return [int(word) for word in found if b"regard.training.worker" in Path(f"/proc/{word}/cmdline").read_bytes()]
 
 
 def _lives(pid: int) -> bool:

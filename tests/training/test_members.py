@@ -12,28 +12,29 @@ from rich.console import Console
 pytest.importorskip("torch")
 
 from regard.core.errors import InputError
-from regard.training import calibrating, memory, planning
+from regard.training import memory, planning
 from regard.training.answering import answer_questions
-from regard.training.calibrating import Speed
-from regard.training.crew import solo
 from regard.training.data.biographies import Biographies
-from regard.training.folder import RunFolder
-from regard.training.launching import Layout, launch
-from regard.training.memory import footprint
-from regard.training.planning import Request, freeze, outline
-from regard.training.run_page import render_run
+from regard.training.dataset import DataSource
+from regard.training.inspection import inspect
+from regard.training.launching import ProcessLayout, launch
+from regard.training.memory import bytes_needed
+from regard.training.page import render_run
+from regard.training.planning import LayoutSpeed, RunLength, TrainRequest, freeze, outline
+from regard.training.process_group import ProcessGroup
+from regard.training.report import TrainingDisplay, show_estimate
+from regard.training.run_folder import RunFolder
 from regard.training.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
-from regard.training.train_inspect import inspect
-from regard.training.train_text import TrainingDisplay, show_outlook
-from regard.training.working import work
+from regard.training.worker import work
 from training.conftest import SETTINGS, copied, quiet
 
-ASKED = Request(
+PEOPLE = DataSource(biographies=Biographies(people=24))
+ASKED = TrainRequest(
     changes=[*SETTINGS, "precision=float32"],
-    biographies=Biographies(people=24),
-    steps=12,
+    source=PEOPLE,
+    length=RunLength(steps=12),
     members=2,
-    layout=Layout(processes=1, threads=1),
+    layout=ProcessLayout(processes=1, threads=1),
 )
 
 
@@ -42,7 +43,7 @@ def pair(tmp_path_factory):
     """A run of two members, and what was told on the way."""
     out, heard = tmp_path_factory.mktemp("pair") / "run", []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "CALIBRATION", 0.01)
+        patch.setattr(planning, "CALIBRATION_SECONDS", 0.01)
         train(ASKED, out, heard.append)
     return RunFolder(out), heard
 
@@ -55,13 +56,13 @@ def test_each_member_is_what_it_would_be_alone(pair, tmp_path):
         alone = copied(folder, tmp_path / str(member.member))
         alone.write_plan(replace(member.plan(), members=1))
         alone.weights.unlink()
-        work(alone, solo(), quiet)
+        work(alone, ProcessGroup(), quiet)
         assert alone.weights.read_bytes() == member.weights.read_bytes()
 
 
 def test_no_two_runs_share_a_member():
-    _, plan = outline(replace(ASKED, steps=1))
-    seeds = {replace(plan, seed=seed).of_member(number).seed for seed in range(20) for number in range(20)}
+    *_, plan = outline(replace(ASKED, length=RunLength(steps=1)))
+    seeds = {replace(plan, seed=seed).for_member(number).seed for seed in range(20) for number in range(20)}
     assert len(seeds) == 400
 
 
@@ -71,13 +72,13 @@ def test_members_tell_who_they_are_and_are_asked_together_at_the_end(pair):
     assert sorted(steps) == [(member, step) for member in (0, 1) for step in range(1, 13)]
     questions = folder.held_out()
     models = [member.model() for member in folder.members()]
-    said = answer_questions(models, folder.wording(), [question.text for question in questions])
+    said = answer_questions(models, folder.prompt_format(), [question.text for question in questions])
     right = sum(answer.text == question.answer for answer, question in zip(said, questions, strict=True))
     assert heard[-1] == {"kind": "together", "step": 12, "right": right, "asked": len(questions)}
     report = report_on(folder.path)
-    assert report.knows == report.together
-    assert (report.knows.right, report.knows.asked) == (right, len(questions))
-    assert [len(course.losses) for course in report.courses] == [12, 12]
+    assert report.accuracy == report.together
+    assert (report.accuracy.right, report.accuracy.asked) == (right, len(questions))
+    assert [len(course.losses) for course in report.curves] == [12, 12]
     assert len(report.alone) == 2
     assert predict(folder.path, [questions[0].text]) == said[:1]
     page = render_run(report)
@@ -91,7 +92,7 @@ def test_all_members_of_all_runs_answer_together(pair, finished, tmp_path):
     path = folder.path / "held_out.tsv"
     both = evaluate([folder.path], path)
     models = [member.model() for member in folder.members()]
-    said = answer_questions(models, folder.wording(), [each.question for each in both.answered])
+    said = answer_questions(models, folder.prompt_format(), [each.question for each in both.answered])
     assert [(each.prediction, each.probability) for each in both.answered] == [(a.text, a.probability) for a in said]
     assert both.to_dict()["models"] == 2
     assert evaluate([folder.path, finished.path], path).num_models == 3
@@ -119,9 +120,9 @@ def test_a_run_that_stopped_before_it_was_asked_is_asked_when_it_is_resumed(pair
     stopped = copied(folder, tmp_path / "stopped")
     lines = [json.dumps(line) for line in stopped.read_metrics() if line["kind"] != "together"]
     stopped.metrics.write_text("\n".join(lines) + "\n")
-    assert report_on(stopped.path).knows is None
+    assert report_on(stopped.path).accuracy is None
     heard: list[dict] = []
-    assert resume(stopped.path, heard.append).knows == report_on(folder.path).knows
+    assert resume(stopped.path, heard.append).accuracy == report_on(folder.path).accuracy
     assert not [message for message in heard if message["kind"] == "step"]
 
 
@@ -129,7 +130,7 @@ def test_when_one_fails_all_end_and_it_is_told_why(small_run):
     folder = small_run(steps=100_000, members=2)
     folder.members()[1].own.mkdir()
     folder.members()[1].checkpoints.write_text("no folder")
-    with pytest.raises(InputError, match=r"^Cannot go on: .*member-2/checkpoints\)\.$"):
+    with pytest.raises(InputError, match=r"^Cannot continue: .*member-2/checkpoints\)\.$"):
         list(launch(folder.path, folder.plan().layout))
 
 
@@ -146,29 +147,28 @@ def test_one_member_of_a_run_is_inspected(pair):
 @pytest.fixture
 def measured(monkeypatch):
     """Four cores on which every step takes a second; the layouts that are measured, one after the other."""
-    tried: list[Layout] = []
+    tried: list[ProcessLayout] = []
 
     def calibrate(folder, plan, layouts, **_):
         tried.extend(layouts)
-        return [Speed(layout=each, seconds=1.0) for each in layouts]
+        return [LayoutSpeed(layout=each, seconds=1.0) for each in layouts]
 
-    for module in (planning, calibrating):
-        monkeypatch.setattr(module, "usable_cores", lambda: 4)
+    monkeypatch.setattr(planning, "usable_cores", lambda: 4)
     monkeypatch.setattr(planning, "calibrate", calibrate)
     return tried
 
 
-def planned(request: Request, tmp_path):
+def planned(request: TrainRequest, tmp_path):
     """The plan of a run that was begun five seconds ago."""
-    _, plan = outline(request)
+    *_, plan = outline(request)
     begun = time.perf_counter() - 5
     return freeze(request, plan, planning.measure_layouts(request, begun, RunFolder(tmp_path), plan, print)[0])
 
 
 def test_minutes_that_are_enough_train_a_member_on_each_core(measured, tmp_path):
-    asked = Request(changes=[*SETTINGS, "member_steps=100"], biographies=Biographies(people=24), minutes=3)
+    asked = TrainRequest(changes=[*SETTINGS, "member_steps=100"], source=PEOPLE, length=RunLength(minutes=3))
     plan = planned(asked, tmp_path)
-    assert measured == [Layout(processes=1, threads=1, members=4)]
+    assert measured == [ProcessLayout(processes=1, threads=1, members=4)]
     assert (plan.members, plan.processes, plan.steps) == (4, 1, 176)
     assert plan.flops == 4 * replace(plan, members=1).flops
 
@@ -176,30 +176,30 @@ def test_minutes_that_are_enough_train_a_member_on_each_core(measured, tmp_path)
 @pytest.mark.parametrize(
     "other",
     [
-        {"minutes": 1.7},
+        {"length": RunLength(minutes=1.7)},
         # Enough for 101 steps of a second, were no time spent before.
-        {"minutes": 1.75},
-        {"minutes": None, "steps": 500},
+        {"length": RunLength(minutes=1.75)},
+        {"length": RunLength(steps=500)},
         {"members": 1},
-        {"layout": Layout(processes=2, threads=1)},
+        {"layout": ProcessLayout(processes=2, threads=1)},
         {"changes": [*SETTINGS, "member_steps=0"]},
         {"recipe": "classic", "changes": ["model.width=32"]},
     ],
 )
 def test_otherwise_there_is_one_model(other, measured, tmp_path):
-    given = {"changes": [*SETTINGS, "member_steps=100"], "biographies": Biographies(people=24), "minutes": 3, **other}
-    assert planned(Request(**given), tmp_path).members == 1
+    given = {"changes": [*SETTINGS, "member_steps=100"], "source": PEOPLE, "length": RunLength(minutes=3), **other}
+    assert planned(TrainRequest(**given), tmp_path).members == 1
 
 
 def test_members_that_are_asked_for_share_the_cores(measured, tmp_path):
-    planned(Request(changes=SETTINGS, biographies=Biographies(people=24), steps=5, members=2), tmp_path)
-    assert measured == [Layout(processes=2, threads=1, members=2), Layout(processes=1, threads=2, members=2)]
+    planned(TrainRequest(changes=SETTINGS, source=PEOPLE, length=RunLength(steps=5), members=2), tmp_path)
+    assert measured == [ProcessLayout(processes=p, threads=t, members=2) for p, t in ((2, 1), (1, 2))]
 
 
 def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
-    asked = Request(changes=[*SETTINGS, "member_steps=100"], biographies=Biographies(people=24), minutes=3)
-    _, plan = outline(asked)
-    needed = footprint(plan.model_config, plan.recipe.batch).total
+    asked = TrainRequest(changes=[*SETTINGS, "member_steps=100"], source=PEOPLE, length=RunLength(minutes=3))
+    *_, plan = outline(asked)
+    needed = bytes_needed(plan.model_config, plan.recipe.batch)
     monkeypatch.setattr(memory, "_available", lambda: 2 * needed)
     assert planned(asked, tmp_path).members == 1
     with pytest.raises(InputError, match=r"GiB \(processes: 3\)"):
@@ -207,19 +207,19 @@ def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
 
 
 def test_an_estimate_counts_all_members(monkeypatch, tmp_path):
-    monkeypatch.setattr(planning, "CALIBRATION", 0.01)
-    outlook = estimate(ASKED, tmp_path / "scratch", quiet)
-    assert (outlook.members, outlook.steps) == (2, 12)
-    assert outlook.bytes_needed == 2 * estimate(replace(ASKED, members=1), tmp_path / "one", quiet).bytes_needed
+    monkeypatch.setattr(planning, "CALIBRATION_SECONDS", 0.01)
+    found = estimate(ASKED, tmp_path / "scratch", quiet)
+    assert (found.plan.members, found.plan.steps) == (2, 12)
+    assert found.bytes_needed == 2 * estimate(replace(ASKED, members=1), tmp_path / "one", quiet).bytes_needed
     console = Console(file=io.StringIO(), width=100)
-    show_outlook(console, outlook)
+    show_estimate(console, found)
     assert "2, side by side" in console.file.getvalue()
 
 
 def test_a_demonstration_compares_one_model_with_one(pair, monkeypatch, tmp_path):
     asked, report = [], report_on(pair[0].path)
     monkeypatch.setattr("regard.training.train.train", lambda request, *_: asked.append(request) or report)
-    demonstrate(Request(minutes=30), tmp_path, quiet)
+    demonstrate(TrainRequest(length=RunLength(minutes=30)), tmp_path, quiet)
     assert [request.members for request in asked] == [1, 1]
 
 
@@ -228,7 +228,7 @@ def test_lost_metrics_leave_a_page_without_them(pair, tmp_path):
     lost = copied(folder, tmp_path / "lost")
     lost.members()[1].metrics.unlink()
     report = report_on(lost.path)
-    assert report.knows == report_on(folder.path).knows
+    assert report.accuracy == report_on(folder.path).accuracy
     assert "member 2" not in render_run(report)
     lost.metrics.unlink()
     assert "<svg" not in render_run(report_on(lost.path)).partition("<main")[2]
@@ -238,7 +238,7 @@ def test_half_a_line_does_not_swallow_what_is_told_next(pair, tmp_path):
     folder, _ = pair
     torn = copied(folder, tmp_path / "torn")
     torn.metrics.write_text(torn.metrics.read_text()[:-20])
-    assert resume(torn.path, quiet).knows == report_on(folder.path).knows
+    assert resume(torn.path, quiet).accuracy == report_on(folder.path).accuracy
 
 
 def test_both_members_stopped_at_a_checkpoint_end_with_the_same_bits(pair, tmp_path):
@@ -267,12 +267,12 @@ def test_the_display_says_which_member_tells_and_forgets_the_run_before():
     display = TrainingDisplay(console)
     step = {"kind": "step", "step": 1, "stage": "training", "loss": 1.0, "tokens": 10, "seconds": 0.1}
     told = {"kind": "held out", "step": 1, "right": 3, "asked": 4}
-    display.hear({"kind": "plan", "steps": 1, "members": 2, "layout": "2 × 1 × 1"})
-    display.hear({**step, "member": 1})
-    display.hear({**told, "member": 1})
-    display.hear({"kind": "plan", "steps": 1, "members": 1, "layout": "1 × 1"})
-    display.hear({**step, "member": 0})
-    display.hear({**told, "member": 0})
+    display.show({"kind": "plan", "steps": 1, "members": 2, "layout": "2 × 1 × 1"})
+    display.show({**step, "member": 1})
+    display.show({**told, "member": 1})
+    display.show({"kind": "plan", "steps": 1, "members": 1, "layout": "1 × 1"})
+    display.show({**step, "member": 0})
+    display.show({**told, "member": 0})
     lines = console.file.getvalue().splitlines()
     assert "step 1, member 2: 3 of 4 held-out questions right" in lines
     assert "step 1: 3 of 4 held-out questions right" in lines
@@ -283,8 +283,8 @@ def test_what_else_is_printed_by_a_process_is_left_out(tmp_path, monkeypatch):
     stand_in.mkdir(parents=True)
     for package in (stand_in, stand_in.parent):
         (package / "__init__.py").touch()
-    (stand_in / "working.py").write_text("print('onednn_verbose,info')\nprint('7')\nprint('{\"kind\": \"step\"}')\n")
+    (stand_in / "worker.py").write_text("print('onednn_verbose,info')\nprint('7')\nprint('{\"kind\": \"step\"}')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    told = list(launch(Path("-strange"), Layout(processes=1, threads=1, members=2)))
+    told = list(launch(Path("-strange"), ProcessLayout(processes=1, threads=1, members=2)))
     assert sorted(message["member"] for message in told) == [0, 1]
     assert {message["kind"] for message in told} == {"step"}

@@ -75,3 +75,8 @@ def test_a_recipe_may_be_a_file(tmp_path):
     path.write_text("about = ")
     with pytest.raises(InputError, match="not TOML"):
         load_recipe(str(path))
+
+
+def test_each_stage_shows_what_its_own_length_wants():
+    recipe = load_recipe("classic", ["stages.chunk_share=0.6", "stages.all_chunks_at=2000"])
+    assert [stage.objective.chunk_share for stage in recipe.over(2000).stages] == [0.95, 0.6]

@@ -1,4 +1,4 @@
-"""Intervals and tests against published numbers, an independent library, and their own promise."""
+"""Intervals and tests against published numbers and their own promise."""
 
 import math
 
@@ -6,39 +6,32 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
-from regard.training.statistics import (
-    decisive_count,
-    difference_by_question,
-    holm,
-    mean_interval,
-    paired,
-    student_quantile,
-    student_tail,
-)
+from regard.training.statistics import PairedDifference, holm, holm_levels, mcnemar, mean_interval, paired_difference
 
 
 @pytest.mark.parametrize(("freedom", "printed"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (30, 2.042)])
 def test_quantiles_are_those_of_the_printed_table(freedom, printed):
-    assert student_quantile(0.975, freedom) == pytest.approx(printed, abs=6e-4)
+    """The half-width of n values with standard deviation √n is the quantile itself."""
+    n = freedom + 1
+    values = np.arange(n) - freedom / 2
+    values *= math.sqrt(n) / values.std(ddof=1)
+    assert mean_interval(values.tolist()).half_width == pytest.approx(printed, abs=6e-4)
 
 
-@given(level=st.floats(0.55, 0.99999), freedom=st.integers(1, 200))
-def test_tail_and_quantile_are_inverse(level, freedom):
-    assert student_tail(student_quantile(level, freedom), freedom) == pytest.approx(2 * (1 - level), rel=1e-6)
+@pytest.mark.parametrize(("freedom", "printed"), [(1, 12.706), (4, 2.776), (30, 2.042)])
+def test_a_difference_at_the_printed_quantile_has_a_p_value_of_5_percent(freedom, printed):
+    n = freedom + 1
+    values = np.arange(n) - freedom / 2
+    values *= math.sqrt(n) / values.std(ddof=1)
+    assert paired_difference((values + printed).tolist(), [0.0] * n).p_value == pytest.approx(0.05, rel=1e-3)
 
 
-def test_against_scipy():
-    stats = pytest.importorskip("scipy.stats", reason="scipy is the oracle here")
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(0.5, 0.1, 6), rng.normal(0.4, 0.1, 6)
-    found = paired(first.tolist(), second.tolist())
-    assert found.chance == pytest.approx(stats.ttest_rel(first, second).pvalue, rel=1e-9)
-    interval = mean_interval(first.tolist())
-    expected = stats.t.interval(0.95, 5, first.mean(), first.std(ddof=1) / math.sqrt(6))
-    assert (interval.lower, interval.upper) == pytest.approx(expected)
-    tossed = difference_by_question([True] * 9 + [False] * 3, [False] * 9 + [True] * 3)
-    assert tossed == (9, 3, pytest.approx(stats.binomtest(3, 12).pvalue))
+def test_mcnemar_against_published_numbers():
+    # Fagerland et al. (2013), airway hyper-responsiveness: 7 and 1 discordant pairs, exact conditional test.
+    assert mcnemar([True] * 7 + [False], [False] * 7 + [True]) == (7, 1, pytest.approx(0.0703, abs=5e-5))
+    assert mcnemar([True, False], [True, False]) == (0, 0, 1.0)
 
 
 def test_the_interval_covers_as_often_as_it_says():
@@ -49,29 +42,29 @@ def test_the_interval_covers_as_often_as_it_says():
 
 
 def test_one_number_and_equal_numbers_are_no_certainty():
-    assert math.isinf(mean_interval([0.5]).half)
-    assert mean_interval([0.5, 0.5], resolution=0.01).half > 0.01
-    agreeing = paired([0.5, 0.5], [0.49, 0.49], resolution=0.01)
-    assert agreeing.chance > 0.05
-    assert math.isinf(paired([0.5], [0.4]).half(0.05))
-    assert paired([0.5], [0.4]).chance == 1
+    assert math.isinf(mean_interval([0.5]).half_width)
+    assert mean_interval([0.5, 0.5], resolution=0.01).half_width > 0.01
+    equal = paired_difference([0.5, 0.5], [0.49, 0.49], resolution=0.01)
+    assert equal.p_value > 0.05
+    assert math.isinf(paired_difference([0.5], [0.4]).interval(0.05).half_width)
+    assert paired_difference([0.5], [0.4]).p_value == 1
 
 
 @pytest.mark.parametrize(("mean", "spread"), [(3.0, 1.0), (1.0, 2.0), (0.02, 0.05)])
 def test_the_decisive_count_is_the_first_that_decides(mean, spread):
-    found = decisive_count(mean, spread)
+    found = PairedDifference(mean=mean, deviation=spread, count=3).decisive_count(0.05)
     assert found is not None
 
     def reach(count):
-        return student_quantile(0.975, count - 1) * spread / math.sqrt(count)
+        return float(t.isf(0.025, count - 1)) * spread / math.sqrt(count)
 
     assert mean > reach(found)
     assert found == 2 or mean <= reach(found - 1)
 
 
 def test_no_difference_is_never_decided():
-    assert decisive_count(0.0, 1.0) is None
-    assert decisive_count(1e-9, 1.0) is None
+    for mean in (0.0, 1e-9):
+        assert PairedDifference(mean=mean, deviation=1.0, count=3).decisive_count(0.05) is None
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -87,3 +80,11 @@ def test_holm_keeps_its_promise_where_nothing_differs():
     rng = np.random.default_rng(2)
     alarms = sum(min(holm(rng.uniform(size=5).tolist())) <= 0.05 for _ in range(1000))
     assert alarms <= 85
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=12))
+def test_a_p_value_is_below_its_level_exactly_where_the_corrected_one_is_below_alpha(p_values):
+    levels, corrected = holm_levels(p_values, 0.05), holm(p_values)
+    assert [p <= level for p, level in zip(p_values, levels, strict=True)] == [
+        p <= 0.05 or p == pytest.approx(0.05) for p in corrected
+    ]

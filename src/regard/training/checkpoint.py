@@ -1,4 +1,4 @@
-"""Checkpoints and final weights: written whole or not at all, and known by their content."""
+"""Checkpoints and final weights: written atomically, and verified by a digest."""
 
 import hashlib
 import json
@@ -17,11 +17,11 @@ _NAME = re.compile(r"step-(\d+)-([0-9a-f]{16})\.safetensors")
 _KEPT = 2
 
 
-def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> Path:
-    """A new checkpoint; of the older ones only the one before it is kept."""
+def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], position: Mapping[str, int]) -> Path:
+    """Writes a checkpoint, and keeps only one older one."""
     folder.mkdir(exist_ok=True)
-    content = save(dict(tensors), {"place": json.dumps(dict(place))})
-    path = folder / f"step-{place['step']:07}-{_digest(content)}.safetensors"
+    content = save(dict(tensors), {"place": json.dumps(dict(position))})
+    path = folder / f"step-{position['step']:07}-{_digest(content)}.safetensors"
     write_atomically(path, content, is_durable=True)
     for old in _checkpoints(folder)[_KEPT:]:
         old.unlink(missing_ok=True)
@@ -31,9 +31,9 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], place: Mapping
 
 
 def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[str, Tensor], dict[str, int]] | None:
-    """The tensors and the place of the newest checkpoint that is whole; None if there is none.
+    """The tensors and the position of the newest intact checkpoint; None if there is none.
 
-    A damaged one is skipped, and `warn` hears of it.
+    Damaged ones are skipped with a warning.
     """
     left = _checkpoints(folder)
     while left:
@@ -42,39 +42,38 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
         found = _NAME.fullmatch(path.name)
         if content is not None and found is not None and _digest(content) == found[2]:
             return load(content), json.loads(_metadata(content)["place"])
-        instead = "the one before it is tried" if left else "with none before it the run begins again at step 1"
-        warn(f"{path} is damaged (its content is not what its name says), so {instead}.")
+        instead = "the previous one is used" if left else "the run starts again at step 1"
+        warn(f"{path} is damaged (its digest does not match its name), so {instead}.")
     return None
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Weights alone, with the digest of what they are without it."""
+    """Writes weights with a digest of their content."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     write_atomically(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
 
 
 def read_tensors(path: Path, *, remedy: str = "Train again.") -> dict[str, Tensor]:
-    """Weights that `write_tensors` wrote; damaged ones are refused, with what to do about it."""
+    """Weights written by `write_tensors`; damaged ones are refused with a remedy."""
     try:
         content = path.read_bytes()
         tensors = load(content)
-        is_whole = _metadata(content)["digest"] == _digest(save(tensors))
+        is_intact = _metadata(content)["digest"] == _digest(save(tensors))
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
     except (SafetensorError, KeyError, ValueError):
-        is_whole, tensors = False, {}
-    if not is_whole:
+        is_intact, tensors = False, {}
+    if not is_intact:
         raise InputError(f"{path} is damaged. {remedy}")
     return tensors
 
 
 def _checkpoints(folder: Path) -> list[Path]:
-    """The newest first."""
+    """All checkpoints, the newest first."""
     return sorted((path for path in folder.glob("step-*.safetensors") if _NAME.fullmatch(path.name)), reverse=True)
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file holds; None where that can't be read."""
     try:
         return path.read_bytes()
     except OSError:

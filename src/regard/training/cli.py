@@ -1,85 +1,91 @@
-"""`regard train` and what follows a training."""
+"""`regard train` and its subcommands."""
 
 import os
+import shlex
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, is_unicode
-from regard.training.cli_options import MADE_UP, about_what, made_up
+from regard.core.files import ensure_writable, write_atomically
+from regard.render.command_line import ExitCode, complain, is_unicode
 
 if TYPE_CHECKING:
-    from regard.training.train import Request
+    from regard.core.verdict import Verdict
+    from regard.training.compare import CompareRequest
+    from regard.training.dataset import DataSource
+    from regard.training.planning import RunLength, TrainRequest
 
-_POSITIONS = "none, learned, sinusoidal, rotary, alibi, t5_buckets"
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def _what(command: Any) -> Any:
-    """The options that say what is trained and for how long."""
-    options = [
-        click.option(
-            "--recipe",
-            default="fast",
-            show_default=True,
-            metavar="NAME|FILE",
-            help="fast, classic, scratch, or a TOML file.",
-        ),
-        about_what,
-        click.option("--positions", metavar="CODE", help=f"Position code: {_POSITIONS}."),
-        click.option(
-            "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change the recipe: model.width=192."
-        ),
-        click.option(
-            "--minutes", type=float, help="How long it may take; measured, then frozen as steps.  [default: 3]"
-        ),
-        click.option("--steps", type=int, help="How many steps instead."),
-        click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw."),
-        click.option(
-            "--processes", type=int, help="How many processes train together.  [default: what measures fastest]"
-        ),
-        click.option("--threads", type=int, help="How many threads each."),
-        click.option(
-            "--members",
-            type=int,
-            help="How many models to train side by side, asked together.  [default: 1, or one a core if there is time]",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+_PATH = click.Path(path_type=Path)
+_BIOGRAPHY_OPTIONS = ("people", "wordings", "asked_share", "is_fixed_order")
 
 
-class _Train(click.Group):
-    """Training, and the commands that follow one; those that few need are imported late."""
+def _with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """A decorator that adds options to a command, in this order."""
 
-    _LATE = ("compare", "inspect", "average")
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of use."""
-        return [*super().list_commands(ctx), *self._LATE]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name in self._LATE:
-            from regard.training import cli_more as train_more
-
-            return getattr(train_more, cmd_name)
-        return super().get_command(ctx, cmd_name)
+    return decorate
 
 
-@click.group(cls=_Train, invoke_without_command=True)
-@_what
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run.  [default: runs/RECIPE-SEED]")
-@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the run's page there too.")
+_data_options = _with_options(
+    click.option("--corpus", type=_PATH, help='One document per line: "Name. text".'),
+    click.option("--questions", type=_PATH, help="One question per line: question TAB answer."),
+    click.option("--held-out", type=int, help="How many questions to hold out.  [default: 10 %, at most 200]"),
+    click.option("--people", type=int, help="Without files: how many people to make up.  [default: 800]"),
+    click.option("--wordings", type=int, help="How many ways to word each fact about them.  [default: 5]"),
+    click.option("--fixed-order", "is_fixed_order", is_flag=True, help="Give their facts always in the same order."),
+    click.option("--asked-share", type=float, help="Fraction of them that training asks about.  [default: 0.75]"),
+)
+_run_options = _with_options(
+    click.option(
+        "--recipe",
+        default="fast",
+        show_default=True,
+        metavar="NAME|FILE",
+        help="fast, classic, scratch, or a TOML file.",
+    ),
+    _data_options,
+    click.option(
+        "--positions", metavar="CODE", help="Position code: none, learned, sinusoidal, rotary, alibi, t5_buckets."
+    ),
+    click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a setting: model.width=192."),
+    click.option(
+        "--minutes", type=float, help="Time budget; converted to a step count after a short benchmark.  [default: 3]"
+    ),
+    click.option("--steps", type=int, help="Number of steps, instead of a time budget."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
+    click.option("--processes", type=int, help="Processes per model.  [default: the fastest]"),
+    click.option("--threads", type=int, help="Threads per process."),
+    click.option(
+        "--members",
+        type=int,
+        help="Models to train side by side; they answer together.  [default: 1, or one per core if time allows]",
+    ),
+)
+_json_option = click.option(
+    "--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output."
+)
+
+
+@click.group(invoke_without_command=True)
+@_run_options
+@click.option("--out", type=_PATH, help="Folder of the run.  [default: runs/RECIPE-SEED]")
+@click.option("--html", "html_file", type=_PATH, help="Write the run's page to this file too.")
 @click.pass_context
 def train(context: click.Context, out: Path | None, html_file: Path | None, **options: Any) -> int | None:
-    """Train a Transformer on documents about people, and ask it about people whose questions it never saw.
+    """Train a Transformer on documents about people, and ask it questions that it never saw.
 
-    With nothing else it makes people up, trains with and without reading about them, and shows what reading is worth:
+    Without options, it makes people up, trains with and without documents about them, and shows what reading is worth:
     about three minutes on two cores.
 
     \b
@@ -88,7 +94,7 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
       regard train --recipe fast --corpus wiki.txt --questions train.tsv --minutes 4 --out runs/a
       regard train evaluate runs/a --questions dev.tsv --json result.json
       regard train predict runs/a "Where was Ada Byron born?"
-      regard train resume runs/a                                go on after a stop, to the same weights
+      regard train resume runs/a                                continue an interrupted run, to the same weights
       regard train estimate --recipe classic --steps 20000      how long it would take here
       regard train compare --positions none,rotary,alibi --seeds 3 --html cmp.html
       torchrun --nproc-per-node 2 -m regard train --steps 500 --out runs/b
@@ -96,75 +102,64 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     if context.invoked_subcommand is not None:
         if given := _given(context):
             option = "--" + sorted(given)[0].replace("_", "-")
-            raise InputError(f"{option} stands before {context.invoked_subcommand}. Write options after the command.")
+            raise InputError(f"{option} must follow the command: regard train {context.invoked_subcommand} {option} …")
         return None
     if html_file is not None:
-        from regard.core.files import ensure_writable
-
         ensure_writable(html_file)
-    from regard.render.terminal import open_console
-    from regard.training import train as verb
-    from regard.training.train_text import TrainingDisplay, show_run
+    from regard.training import train as command
+    from regard.training.report import TrainingDisplay, compare_with_pretraining, show_run
 
-    request = _request(options)
-    console = open_console()
-    with TrainingDisplay(open_console(is_for_errors=True)) as display:
-        if _is_bare(context):
-            reports = verb.demonstrate(request, out or _fresh("demonstration"), display.hear)
+    request = _train_request(options)
+    console = _open_console()
+    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+        if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
+            reports = command.demonstrate(request, out or _new_folder("demonstration"), display.show)
         else:
             name = f"{Path(request.recipe).stem}-{request.seed}"
-            reports = [verb.train(request, out or _fresh(name), display.hear)]
+            reports = [command.train(request, out or _new_folder(name), display.show)]
     if os.environ.get("RANK", "0") != "0":
         return ExitCode.SUCCESS
     for report in reports:
         show_run(console, report)
     if len(reports) > 1:
-        console.print(verb.worth_of_reading(reports), highlight=False)
-    _write_pages(reports, html_file)
+        console.print(compare_with_pretraining(reports), highlight=False)
+    _write_run_pages(reports, html_file)
     return ExitCode.SUCCESS
 
 
-@train.command(short_help="Ask a run, or several together, the questions of a file.")
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--questions", type=click.Path(path_type=Path), required=True, help="Questions with answers.")
+@train.command(short_help="Ask a run, or several together, the questions in a file.")
+@click.argument("runs", type=_PATH, nargs=-1, required=True)
+@click.option("--questions", type=_PATH, required=True, help="One question per line: question TAB answer.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the result as JSON; - is standard output.")
 def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> int:
-    """Ask every question of a file, closed book, and count exact matches.
+    """Ask every question in a file, closed book, and count exact matches.
 
-    Several runs answer together, by the mean of their probabilities; they must have learned from the same data.
+    Several runs answer together, by their mean probability; they must have been trained on the same data.
 
     \b
     Examples:
       regard train evaluate runs/a --questions dev.tsv --json result.json
       regard train evaluate runs/a runs/b runs/c --questions dev.tsv
 
-    Exit code: 0 the model knows more than the commonest answer does, 1 it does not (or that is undecided), 2 bad input.
+    Exit code: 0: better than always giving the most common answer; 1: not better, or undecided; 2: bad input.
     """
-    from regard.core.files import ensure_writable, write_atomically
-    from regard.render.json import as_json
-    from regard.render.terminal import open_console
-    from regard.training.examining import verdict_on_knowledge
-    from regard.training.train import evaluate as verb
-    from regard.training.train_text import show_evaluation
+    from regard.training.evaluation import verdict_on_knowledge
+    from regard.training.report import show_evaluation
+    from regard.training.train import evaluate as evaluate_runs
 
-    if json_file not in (None, "-"):
-        ensure_writable(Path(json_file))
-    found = verb(runs, questions)
+    _ensure_writable(json_file, None)
+    found = evaluate_runs(runs, questions)
     command = f"regard train evaluate {' '.join(map(str, runs))} --questions {questions}"
     verdict = verdict_on_knowledge(found, reproduce=command)
-    text = as_json("train evaluate", [verdict], found.to_dict(), is_ascii=json_file == "-" and not is_unicode())
-    if json_file == "-":
-        sys.stdout.write(text)
-    else:
-        show_evaluation(open_console(), found)
-        open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
-        if json_file is not None:
-            write_atomically(Path(json_file), text)
+    _write_json(json_file, "train evaluate", [verdict], found.to_dict())
+    if json_file != "-":
+        show_evaluation(_open_console(), found)
+        _open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
     return ExitCode.SUCCESS if verdict.status == "holds" else ExitCode.FAILURE
 
 
-@train.command(short_help="Ask a run some questions.")
-@click.argument("run", type=click.Path(path_type=Path))
+@train.command(short_help="Ask a run questions.")
+@click.argument("run", type=_PATH)
 @click.argument("questions", nargs=-1, required=True)
 def predict(run: Path, questions: tuple[str, ...]) -> int:
     """Answer questions.
@@ -173,81 +168,297 @@ def predict(run: Path, questions: tuple[str, ...]) -> int:
     Example:
       regard train predict runs/a "Where was Ada Byron born?"
     """
-    from regard.training.train import predict as verb
+    from regard.training.train import predict as answer
 
-    for question, answer in zip(questions, verb(run, questions), strict=True):
-        click.echo(f"{question}  {answer.text}  ({answer.probability:.0%} sure)")
+    for question, found in zip(questions, answer(run, questions), strict=True):
+        click.echo(f"{question}  {found.text}  (probability {found.probability:.0%})")
     return ExitCode.SUCCESS
 
 
-@train.command(short_help="Go on with a run that was stopped.")
-@click.argument("run", type=click.Path(path_type=Path))
+@train.command(short_help="Continue an interrupted run.")
+@click.argument("run", type=_PATH)
 def resume(run: Path) -> int:
-    """Go on from the latest whole checkpoint, to the same weights as if nothing had happened."""
-    from regard.render.terminal import open_console
-    from regard.training.train import resume as verb
-    from regard.training.train_text import TrainingDisplay, show_run
+    """Continue from the latest intact checkpoint, to the same weights as without the interruption."""
+    from regard.training.report import TrainingDisplay, show_run
+    from regard.training.train import resume as resume_run
 
-    with TrainingDisplay(open_console(is_for_errors=True)) as display:
-        report = verb(run, display.hear)
-    show_run(open_console(), report)
-    _write_pages([report], None)
+    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+        report = resume_run(run, display.show)
+    show_run(_open_console(), report)
+    _write_run_pages([report], None)
     return ExitCode.SUCCESS
 
 
-@train.command(short_help="Say how long a training would take here.")
-@_what
+@train.command(short_help="Estimate how long a training would take here.")
+@_run_options
 def estimate(**options: Any) -> int:
-    """Measure a few steps and say what the whole would take: time, memory, operations. Nothing is kept."""
-    from regard.render.terminal import open_console
-    from regard.training.train import estimate as verb
-    from regard.training.train_text import TrainingDisplay, show_outlook
+    """Measure a few steps, and estimate the time, memory and operations of the whole training. Nothing is kept."""
+    from regard.training.report import TrainingDisplay, show_estimate
+    from regard.training.train import estimate as estimate_training
 
-    request = _request(options)
-    display = TrainingDisplay(open_console(is_for_errors=True))
+    request = _train_request(options)
+    display = TrainingDisplay(_open_console(is_for_errors=True))
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch, display:
-        outlook = verb(request, Path(scratch) / "run", display.hear)
-    show_outlook(open_console(), outlook)
+        found = estimate_training(request, Path(scratch) / "run", display.show)
+    show_estimate(_open_console(), found)
     return ExitCode.SUCCESS
 
 
-def _request(options: dict[str, Any]) -> "Request":
-    from regard.training.launching import Layout
-    from regard.training.train import Request
+@train.command(short_help="Compare recipes and position codes over several seeds.")
+@click.option("--recipes", default="fast", show_default=True, metavar="NAMES", help="Recipes, separated by commas.")
+@click.option("--positions", default="", metavar="CODES", help="Position codes.  [default: each recipe's own]")
+@click.option("--seeds", type=int, default=3, show_default=True, help="Number of seeds per variant.")
+@_data_options
+@click.option("--test", type=_PATH, help="Decide by the questions in this file instead of the held-out ones.")
+@click.option("--minutes", type=float, help="Time budget per run; converted to a step count.  [default: 1]")
+@click.option("--steps", type=int, help="Number of steps per run, instead of a time budget.")
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a setting: model.width=96.")
+@click.option("--against", metavar="NAME", help="Compare all others with this one only.")
+@click.option("--jobs", type=int, help="Runs to train at a time, one core each.  [default: all cores]")
+@click.option("--out", type=_PATH, default="runs/compare", show_default=True, help="Folder of the runs.")
+@_json_option
+@click.option("--html", "html_file", metavar="FILE", help="Write a page.")
+@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a pair is undecided.")
+def compare(json_file: str | None, html_file: str | None, is_strict: bool, **options: Any) -> int:
+    """Train every recipe with every position code and several seeds, and find which differences hold.
 
-    changes = list(options.pop("changes"))
-    if (positions := options.pop("positions")) is not None:
+    Every run has its own folder under --out. Finished runs are kept, so a second call continues, and you can add seeds
+    or codes. All runs answer the same questions; differences are paired by seed.
+
+    \b
+    Examples:
+      regard train compare --positions none,learned,sinusoidal,rotary,alibi --seeds 3 --html cmp.html
+      regard train compare --recipes fast,scratch --people 200 --minutes 0.5 --seeds 5
+      regard train compare --corpus wiki.txt --questions train.tsv --positions rotary,alibi --minutes 4
+
+    Exit code: 0: compared; 2: bad input; 3: undecided (with --strict).
+    """
+    _ensure_writable(json_file, html_file)
+    from regard.training.compare import compare as compare_trainings
+    from regard.training.compare import describe_finished
+    from regard.training.comparison import render_comparison, show_comparison
+
+    request, command = _compare_request(options), _command_line("compare", options)
+    try:
+        with _progress("training, in steps") as report:
+            found = compare_trainings(request, report, reproduce=command)
+    except KeyboardInterrupt:
+        complain(f"Stopped. {describe_finished(request)}")
+        return ExitCode.INTERRUPTED
+    _publish("train compare", found, json_file, show_comparison)
+    if html_file is not None:
+        write_atomically(Path(html_file), render_comparison(found))
+    return (
+        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
+    )
+
+
+@train.command(short_help="Show what the heads of a run attend to and read.")
+@click.argument("run", type=_PATH)
+@click.option("--question", metavar="TEXT", help="The question to draw attention maps for.")
+@click.option(
+    "--questions", type=_PATH, help="Judge heads on the questions in this file.  [default: the held-out ones]"
+)
+@click.option("--member", type=int, default=1, show_default=True, help="Which model of a run with several.")
+@_json_option
+@click.option("--html", "html_file", metavar="FILE", help="Write a page with the attention maps.")
+@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a head is undecided.")
+def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: bool, **options: Any) -> int:
+    """Find the heads that read the answer from the name, and draw what all heads attend to.
+
+    Each head's attention to the name is ablated (the name's keys are hidden from the positions after the name), and the
+    drop of the right answer's log-probability measures its effect. A head may attend to the name and not use it, so
+    both are measured.
+
+    \b
+    Example:
+      regard train inspect runs/a --question "Where was Ada Byron born?" --html inspect.html
+
+    Exit code: 0: inspected; 2: bad input; 3: a head is undecided (with --strict).
+    """
+    _ensure_writable(json_file, html_file)
+    from regard.training.inspection import inspect as inspect_run
+    from regard.training.inspection import render_inspection, show_inspection
+
+    found = inspect_run(run, **options)
+    _publish("train inspect", found, json_file, show_inspection)
+    if html_file is not None:
+        write_atomically(Path(html_file), render_inspection(found))
+    return (
+        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
+    )
+
+
+@train.command(short_help="Train heads to average two values, and compare with the theory.")
+@click.option("--n", type=int, default=10, show_default=True, help="Number of keys.")
+@click.option("--sigma2", type=float, default=0.5, show_default=True, help="Variance of key a's length.")
+@click.option("--seeds", type=int, default=5, show_default=True, help="Number of seeds per variant.")
+@click.option("--steps", type=int, default=600, show_default=True, help="Steps of gradient descent.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
+@_json_option
+def average(json_file: str | None, **options: Any) -> int:
+    """Train one head, two heads and one head with normalized keys to average v_a and v_b of n values.
+
+    Key a has a random length: k_a = γμ_a with γ ~ N(1, σ²). The learned scale and its error are compared with the
+    theory's best, and gradient descent searches for better queries.
+
+    \b
+    Example:
+      regard train average --n 10 --sigma2 0.5
+
+    Exit code: 0: nothing refutes the theory; 1: something does; 2: bad input.
+    """
+    _ensure_writable(json_file, None)
+    from regard.training.average import AveragingTask, show_averaging
+    from regard.training.average import average as train_heads
+
+    task = AveragingTask(num_seeds=options.pop("seeds"), **options)
+    with _progress("training heads") as report:
+        found = train_heads(task, report)
+    _publish("train average", found, json_file, show_averaging)
+    return ExitCode.FAILURE if any(v.status == "refuted" for v in found.verdicts) else ExitCode.SUCCESS
+
+
+def _open_console(*, is_for_errors: bool = False) -> Any:
+    from regard.render.terminal import open_console
+
+    return open_console(is_for_errors=is_for_errors)
+
+
+def _progress(doing: str) -> Any:
+    from regard.render.progress import progress
+
+    return progress(_open_console(is_for_errors=True), doing)
+
+
+def _write_json(file: str | None, command: str, verdicts: Sequence["Verdict"], more: dict[str, Any]) -> None:
+    """Writes JSON to a file, to standard output if it is -, or nowhere."""
+    from regard.render.json import as_json
+
+    if file == "-":
+        sys.stdout.write(as_json(command, verdicts, more, is_ascii=not is_unicode()))
+    elif file is not None:
+        write_atomically(Path(file), as_json(command, verdicts, more))
+
+
+def _train_request(options: dict[str, Any]) -> "TrainRequest":
+    from regard.training.launching import ProcessLayout
+    from regard.training.planning import TrainRequest
+
+    changes, positions = list(options["changes"]), options["positions"]
+    if positions is not None:
         changes.append(f"model.positions={positions}")
-    processes, threads = options.pop("processes"), options.pop("threads")
+    processes, threads = options["processes"], options["threads"]
     for name, number in (("--processes", processes), ("--threads", threads)):
         if number is not None and not 1 <= number <= 1024:
-            raise InputError(f"{name} {number} can't train. Give a number from 1 up.")
-    layout = None if processes is None and threads is None else Layout(processes=processes or 1, threads=threads or 1)
-    return Request(changes=changes, layout=layout, biographies=made_up(options), **options)
+            raise InputError(f"Can't train with {name} {number}. Give a number from 1 up.")
+    has_layout = processes is not None or threads is not None
+    return TrainRequest(
+        recipe=options["recipe"],
+        changes=changes,
+        source=_data_source(options),
+        length=_length(options, default=3.0),
+        seed=options["seed"],
+        layout=ProcessLayout(processes=processes or 1, threads=threads or 1) if has_layout else None,
+        members=options["members"],
+    )
 
 
-def _is_bare(context: click.Context) -> bool:
-    """Whether nothing was asked for but perhaps the length, the seed or which people."""
-    return _given(context) <= {"html_file", "seed", "minutes", *MADE_UP}
+def _compare_request(options: dict[str, Any]) -> "CompareRequest":
+    from regard.training.compare import CompareRequest
+    from regard.training.planning import usable_cores
+
+    return CompareRequest(
+        recipes=_split_names(options["recipes"]),
+        positions=_split_names(options["positions"]),
+        num_seeds=options["seeds"],
+        data=_data_source(options).load(seed=0),
+        length=_length(options, default=1.0),
+        out=options["out"],
+        changes=options["changes"],
+        test=options["test"],
+        against=options["against"],
+        jobs=usable_cores() if options["jobs"] is None else options["jobs"],
+    )
+
+
+def _data_source(options: dict[str, Any]) -> "DataSource":
+    from regard.training.data.biographies import Biographies
+    from regard.training.dataset import DataSource
+
+    people = {name: options[name] for name in ("people", "wordings", "asked_share") if options[name] is not None}
+    has_people = people or options["is_fixed_order"]
+    biographies = Biographies(**people, is_shuffled=not options["is_fixed_order"]) if has_people else None
+    files = {name: options[name] for name in ("corpus", "questions", "held_out")}
+    return DataSource(**files, biographies=biographies)
+
+
+def _length(options: dict[str, Any], *, default: float) -> "RunLength":
+    from regard.training.planning import RunLength
+
+    minutes, steps = options["minutes"], options["steps"]
+    return RunLength(minutes=default if minutes is None and steps is None else minutes, steps=steps)
 
 
 def _given(context: click.Context) -> set[str]:
-    """The options that were typed."""
+    """The options that the user gave."""
     default = click.core.ParameterSource.DEFAULT
     return {name for name in context.params if context.get_parameter_source(name) is not default}
 
 
-def _fresh(name: str) -> Path:
+def _new_folder(name: str) -> Path:
     """A folder under runs/ that does not exist yet."""
-    places = (Path("runs") / (name if not number else f"{name}-{number}") for number in range(10_000))
-    return next(place for place in places if not place.exists())
+    folders = (Path("runs") / (name if not number else f"{name}-{number}") for number in range(10_000))
+    return next(folder for folder in folders if not folder.exists())
 
 
-def _write_pages(reports: Any, more: Path | None) -> None:
-    from regard.core.files import write_atomically
-    from regard.training.run_page import render_run
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _command_line(command: str, options: dict[str, Any]) -> str:
+    """The command line for these options, without those that change no result: the folder and the jobs."""
+    words = ["regard", "train", command]
+    for name, value in options.items():
+        if value is None or value in ("", (), False) or name in ("out", "jobs"):
+            continue
+        if name == "is_fixed_order":
+            words.append("--fixed-order")
+            continue
+        flag = "--set" if name == "changes" else f"--{name.replace('_', '-')}"
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [flag, str(each)]
+    return shlex.join(words)
+
+
+def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
+    """Refuses unwritable files before the work starts."""
+    if html_file == "-":
+        raise InputError("--html - would write a file of that name. Name one, for example --html page.html.")
+    if html_file is not None and html_file == json_file:
+        raise InputError(f"Two reports would go to one file: {html_file}. Name a file for each.")
+    for file in (json_file, html_file):
+        if file not in (None, "-"):
+            ensure_writable(Path(file))
+
+
+def _publish(command: str, found: Any, json_file: str | None, show: Callable[[Any, Any], None]) -> None:
+    """Writes the verdicts as JSON if asked to, and prints them unless JSON goes to standard output."""
+    _write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
+    if json_file != "-":
+        show(_open_console(), found)
+
+
+def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
+    is_undecided = any(verdict.status == "undecided" for verdict in found.verdicts)
+    return ExitCode.UNDECIDED if is_strict and is_undecided else ExitCode.SUCCESS
+
+
+def _write_run_pages(reports: Any, html_file: Path | None) -> None:
+    """Writes each run's page into its folder, and the first one's to `html_file` too."""
+    from regard.training.page import render_run
 
     for report in reports:
         write_atomically(Path(report.folder) / "page.html", render_run(report))
-    if more is not None:
-        write_atomically(more, render_run(reports[0]))
+    if html_file is not None:
+        write_atomically(html_file, render_run(reports[0]))

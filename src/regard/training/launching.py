@@ -1,4 +1,4 @@
-"""Starting the processes of a training, hearing from them, and ending them together."""
+"""Starts the processes of a training, receives their messages, and ends them together."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from queue import SimpleQueue
 from socket import socket
@@ -19,10 +20,22 @@ from regard.core.errors import InputError, RegardError
 from regard.core.worker_pool import interrupts_deferred
 
 REFUSED = 2
-"""A process ends with this code after telling, in its last line on standard error, why it cannot do its work."""
+"""The exit code of a process that wrote, in its last line on standard error, why it can't do its work."""
 
 UNTIL_STDIN_ENDS = "--until-stdin-ends"
-"""Nobody writes there: it ends with the program that holds its other end, and then the process should end too."""
+"""Nothing is written to standard input: it ends with the launching program, and then the process should end too."""
+
+
+class MessageKind(StrEnum):
+    """What a message or a line of the metrics is about."""
+
+    STATUS = "doing"
+    WARNING = "warning"
+    PLAN = "plan"
+    SPEED = "speed"
+    STEP = "step"
+    HELD_OUT = "held out"
+    TOGETHER = "together"
 
 
 class TrainingFailed(RegardError):
@@ -30,8 +43,8 @@ class TrainingFailed(RegardError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
-    """How many models are trained side by side, how many processes each has, and how many threads a process."""
+class ProcessLayout:
+    """How many models are trained side by side, the processes of each, and the threads of each process."""
 
     processes: int
     threads: int
@@ -43,18 +56,18 @@ class Layout:
 
     @property
     def in_words(self) -> str:
-        """The layout, and what its numbers are."""
+        """The layout with an explanation of its numbers."""
         return f"{self} ({'members × ' if self.members > 1 else ''}processes × threads)"
 
 
-def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | None = None) -> Iterator[dict]:
-    """What the first process of each member tells, message by message; without `members` it is all of the layout's.
+def launch(folder: Path, layout: ProcessLayout, *more: str, members: Sequence[int] | None = None) -> Iterator[dict]:
+    """The messages of the first process of each member; by default, of all members in the layout.
 
-    All end when one fails, or when nobody listens any more.
+    When one process fails, or the caller stops iterating, all are ended.
     """
     workers: list[subprocess.Popen] = []
     threads: list[threading.Thread] = []
-    told: SimpleQueue[dict | None] = SimpleQueue()
+    messages: SimpleQueue[dict | None] = SimpleQueue()
     failed: list[int] = []
     chosen = range(layout.members) if members is None else members
     with ExitStack() as stack:
@@ -65,11 +78,11 @@ def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | No
             threads.append(threading.Thread(target=_watch, args=(number, workers, failed), daemon=True))
             if worker.stdout is not None:
                 member = chosen[number // layout.processes]
-                threads.append(threading.Thread(target=_pass_on, args=(member, worker.stdout, told), daemon=True))
+                threads.append(threading.Thread(target=_forward, args=(member, worker.stdout, messages), daemon=True))
         for thread in threads:
             thread.start()
         for _ in chosen:
-            while (message := told.get()) is not None:
+            while (message := messages.get()) is not None:
                 yield message
         for thread in threads:
             thread.join()
@@ -80,23 +93,23 @@ def launch(folder: Path, layout: Layout, *more: str, members: Sequence[int] | No
 
 def _command(folder: Path, member: int, *more: str) -> list[str]:
     options = [UNTIL_STDIN_ENDS, "--member", str(member)]
-    return [sys.executable, "-m", "regard.training.working", *options, "--", str(folder), *more]
+    return [sys.executable, "-m", "regard.training.worker", *options, "--", str(folder), *more]
 
 
-def _pass_on(member: int, lines: IO[bytes], told: "SimpleQueue[dict | None]") -> None:
-    """Every message, with who told it; None at the end. What libraries print there too is left out."""
+def _forward(member: int, lines: IO[bytes], messages: "SimpleQueue[dict | None]") -> None:
+    """Queues every message with its member, then None. Other output of libraries is ignored."""
     for line in lines:
         with suppress(ValueError):
             message = json.loads(line)
             if isinstance(message, dict) and "kind" in message:
-                told.put({**message, "member": member})
-    told.put(None)
+                messages.put({**message, "member": member})
+    messages.put(None)
 
 
 def _start(
-    workers: list[subprocess.Popen], layout: Layout, errors: Sequence[IO[bytes]], commands: Sequence[list[str]]
+    workers: list[subprocess.Popen], layout: ProcessLayout, errors: Sequence[IO[bytes]], commands: Sequence[list[str]]
 ) -> None:
-    """A crew for each command, added to the workers one by one, so that those are known when another can't start."""
+    """Starts the processes of each command; they join `workers` one by one, so all are known if a later one fails."""
     ports = _free_ports(len(commands))
     with interrupts_deferred():
         for command, port in zip(commands, ports, strict=True):
@@ -112,8 +125,8 @@ def _start(
                 )
 
 
-def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
-    together = {
+def _environment(layout: ProcessLayout, rank: int, port: int) -> dict[str, str]:
+    distributed = {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(layout.processes),
@@ -123,16 +136,16 @@ def _environment(layout: Layout, rank: int, port: int) -> dict[str, str]:
     speed = {
         "OMP_NUM_THREADS": str(layout.threads),
         "OMP_WAIT_POLICY": "active" if layout.threads > 1 else "passive",
-        # Big arrays come and go at every step: kept, their memory need not be asked for and cleared again.
+        # Every step allocates large arrays. Keeping freed memory saves requesting and clearing it again.
         "MALLOC_MMAP_THRESHOLD_": str(2**32),
         "MALLOC_TRIM_THRESHOLD_": str(2**33),
         "MALLOC_TOP_PAD_": str(2**27),
     }
-    return {**os.environ, **speed, **(together if layout.processes > 1 else {})}
+    return {**os.environ, **speed, **(distributed if layout.processes > 1 else {})}
 
 
 def _free_ports(count: int) -> list[int]:
-    """Different ones: each is held until all are found."""
+    """Different ports: each is kept open until all are found."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket()) for _ in range(count)]
         for probe in probes:
@@ -141,7 +154,7 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _watch(number: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
-    """Notes that a process failed, and ends the others, which would wait for it for ever."""
+    """Records a failed process, and kills the others, which would wait for it for ever."""
     if workers[number].wait() != 0:
         failed.append(number)
         for worker in workers:
@@ -163,15 +176,15 @@ def _end(workers: list[subprocess.Popen], threads: list[threading.Thread]) -> No
 
 
 def _failure(code: int, text: str) -> RegardError:
-    """What a process that failed first has to say for itself."""
+    """The error of the process that failed first."""
     last = next((line for line in reversed(text.strip().splitlines()) if line.strip()), "")
     if code == REFUSED and last:
         return InputError(last)
     if code == -signal.SIGKILL:
         return TrainingFailed(
-            "The training was killed, which systems do when memory runs out. Resume it with more memory free, or make "
-            "the model or the batch smaller (--set batch.rows=…)."
+            "The training was killed, probably because memory ran out. Resume it with more memory free, or make the "
+            "model or the batch smaller (--set batch.rows=…)."
         )
     if code < 0:
-        return TrainingFailed(f"The training was ended by signal {-code}. What it had kept can be resumed.")
-    return TrainingFailed(f"The training broke off: {last or f'a process ended with code {code} and said nothing'}")
+        return TrainingFailed(f"Signal {-code} ended the training. Resume it from its last checkpoint.")
+    return TrainingFailed(f"The training failed: {last or f'a process exited with code {code} and no message'}")

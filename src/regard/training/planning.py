@@ -1,134 +1,127 @@
-"""From what somebody asks for to a plan: data as tokens, steps measured, the length frozen."""
+"""From a request to a plan: load the data, measure some steps, and fix the number of steps."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from regard.core.errors import InputError
-from regard.training.calibrating import Speed, calibrate, layouts_to_try, pick_precision, usable_cores
-from regard.training.data.biographies import Biographies
-from regard.training.folder import RunFolder
-from regard.training.launching import Layout
-from regard.training.memory import fits_memory, footprint
-from regard.training.plan import Plan
-from regard.training.preparing import Prepared, Source, prepare
+from regard.training.data.corpus import TrainingData
+from regard.training.data.lessons import LessonSet
+from regard.training.dataset import DataSource, prepare_lessons
+from regard.training.launching import MessageKind, ProcessLayout, launch
+from regard.training.memory import fits_memory
+from regard.training.plan import RunPlan
 from regard.training.recipe import load_recipe
+from regard.training.run_folder import MEASURED, RunFolder
 
-Hear = Callable[[str], None]
-
-CALIBRATION = 4.0
+CALIBRATION_SECONDS = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
-_STEPS_A_MINUTE = 200
+_STEPS_PER_MINUTE = 200
 _MOST_MEMBERS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Length:
-    """How long a run is: so many minutes as measured before it, or so many steps."""
+class RunLength:
+    """How long a run is: a time budget in minutes, or a number of steps."""
 
     minutes: float | None = None
     steps: int | None = None
 
     def __post_init__(self) -> None:
         if (self.minutes is None) == (self.steps is None):
-            raise InputError("--minutes and --steps both say how long a run is. Give one of them.")
+            raise InputError("--minutes and --steps both set the length of a run. Give one of them.")
         if self.minutes is not None and not 0 < self.minutes < 1e5:
-            raise InputError(f"{self.minutes:g} minutes of training make no sense. Give a positive number.")
+            raise InputError(f"Can't train for {self.minutes:g} minutes. Give a positive number.")
         if self.steps is not None and self.steps < 1:
-            raise InputError(f"{self.steps} steps teach nothing. Give at least one.")
+            raise InputError(f"Can't train for {self.steps} steps. Give at least one.")
 
     @property
     def guess(self) -> int:
         """About how many steps it has, before any is measured."""
-        return self.steps or max(1, round(_STEPS_A_MINUTE * (self.minutes or 0.0)))
+        return self.steps or max(1, round(_STEPS_PER_MINUTE * (self.minutes or 0.0)))
 
     def steps_at(self, seconds: float, *, least: int, spent: float = 0.0) -> int:
-        """How many steps of so many seconds it has, once some seconds are spent; at least so many."""
+        """The number of steps if each takes this long and some seconds are spent already; at least `least`."""
         if self.minutes is None:
             return self.steps or least
         return max(least, int((60 * self.minutes - spent - _START_UP) / seconds))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """What to train and for how long. Without files it is about made-up people.
+class TrainRequest:
+    """What to train, on which data and for how long.
 
-    Without `members` there is one model, or one for each core if the minutes are enough for that.
+    Without `members`, a run trains one model, or one per core if there is enough time.
     """
 
     recipe: str = "fast"
     changes: Sequence[str] = ()
-    corpus: Path | None = None
-    questions: Path | None = None
-    biographies: Biographies | None = None
-    minutes: float | None = None
-    steps: int | None = None
+    source: DataSource = field(default_factory=DataSource)
+    length: RunLength = field(default_factory=lambda: RunLength(minutes=3.0))
     seed: int = 0
-    held_out: int | None = None
-    layout: Layout | None = None
+    layout: ProcessLayout | None = None
     members: int | None = None
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise InputError(f"The seed is {self.seed}. Give a whole number from 0 up.")
         if self.members is not None and not 1 <= self.members <= 64:
-            raise InputError(f"{self.members} members can't be trained side by side. Give 1 to 64.")
-        # Each refuses what makes no sense.
-        _ = self.length, self.source
-
-    @property
-    def length(self) -> Length:
-        """How long it takes: three minutes, if nothing is said."""
-        is_open = self.minutes is None and self.steps is None
-        return Length(minutes=3.0 if is_open else self.minutes, steps=self.steps)
-
-    @property
-    def source(self) -> Source:
-        """What it is trained on."""
-        return Source(corpus=self.corpus, questions=self.questions, held_out=self.held_out, made_up=self.biographies)
+            raise InputError(f"Can't train {self.members} members side by side. Give 1 to 64.")
 
 
-def outline(request: Request, *, processes: int | None = None, here: int | None = None) -> tuple[Prepared, Plan]:
-    """The data of a run, and its plan as far as it is known before steps are measured.
+@dataclass(frozen=True, kw_only=True)
+class LayoutSpeed:
+    """Seconds per step with a layout of processes, while all members train."""
 
-    `processes` says how many will train, `here` how many of them on this machine; otherwise the request does.
+    layout: ProcessLayout
+    seconds: float
+
+
+def outline(
+    request: TrainRequest, *, processes: int | None = None, local_processes: int | None = None
+) -> tuple[TrainingData, LessonSet, RunPlan]:
+    """The data of a run, its lessons, and the plan as far as it is known before measuring.
+
+    `processes` train, `local_processes` of them on this machine; by default, the request says how many.
     """
     recipe = load_recipe(request.recipe, request.changes)
     processes = processes or (request.layout.processes if request.layout else 1)
     if processes > recipe.batch.rows:
-        raise InputError(f"{processes} processes cannot share the {recipe.batch.rows} rows of a step. Use fewer.")
-    material = request.source.material(seed=request.seed)
-    prepared = prepare(material, recipe, processes=here or processes, members=request.members or 1)
-    plan = Plan(
+        raise InputError(f"{processes} processes can't share the {recipe.batch.rows} rows of a step. Use fewer.")
+    data = request.source.load(seed=request.seed)
+    lessons = prepare_lessons(data, recipe, processes=local_processes or processes, members=request.members or 1)
+    plan = RunPlan(
         recipe=recipe,
         steps=request.length.guess,
         seed=request.seed,
-        vocab_size=len(prepared.vocabulary),
+        vocab_size=len(lessons.vocabulary),
         processes=processes,
         precision=pick_precision() if recipe.precision == "auto" else recipe.precision,
-        sources=prepared.material.sources,
+        sources=data.sources,
     )
-    return prepared, plan
+    return data, lessons, plan
 
 
-def measure_layouts(request: Request, begun: float, folder: RunFolder, plan: Plan, hear: Hear) -> list[Speed]:
-    """The speed of the layout that is asked for, or of those that fit into memory, the fastest first.
+def measure_layouts(
+    request: TrainRequest, begun: float, folder: RunFolder, plan: RunPlan, announce: Callable[[str], None]
+) -> list[LayoutSpeed]:
+    """The speed of the layout requested, or of all that fit into memory, the fastest first.
 
-    A member for each core comes before all others if the minutes since `begun` (of `time.perf_counter`) let it make as
-    many steps as the recipe wants.
+    One member per core is preferred if the minutes since `begun` (of `time.perf_counter`) leave each enough time for
+    the recipe's `member_steps`.
     """
-    side_by_side = _member_a_core(request, plan)
+    side_by_side = _one_member_per_core(request, plan)
     if side_by_side is not None:
-        found = calibrate(folder, plan, [side_by_side], seconds=CALIBRATION, hear=hear)
+        found = calibrate(folder, plan, [side_by_side], seconds=CALIBRATION_SECONDS, announce=announce)
         spent = time.perf_counter() - begun
         if request.length.steps_at(found[0].seconds, least=1, spent=spent) >= plan.recipe.member_steps:
             return found
-    return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION, hear=hear)
+    return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION_SECONDS, announce=announce)
 
 
-def freeze(request: Request, plan: Plan, speed: Speed, *, spent: float = 0.0) -> Plan:
-    """The plan with its steps and with those who make them."""
+def freeze(request: TrainRequest, plan: RunPlan, speed: LayoutSpeed, *, spent: float = 0.0) -> RunPlan:
+    """The plan with the layout measured and the number of steps that follows from its speed."""
     steps = request.length.steps_at(speed.seconds, least=len(plan.recipe.stages), spent=spent)
     return replace(
         plan,
@@ -141,8 +134,56 @@ def freeze(request: Request, plan: Plan, speed: Speed, *, spent: float = 0.0) ->
     )
 
 
-def _member_a_core(request: Request, plan: Plan) -> Layout | None:
-    """A member for each core, eight at most, if nobody asked for anything else and there may be time and memory."""
+def calibrate(
+    folder: RunFolder, plan: RunPlan, layouts: list[ProcessLayout], *, seconds: float, announce: Callable[[str], None]
+) -> list[LayoutSpeed]:
+    """The speed of each layout on the run's own data, the fastest first."""
+    speeds = []
+    for layout in layouts:
+        announce(f"measuring steps with {layout.in_words}")
+        folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads), MEASURED)
+        messages = list(launch(folder.path, layout, str(seconds)))
+        slowest = max(message["seconds"] for message in messages if message["kind"] == MessageKind.SPEED)
+        speeds.append(LayoutSpeed(layout=layout, seconds=slowest))
+    (folder.path / MEASURED).unlink()
+    return sorted(speeds, key=lambda speed: speed.seconds)
+
+
+def layouts_to_try(rows: int, *, members: int = 1) -> list[ProcessLayout]:
+    """One process per core, or one process with all cores: which is faster depends on the machine."""
+    cores = max(1, usable_cores() // members)
+    processes = min(cores, rows, 8)
+    many = ProcessLayout(processes=processes, threads=max(1, cores // processes), members=members)
+    one = ProcessLayout(processes=1, threads=cores, members=members)
+    return [many, one] if processes > 1 else [one]
+
+
+def usable_cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pick_precision() -> str:
+    """The faster of float32 and bfloat16 for a typical matrix product."""
+    import torch
+
+    from regard.training.model.layers import Dense
+
+    matrix = Dense(256, 1024)
+
+    def fastest(dtype: torch.dtype) -> float:
+        given, times = torch.ones(1024, 256, dtype=dtype), []
+        for _ in range(5):
+            begun = time.perf_counter()
+            matrix(given)
+            times.append(time.perf_counter() - begun)
+        return min(times)
+
+    return "bfloat16" if fastest(torch.bfloat16) < fastest(torch.float32) else "float32"
+
+
+def _one_member_per_core(request: TrainRequest, plan: RunPlan) -> ProcessLayout | None:
+    """That layout, with eight members at most, if the request leaves it open and time and memory may suffice."""
     members, wanted = min(usable_cores(), _MOST_MEMBERS), plan.recipe.member_steps
     is_open = request.members is None and request.layout is None and request.length.minutes is not None
     if not is_open or members < 2 or not 0 < wanted <= 2 * request.length.guess:
@@ -151,7 +192,7 @@ def _member_a_core(request: Request, plan: Plan) -> Layout | None:
     return layout if _fits(layout, plan) else None
 
 
-def _layouts(request: Request, plan: Plan) -> list[Layout]:
+def _layouts(request: TrainRequest, plan: RunPlan) -> list[ProcessLayout]:
     members = request.members or 1
     if request.layout:
         return [replace(request.layout, members=members)]
@@ -159,6 +200,6 @@ def _layouts(request: Request, plan: Plan) -> list[Layout]:
     return [each for each in tried if _fits(each, plan)] or tried[-1:]
 
 
-def _fits(layout: Layout, plan: Plan) -> bool:
+def _fits(layout: ProcessLayout, plan: RunPlan) -> bool:
     batch = plan.recipe.batch
-    return fits_memory(footprint(plan.model_config, batch, processes=layout.processes, runs=layout.members))
+    return fits_memory(plan.model_config, batch, processes=layout.processes, runs=layout.members)

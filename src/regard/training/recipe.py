@@ -1,4 +1,4 @@
-"""Recipes: everything about a training but its data, as a TOML file that flags can override."""
+"""Recipes: everything about a training except its data, as a TOML file with settings that flags can override."""
 
 import dataclasses
 import math
@@ -7,22 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.core.errors import InputError
 from regard.training.data.objectives import Objective
-from regard.training.data.tokenizing import Kind
+from regard.training.data.vocabulary import Kind
 from regard.training.model.config import ModelConfig
-from regard.training.settings import build, table
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
+Section = TypeVar("Section")
+
+_FOLDER = files("regard.training") / "recipes"
+# Enough to keep a core busy; more would take memory and save no time.
+_TOKENS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokens:
-    """Characters, or words and pieces of words, merged until there are `size`, of which some are then dropped.
+class TokenSettings:
+    """Characters, or words and word pieces merged until there are `size` tokens.
 
-    With `reads_alike` tokens that differ only in capitals, or in a space before them, have one embedding.
+    With `reads_alike`, tokens that differ only in case or in a preceding space share an embedding.
     """
 
     kind: Kind = "pieces"
@@ -33,18 +38,14 @@ class Tokens:
         if self.kind not in get_args(Kind):
             raise InputError(f"tokens.kind is {self.kind!r}. Use one of {', '.join(get_args(Kind))}.")
         if not 64 <= self.size <= 1_000_000:
-            raise InputError(f"tokens.size is {self.size}. Use a vocabulary of 64 to 1,000,000 pieces.")
-
-
-# Enough to keep a core busy; more would take memory and save no time.
-_TOKENS_AT_ONCE = 4096
+            raise InputError(f"tokens.size is {self.size}. Use 64 to 1,000,000.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchShape:
-    """Rows in a step, over all processes, and tokens in a row.
+    """Rows per step, over all processes, and tokens per row.
 
-    A step holds its predictions against `candidates` tokens, which stand for all of a larger vocabulary (0: all).
+    A step scores a sample of `candidates` tokens, which stands for the whole of a larger vocabulary (0: score all).
     """
 
     rows: int = 32
@@ -58,17 +59,17 @@ class BatchShape:
             raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
 
     def rows_at_once(self, processes: int) -> int:
-        """How many of its rows each of these processes takes in one go; the others wait, and need no memory yet."""
+        """How many rows each of these processes handles at once; the others wait, and need no memory yet."""
         return max(1, min(-(-self.rows // processes), _TOKENS_AT_ONCE // self.length))
 
     def num_candidates(self, vocab_size: int) -> int:
-        """How many tokens of a vocabulary a step's predictions are held against."""
+        """How many tokens of a vocabulary a step scores."""
         return min(self.candidates, vocab_size) or vocab_size
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """Learning rates and their course: they rise over `warmup` of a stage and fall linearly over the last `decay`.
+    """Learning rates, which rise over the first `warmup` of a stage and fall linearly over the last `decay`.
 
     `matrix` is for the matrices of the blocks (Muon, or Adam if `has_muon` is false), `table` for embeddings and
     the output head, `ngram` for the table of hashed n-grams.
@@ -89,14 +90,14 @@ class Rates:
                 raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
 
     def factor(self, step: int, steps: int) -> float:
-        """The share of the full rate at a step (from 0) of a stage; it is positive at the last step too."""
-        risen, left = (step + 1) / steps, (steps - step) / steps
-        return min(1.0, risen / max(self.warmup, 1e-9), left / max(self.decay, 1e-9))
+        """The fraction of the full rate at a step (from 0) of a stage; positive even at the last step."""
+        done, left = (step + 1) / steps, (steps - step) / steps
+        return min(1.0, done / max(self.warmup, 1e-9), left / max(self.decay, 1e-9))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stretch of the training with one objective; `share` of all steps."""
+    """A part of the training with one objective, for `share` of all steps."""
 
     name: str = "training"
     share: float = 1.0
@@ -106,15 +107,15 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A way to train: tokens, model, batches, stages.
+    """How to train: tokens, model, batches, stages.
 
-    Runs of some minutes train a model for each core, instead of one by all cores, if each makes `member_steps` steps
-    (0: never).
+    If every core can make `member_steps` steps in the time given, a run trains one model per core instead of one with
+    all cores (0: never).
     """
 
     name: str
     about: str = ""
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: TokenSettings = field(default_factory=TokenSettings)
     batch: BatchShape = field(default_factory=BatchShape)
     model: Mapping[str, Any] = field(default_factory=dict)
     stages: tuple[Stage, ...] = (Stage(),)
@@ -130,12 +131,17 @@ class Recipe:
             raise InputError(f"precision is {self.precision!r}. Use one of {', '.join(get_args(Precision))}.")
         self.model_config(vocab_size=8)
 
+    @property
+    def reads_documents(self) -> bool:
+        """Whether any stage shows documents."""
+        return any(stage.objective.reading != "nothing" for stage in self.stages)
+
     def model_config(self, *, vocab_size: int) -> ModelConfig:
         """The model for a vocabulary."""
         return build(ModelConfig, {**self.model, "vocab_size": vocab_size, "max_length": self.batch.length}, "model")
 
     def stage_steps(self, steps: int) -> tuple[int, ...]:
-        """How many of the steps each stage has: at least one, so fewer steps than stages end before the last ones."""
+        """The steps of each stage: at least one, so a run with fewer steps than stages ends before the last ones."""
         total = sum(stage.share for stage in self.stages)
         counts: list[int] = []
         for number, stage in enumerate(self.stages[:-1], start=1):
@@ -144,14 +150,16 @@ class Recipe:
         return (*counts, max(1, steps - sum(counts)))
 
     def over(self, steps: int) -> "Recipe":
-        """The recipe with what its stages show in a run of so many steps."""
+        """The recipe with the objectives adapted to a run of this many steps."""
         lengths = zip(self.stages, self.stage_steps(steps), strict=True)
         stages = tuple(dataclasses.replace(stage, objective=stage.objective.over(count)) for stage, count in lengths)
         return dataclasses.replace(self, stages=stages)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as `recipe_from` reads it."""
-        return {**dataclasses.asdict(self), "stages": [_flat_stage(stage) for stage in self.stages]}
+        stages = [dataclasses.asdict(stage) for stage in self.stages]
+        flat = [{**stage.pop("objective"), **stage.pop("rates"), **stage} for stage in stages]
+        return {**dataclasses.asdict(self), "stages": flat}
 
 
 def recipe_names() -> list[str]:
@@ -171,7 +179,8 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path} can't be read: {error}.") from None
     else:
-        raise InputError(f"No recipe is called {name!r}. There are: {', '.join(recipe_names())}; or name a .toml file.")
+        known = ", ".join(recipe_names())
+        raise InputError(f"No recipe is called {name!r}. Use one of {known}, or a .toml file.")
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -191,7 +200,7 @@ def recipe_from(given: Mapping[str, Any]) -> Recipe:
         {
             **given,
             "model": table(given.get("model", {}), "model"),
-            "tokens": build(Tokens, given.get("tokens", {}), "tokens"),
+            "tokens": build(TokenSettings, given.get("tokens", {}), "tokens"),
             "batch": build(BatchShape, given.get("batch", {}), "batch"),
             "stages": tuple(_stage(stage) for stage in stages),
         },
@@ -199,7 +208,26 @@ def recipe_from(given: Mapping[str, Any]) -> Recipe:
     )
 
 
-_FOLDER = files("regard.training") / "recipes"
+def table(given: Any, where: str) -> dict[str, Any]:
+    """`given`, if it is a table."""
+    if not isinstance(given, dict):
+        raise InputError(f"{where} is {given!r}, but it should be a table of settings.")
+    return given
+
+
+def build(kind: type[Section], given: Any, where: str) -> Section:
+    """The dataclass with these fields; unknown, missing and mistyped ones are refused."""
+    fields: tuple[dataclasses.Field, ...] = dataclasses.fields(kind)  # type: ignore[arg-type]
+    hints = get_type_hints(kind)
+    for key, value in table(given, where).items():
+        if key not in hints:
+            raise InputError(f"{where} has no setting {key!r}. There are: {', '.join(sorted(f.name for f in fields))}.")
+        if not _fits(value, hints[key]):
+            raise InputError(f"{where}.{key} is {value!r}, but it should be {_type_words(hints[key])}.")
+    for each in fields:
+        if each.name not in given and each.default is each.default_factory is dataclasses.MISSING:
+            raise InputError(f"{where} lacks the setting {each.name!r}.")
+    return kind(**given)
 
 
 def _stage(given: Any) -> Stage:
@@ -207,20 +235,8 @@ def _stage(given: Any) -> Stage:
     names = {part: {f.name for f in dataclasses.fields(part)} for part in (Objective, Rates)}
     rest = {key: value for key, value in given.items() if not any(key in known for known in names.values())}
     parts = {part: {key: value for key, value in given.items() if key in known} for part, known in names.items()}
-    return build(
-        Stage,
-        {
-            **rest,
-            "objective": build(Objective, parts[Objective], "stages"),
-            "rates": build(Rates, parts[Rates], "stages"),
-        },
-        "stages",
-    )
-
-
-def _flat_stage(stage: Stage) -> dict[str, Any]:
-    whole = dataclasses.asdict(stage)
-    return {**whole.pop("objective"), **whole.pop("rates"), **whole}
+    built = {"objective": build(Objective, parts[Objective], "stages"), "rates": build(Rates, parts[Rates], "stages")}
+    return build(Stage, {**rest, **built}, "stages")
 
 
 def _apply(given: dict[str, Any], change: str) -> None:
@@ -230,12 +246,25 @@ def _apply(given: dict[str, Any], change: str) -> None:
         raise InputError(f"{change!r} changes nothing. Write it as model.width=192.")
     section, _, name = key.strip().rpartition(".")
     found = given.setdefault(section, [{}] if section == "stages" else {}) if section else given
-    for place in found if isinstance(found, list) else [found]:
-        table(place, section)[name] = _value(text.strip())
-
-
-def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
-        return text
+        value = text.strip()
+    for each in found if isinstance(found, list) else [found]:
+        table(each, section)[name] = value
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value has the type wanted; nested values are not examined."""
+    if get_origin(hint) is UnionType:
+        return any(_fits(value, each) for each in get_args(hint))
+    if get_origin(hint) is Literal:
+        return isinstance(value, str)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    return isinstance(value, hint) if hint in (bool, str, NoneType) else True
+
+
+def _type_words(hint: Any) -> str:
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    return next(words.get(each, "text") for each in get_args(hint) or (hint,) if each is not NoneType)

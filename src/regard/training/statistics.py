@@ -1,156 +1,148 @@
-"""What a few seeds can tell: intervals of means, paired differences, and tests that count how often they are asked."""
+"""What a few seeds can tell: intervals of means, paired differences, and tests corrected for their number."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from statistics import fmean, stdev
 
-from flint import arb
-
-from regard.training.intervals import Interval
+import numpy as np
+from scipy.stats import binom, t
 
 _MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paired:
-    """Differences of pairs: their mean, their spread, and the chance of a mean so large if there is no difference."""
+class MeanInterval:
+    """A mean and the half-width of its confidence interval, infinite if there is only one value.
+
+    >>> str(MeanInterval(mean=0.1234, half_width=0.02, count=5)), str(mean_interval([0.5]))
+    ('0.123 ± 0.02', '0.5 (one only)')
+    """
 
     mean: float
-    spread: float
+    half_width: float
     count: int
-    chance: float
 
-    def half(self, doubt: float) -> float:
-        """t·s/√n: half the interval that misses the true difference with probability `doubt`."""
-        if self.count < 2:
-            return math.inf
-        return student_quantile(1 - doubt / 2, self.count - 1) * self.spread / math.sqrt(self.count)
+    @property
+    def lower(self) -> float:
+        """The lower end."""
+        return self.mean - self.half_width
 
+    @property
+    def upper(self) -> float:
+        """The upper end."""
+        return self.mean + self.half_width
 
-def student_tail(t: float, freedom: int) -> float:
-    """P(|T| ≥ t) = I_x(ν/2, ½) with x = ν/(ν + t²), for Student's T with ν degrees of freedom.
+    def __str__(self) -> str:
+        from regard.render.terminal import quantity
 
-    >>> round(student_tail(12.7062047, 1), 6), student_tail(0.0, 5), student_tail(math.inf, 3)
-    (0.05, 1.0, 0.0)
-    """
-    if math.isinf(t):
-        return 0.0
-    ratio = arb(freedom) / (freedom + arb(t) ** 2)
-    return float(ratio.beta_lower(arb(freedom) / 2, 0.5, regularized=True).mid())
+        return f"{self.mean:.3g} (one only)" if math.isinf(self.half_width) else quantity(self.mean, self.half_width)
 
 
-@cache
-def student_quantile(level: float, freedom: int) -> float:
-    """The t that Student's T with ν degrees of freedom stays below with probability `level`, at least ½.
+@dataclass(frozen=True, kw_only=True)
+class PairedDifference:
+    """The mean and the standard deviation of paired differences, for Student's t-test."""
 
-    >>> round(student_quantile(0.975, 2), 4), round(student_quantile(0.975, 1000), 4)
-    (4.3027, 1.9623)
-    """
-    if not 0.5 <= level < 1:
-        raise ValueError(f"{level} is no level of a two-sided interval. Give one from 0.5 up to, not including, 1.")
-    doubt, low, high = 2 * (1 - level), 0.0, 1.0
-    while student_tail(high, freedom) > doubt:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_tail(middle, freedom) > doubt else (low, middle)
-    return high
+    mean: float
+    deviation: float
+    count: int
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of no difference."""
+        return _two_sided_p(self._score, self.count) if self.count > 1 and self.mean else 1.0
+
+    def interval(self, alpha: float) -> MeanInterval:
+        """The interval that misses the true difference with probability `alpha`."""
+        return MeanInterval(mean=self.mean, half_width=_half_width(self.deviation, self.count, alpha), count=self.count)
+
+    def decisive_count(self, alpha: float) -> int | None:
+        """The least n with |mean| > t·s/√n: the number of pairs that decides if mean and s stay as they are.
+
+        None beyond 10,000. Plan for more: at this n, a true difference of this size is found every other time.
+
+        >>> PairedDifference(mean=2.0, deviation=3.0, count=5).decisive_count(0.05)
+        12
+        """
+        if self.mean == 0 or _two_sided_p(self._score, _MOST_COUNTED) >= alpha:
+            return None
+        counts = range(_MOST_COUNTED)
+        return bisect_left(counts, True, lo=2, key=lambda count: _two_sided_p(self._score, count) < alpha)
+
+    @property
+    def _score(self) -> float:
+        return math.inf if self.deviation == 0 else abs(self.mean) / self.deviation
 
 
-def mean_interval(values: Sequence[float], *, doubt: float = 0.05, resolution: float = 0.0) -> Interval:
+def mean_interval(values: Sequence[float], *, alpha: float = 0.05, resolution: float = 0.0) -> MeanInterval:
     """mean ± t·s/√n over independent values, each known to the nearest multiple of `resolution`.
 
-    The spread s is at least r/√12, what rounding to a multiple of r leaves: values that agree are no certainty.
-
-    >>> one = mean_interval([0.5])
-    >>> one.mean, one.half
-    (0.5, inf)
+    The deviation s is at least r/√12, that of rounding to a multiple of r: equal values are no proof of certainty.
     """
-    count = len(values)
-    if not count:
-        raise ValueError("No values have no mean. Give at least one.")
-    mean = math.fsum(values) / count
-    if count < 2:
-        return Interval(mean=mean, half=math.inf, count=count)
-    spread = max(_spread(values), resolution / math.sqrt(12))
-    half = student_quantile(1 - doubt / 2, count - 1) * spread / math.sqrt(count)
-    return Interval(mean=mean, half=half, count=count)
+    if not values:
+        raise ValueError("There are no values to average. Give at least one.")
+    deviation = _deviation(values, resolution / math.sqrt(12))
+    return MeanInterval(mean=fmean(values), half_width=_half_width(deviation, len(values), alpha), count=len(values))
 
 
-def paired(first: Sequence[float], second: Sequence[float], *, resolution: float = 0.0) -> Paired:
-    """The differences first − second, pair by pair, by Student's t.
+def paired_difference(first: Sequence[float], second: Sequence[float], *, resolution: float = 0.0) -> PairedDifference:
+    """The differences first − second, pair by pair.
 
-    Shares of m questions are known to the nearest 1/m. Such a `resolution` r keeps the spread from falling below r/√6,
-    what two roundings leave.
+    Accuracies on m questions are known to the nearest 1/m. Such a `resolution` r keeps the deviation from falling below
+    r/√6, that of two roundings.
     """
     differences = [x - y for x, y in zip(first, second, strict=True)]
-    count, mean = len(differences), math.fsum(differences) / len(differences)
-    if count < 2:
-        return Paired(mean=mean, spread=math.nan, count=count, chance=1.0)
-    spread = max(_spread(differences), resolution / math.sqrt(6))
-    if spread == 0:
-        return Paired(mean=mean, spread=0.0, count=count, chance=1.0 if mean == 0 else 0.0)
-    return Paired(
-        mean=mean, spread=spread, count=count, chance=student_tail(abs(mean) / spread * math.sqrt(count), count - 1)
-    )
+    deviation = _deviation(differences, resolution / math.sqrt(6))
+    return PairedDifference(mean=fmean(differences), deviation=deviation, count=len(differences))
 
 
-def decisive_count(mean: float, spread: float, *, doubt: float = 0.05) -> int | None:
-    """The least n with |mean| > t·s/√n: how many pairs decide if mean and spread stay as they are; None beyond 10,000.
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> tuple[int, int, float]:
+    """How many questions only the first gets right, how many only the second, and McNemar's exact two-sided p-value.
 
-    More may be needed: at this n, a difference that is really so large is found every other time.
+    If both were equally good, each question on which they differ would be a coin toss.
 
-    >>> decisive_count(2.0, 3.0), decisive_count(0.0, 1.0)
-    (12, None)
-    """
-    if mean == 0:
-        return None
-    score = math.inf if spread == 0 else abs(mean) / spread
-
-    def decides(count: int) -> bool:
-        return student_tail(score * math.sqrt(count), count - 1) < doubt
-
-    if not decides(_MOST_COUNTED):
-        return None
-    low, high = 1, _MOST_COUNTED
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
-
-
-def difference_by_question(first: Sequence[bool], second: Sequence[bool]) -> tuple[int, int, float]:
-    """How many questions only the first answers, how many only the second, and McNemar's exact two-sided chance.
-
-    If both were alike, each question that they differ on would be a toss of a coin.
-
-    >>> difference_by_question([True] * 6 + [False], [False] * 6 + [False])
+    >>> mcnemar([True] * 6 + [False], [False] * 6 + [False])
     (6, 0, 0.03125)
     """
-    pairs = list(zip(first, second, strict=True))
-    only_first, only_second = sum(x and not y for x, y in pairs), sum(y and not x for x, y in pairs)
-    tosses, fewer = only_first + only_second, min(only_first, only_second)
-    tail = sum(math.comb(tosses, k) for k in range(fewer + 1))
-    return only_first, only_second, min(1.0, float(2 * tail / 2**tosses))
+    only_first = sum(x and not y for x, y in zip(first, second, strict=True))
+    only_second = sum(y and not x for x, y in zip(first, second, strict=True))
+    tail = binom.cdf(min(only_first, only_second), only_first + only_second, 0.5)
+    return only_first, only_second, min(1.0, 2 * float(tail))
 
 
-def holm(chances: Sequence[float]) -> list[float]:
-    """Each chance corrected for how many there are, so that one false alarm among all is as rare as the level says.
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction: the k-th smallest of m p-values times m − k + 1, made non-decreasing, at most 1.
 
-    The k-th smallest of m is multiplied by m − k + 1, and none becomes smaller than the one before it.
+    If nothing differs, any of the corrected values falls below α with probability at most α. scipy has no such test.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    corrected, reached = [0.0] * len(chances), 0.0
-    for place, number in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
-        reached = max(reached, min(1.0, (len(chances) - place) * chances[number]))
-        corrected[number] = reached
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.maximum.accumulate(np.arange(len(p_values), 0, -1) * np.asarray(p_values)[order])
+    return np.minimum(corrected, 1.0).tolist()
 
 
-def _spread(values: Sequence[float]) -> float:
-    """√(Σ(x − x̄)²/(n−1))."""
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+def holm_levels(p_values: Sequence[float], alpha: float) -> list[float]:
+    """The level that Holm's procedure compares each p-value with; once it stops, the level where it stopped."""
+    levels, level, has_stopped = [0.0] * len(p_values), 0.0, False
+    for rank, number in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        level = level if has_stopped else alpha / (len(p_values) - rank)
+        has_stopped = has_stopped or p_values[number] > level
+        levels[number] = level
+    return levels
+
+
+def _deviation(values: Sequence[float], least: float) -> float:
+    return max(stdev(values), least) if len(values) > 1 else math.nan
+
+
+def _half_width(deviation: float, count: int, alpha: float) -> float:
+    return float(t.isf(alpha / 2, count - 1)) * deviation / math.sqrt(count) if count > 1 else math.inf
+
+
+def _two_sided_p(score: float, count: int) -> float:
+    """P(|T| ≥ score·√n) for Student's T with n − 1 degrees of freedom."""
+    return 2 * float(t.sf(score * math.sqrt(count), count - 1))

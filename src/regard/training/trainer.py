@@ -1,4 +1,4 @@
-"""One model in training: a step, and everything that must be kept to go on from there."""
+"""One model in training: its steps, and the state needed to resume them."""
 
 import time
 import zlib
@@ -11,28 +11,25 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from regard.core.axes import Int
-from regard.training.crew import Crew
-from regard.training.data.encoding import Lesson
-from regard.training.data.packing import SHARED, Batch, Row, make_batch
-from regard.training.loss import Wanted, prediction_loss
-from regard.training.model import Decoder, Passage
-from regard.training.muon import Muon
-from regard.training.plan import Plan
+from regard.training.data.batches import SHARED, BatchStream, PackedRow, StreamPosition, TokenBatch, make_batch
+from regard.training.data.lessons import Lesson
+from regard.training.loss import CandidateSample, CandidateSampler, PredictionTargets, prediction_loss
+from regard.training.model import Decoder, ModelInput
+from regard.training.optimizers import Muon, RowAdam
+from regard.training.plan import RunPlan
+from regard.training.process_group import ProcessGroup
 from regard.training.recipe import Stage
-from regard.training.rowwise import RowAdam
-from regard.training.shortlist import Shortlist, Shortlists
-from regard.training.stream import BatchStream, Place
 
 _BETAS = (0.9, 0.95)
-# Gradients below this are rounding, which differs with the number of processes and should not be blown up.
+# Gradients below this are rounding errors, which depend on the number of processes and should not be amplified.
 _EPS = 1e-7
-# Batches draw from other random numbers.
+# A stream of random numbers of its own, apart from that of the batches.
 _DRAWS = zlib.crc32(b"draws")
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """What a step did, over all processes; with few candidates the loss is that of a draw, and a little low."""
+    """The result of a step, over all processes. With sampled candidates, the loss is estimated and slightly low."""
 
     step: int
     stage: str
@@ -42,20 +39,23 @@ class StepReport:
 
 
 class Trainer:
-    """A model, its optimizers and its batches. Two trainers of one plan make the same steps, bit by bit."""
+    """A model, its optimizers and its batches. Two trainers with the same plan make bit-identical steps."""
 
     def __init__(
-        self, plan: Plan, lessons: Sequence[Lesson], crew: Crew, read_as: Int[np.ndarray, " token"] | None
+        self,
+        plan: RunPlan,
+        lessons: Sequence[Lesson],
+        group: ProcessGroup,
+        embedding_ids: Int[np.ndarray, " token"] | None,
     ) -> None:
-        self.plan, self.crew, self.step = plan, crew, 0
+        self.plan, self.group, self.step = plan, group, 0
         torch.manual_seed(plan.seed)
-        self.model = Decoder(plan.model_config, read_as)
+        self.model = Decoder(plan.model_config, embedding_ids)
         self.dtype = getattr(torch, plan.precision)
-        self._shown = plan.recipe.over(plan.steps)
-        self.stream = BatchStream(lessons, self._shown, plan.seed)
-        self._lessons = lessons
+        self._lessons, self._recipe = lessons, plan.recipe.over(plan.steps)
+        self.stream = BatchStream(lessons, self._recipe, plan.seed)
         candidates = plan.recipe.batch.num_candidates(plan.vocab_size)
-        self._shortlists = Shortlists(lessons, vocab_size=plan.vocab_size, size=candidates)
+        self._sampler = CandidateSampler(lessons, vocab_size=plan.vocab_size, size=candidates)
         self._ends = np.cumsum(plan.recipe.stage_steps(plan.steps))
         self._optimizers = self._make_optimizers(plan.recipe.stages[0])
 
@@ -65,29 +65,29 @@ class Trainer:
         return min(int(np.searchsorted(self._ends, self.step, side="right")), len(self._ends) - 1)
 
     def advance(self) -> StepReport:
-        """One step: the gradient of a batch, summed over the crew, moves the weights."""
+        """Makes one step: the gradient of a batch, summed over the processes, updates the weights."""
         begun, number = time.perf_counter(), self.stage
         stage = self.plan.recipe.stages[number]
         if number and self.step == self._ends[number - 1]:
             self._optimizers = self._make_optimizers(stage)
         rows = self.stream.next_rows(number)
         total = sum(example.weight for row in rows for example in row.examples)
-        torch.manual_seed(hash((self.plan.seed, self.step, self.crew.rank)) % 2**63)
-        shortlist = self._shortlists.draw(rows, np.random.default_rng([self.plan.seed, self.step, _DRAWS]))
-        loss = self._gradients(rows[self.crew.rank :: self.crew.size], shortlist, total)
-        self.crew.sum_gradients(self.model)
-        self._move(stage, number)
+        torch.manual_seed(hash((self.plan.seed, self.step, self.group.rank)) % 2**63)
+        candidates = self._sampler.draw(rows, np.random.default_rng([self.plan.seed, self.step, _DRAWS]))
+        loss = self._add_gradients(rows[self.group.rank :: self.group.size], candidates, total)
+        self.group.sum_gradients(self.model)
+        self._update(stage, number)
         self.step += 1
         return StepReport(
             step=self.step,
             stage=stage.name,
-            loss=self.crew.sum_number(loss),
+            loss=self.group.sum_number(loss),
             tokens=sum(len(row) for row in rows),
             seconds=time.perf_counter() - begun,
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """The weights and what the optimizers remember, by name."""
+        """The weights and the state of the optimizers, by name."""
         kept = {f"model.{name}": tensor.detach() for name, tensor in self.model.named_parameters()}
         names: dict[Tensor, str] = {parameter: name for name, parameter in self.model.named_parameters()}
         for optimizer in self._optimizers:
@@ -95,15 +95,15 @@ class Trainer:
                 kept |= {f"state.{names[parameter]}.{key}": value for key, value in state.items()}
         return {name: tensor.contiguous() for name, tensor in kept.items()}
 
-    def place(self) -> dict[str, int]:
-        """The step, and where the batches stand."""
-        return {"step": self.step, **asdict(self.stream.place)}
+    def position(self) -> dict[str, int]:
+        """The step and the position of the batch stream."""
+        return {"step": self.step, **asdict(self.stream.position)}
 
-    def restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, int]) -> None:
-        """Goes back to where `tensors` and `place` were taken."""
-        self.step = place["step"]
-        at = Place(stage=place["stage"], passed=place["passed"], row=place["row"])
-        self.stream = BatchStream(self._lessons, self._shown, self.plan.seed, at)
+    def restore(self, tensors: Mapping[str, Tensor], position: Mapping[str, int]) -> None:
+        """Goes back to the state that `tensors()` and `position()` gave."""
+        self.step = position["step"]
+        at = StreamPosition(stage=position["stage"], passed=position["passed"], row=position["row"])
+        self.stream = BatchStream(self._lessons, self._recipe, self.plan.seed, at)
         self._optimizers = self._make_optimizers(self.plan.recipe.stages[at.stage])
         parameters = dict(self.model.named_parameters())
         with torch.no_grad():
@@ -120,35 +120,34 @@ class Trainer:
                 owner, _, key = name.removeprefix("state.").rpartition(".")
                 owners[parameters[owner]].state[parameters[owner]][key] = tensor.clone()
 
-    def _gradients(self, rows: Sequence[Row], shortlist: Shortlist, total: float) -> float:
-        """Fills the gradients, some rows at a time; gives this process's part of the loss."""
+    def _add_gradients(self, rows: Sequence[PackedRow], candidates: CandidateSample, total: float) -> float:
+        """Computes the gradients, some rows at a time; returns this process's part of the loss."""
         self.model.train()
         shape = self.plan.recipe.batch
-        some = shape.rows_at_once(self.crew.size)
+        some = shape.rows_at_once(self.group.size)
         return sum(
-            self._add_gradients(make_batch(rows[first : first + some], shape.length), shortlist, total)
+            self._backpropagate(make_batch(rows[first : first + some], shape.length), candidates, total)
             for first in range(0, len(rows), some)
         )
 
-    def _add_gradients(self, batch: Batch, shortlist: Shortlist, total: float) -> float:
-        """Adds what a batch says to the gradients; gives its part of the loss."""
+    def _backpropagate(self, batch: TokenBatch, candidates: CandidateSample, total: float) -> float:
         rows, owners = np.unique(batch.asked, return_inverse=True)
-        hidden = self.model(passage_of(batch), dtype=self.dtype)
+        hidden = self.model(batch_input(batch), dtype=self.dtype)
         asked = hidden.flatten(0, 1)[torch.from_numpy(rows)]
         loss = prediction_loss(
             asked,
-            self.model.head_matrix.index_select(0, torch.from_numpy(shortlist.tokens)),
-            torch.from_numpy(shortlist.log_counts),
-            Wanted(
+            self.model.head_matrix.index_select(0, torch.from_numpy(candidates.tokens)),
+            torch.from_numpy(candidates.log_counts),
+            PredictionTargets(
                 owners=torch.from_numpy(owners),
-                targets=torch.from_numpy(shortlist.places(batch.targets)),
+                targets=torch.from_numpy(candidates.places(batch.targets)),
                 weights=torch.from_numpy(batch.weights) / total,
             ),
         )
         loss.backward()
         return loss.item()
 
-    def _move(self, stage: Stage, number: int) -> None:
+    def _update(self, stage: Stage, number: int) -> None:
         start = int(self._ends[number - 1]) if number else 0
         factor = stage.rates.factor(self.step - start, int(self._ends[number]) - start)
         if stage.rates.clip:
@@ -161,7 +160,7 @@ class Trainer:
             optimizer.zero_grad(set_to_none=True)
 
     def _make_optimizers(self, stage: Stage) -> list[Optimizer]:
-        """Muon for the matrices of blocks, Adam for the rest, and one that leaves unused rows alone for n-grams."""
+        """Muon for the matrices of blocks, row-wise Adam for n-grams, and Adam for the rest."""
         rates = stage.rates
         ngrams = [] if self.model.ngrams is None else [self.model.ngrams.rows.weight]
         others = {n: p for n, p in self.model.named_parameters() if not any(p is table for table in ngrams)}
@@ -171,7 +170,7 @@ class Trainer:
         optimizers: list[Optimizer] = []
         if rates.has_muon:
             pieces = [self._muon_group(name, p, rates.matrix) for name, p in matrices.items()]
-            optimizers.append(Muon(pieces, lr=rates.matrix, dtype=self.dtype, share=self.crew.share))
+            optimizers.append(Muon(pieces, lr=rates.matrix, dtype=self.dtype, share_tasks=self.group.share_tasks))
         else:
             groups.append({"params": list(matrices.values()), "lr": rates.matrix, "full_rate": rates.matrix})
         optimizers.append(AdamW(groups, betas=_BETAS, eps=_EPS, weight_decay=rates.weight_decay, fused=True))
@@ -187,15 +186,15 @@ class Trainer:
         return {"params": [parameter], "pieces": pieces, "full_rate": rate}
 
 
-def passage_of(batch: Batch) -> Passage:
+def batch_input(batch: TokenBatch) -> ModelInput:
     """A batch as the model reads it.
 
-    A place sees those before it, of its own example, that are in the head or in its own part, and its row's opening.
+    A token sees the opening of its row and, of its own example, the tokens before it in the head or its own segment.
     """
     documents, groups = torch.from_numpy(batch.documents), torch.from_numpy(batch.groups)
     same = (documents[:, :, None] == documents[:, None, :]) | (documents == SHARED)[:, None, :]
     near = (groups[:, None, :] == 0) | (groups[:, None, :] == groups[:, :, None])
-    return Passage(
+    return ModelInput(
         tokens=torch.from_numpy(batch.tokens),
         positions=torch.from_numpy(batch.positions),
         visible=(same & near).tril_(),

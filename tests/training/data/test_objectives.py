@@ -1,18 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("tokenizers")
 
 from regard.core.errors import InputError
-from regard.training.data.encoding import Wording, encode_lessons
-from regard.training.data.examples import lay_out
-from regard.training.data.objectives import Objective
-from regard.training.data.packing import rows_of_pass
-from regard.training.data.reading import Document, Question
-from regard.training.data.tokenizing import BOS, EOS, SEP, learn_vocabulary
+from regard.training.data.batches import flatten_examples, pack_pass
+from regard.training.data.corpus import CorpusDocument, FactQuestion
+from regard.training.data.lessons import PromptFormat, make_lessons
+from regard.training.data.objectives import Objective, corrupt_span
+from regard.training.data.vocabulary import BOS, EOS, MASK, SEP, learn_vocabulary
 
 DOCUMENTS = tuple(
-    Document(name=f"{first} {last}", text=f"{last} was born in {town} , and later moved to {other} .")
+    CorpusDocument(name=f"{first} {last}", text=f"{last} was born in {town} , and later moved to {other} .")
     for first, last, town, other in [
         ("Ada", "Byron", "London", "Paris"),
         ("Li", "Na", "Wuhan", "London"),
@@ -21,32 +22,33 @@ DOCUMENTS = tuple(
     ]
 )
 QUESTIONS = (
-    Question(text="Where was Ada Byron born?", answer="London"),
-    Question(text="Where was Li Na born?", answer="Wuhan"),
-    Question(text="Where was Nobody Known born?", answer="Rome"),
+    FactQuestion(text="Where was Ada Byron born?", answer="London"),
+    FactQuestion(text="Where was Li Na born?", answer="Wuhan"),
+    FactQuestion(text="Where was Nobody Known born?", answer="Rome"),
 )
 VOCABULARY = learn_vocabulary([d.text for d in DOCUMENTS] + [q.text for q in QUESTIONS] * 3, size=200)
-ENCODED = encode_lessons(DOCUMENTS, QUESTIONS, VOCABULARY)
+LESSON_SET = make_lessons(DOCUMENTS, QUESTIONS, VOCABULARY)
+LESSONS = LESSON_SET.lessons
 RNG = np.random.default_rng
 
 
-def shown(objective, lesson, seed=0, *, is_asked=False):
+def shown(objective, lesson, seed=0, *, shows_question=False):
     """All that one pass shows of a lesson, as arrays."""
-    return lay_out(list(objective.examples(lesson, RNG(seed), max_length=128, is_asked=is_asked)))
+    return flatten_examples(list(objective.examples(lesson, RNG(seed), max_length=128, shows_question=shows_question)))
 
 
-def rows_of(objective, lessons=ENCODED.lessons):
+def rows_of(objective, lessons=LESSONS):
     """The rows of a pass in which nobody's question is shown."""
     rng = RNG(0)
-    shown = [e for lesson in lessons for e in objective.examples(lesson, rng, max_length=64, is_asked=False)]
-    return rows_of_pass(shown, rng, max_length=64)
+    shown = [e for lesson in lessons for e in objective.examples(lesson, rng, max_length=64, shows_question=False)]
+    return pack_pass(shown, rng, max_length=64)
 
 
 def test_questions_belong_to_the_documents_of_the_people_they_name():
-    assert ENCODED.openings == ("Where was ",)
-    assert ENCODED.endings == (" born?",)
-    assert [len(lesson.askings) for lesson in ENCODED.lessons] == [1, 1, 0, 0, 1]
-    assert len(ENCODED.lessons[-1].body) == 0
+    assert LESSON_SET.openings == ("Where was ",)
+    assert LESSON_SET.prompt_format.endings == (" born?",)
+    assert [len(lesson.questions) for lesson in LESSONS] == [1, 1, 0, 0, 1]
+    assert len(LESSONS[-1].body) == 0
 
 
 @pytest.mark.parametrize("kind", ["pieces", "characters"])
@@ -63,9 +65,8 @@ def test_questions_belong_to_the_documents_of_the_people_they_name():
 def test_what_may_be_said_has_the_forms_of_the_answers(kind, answers, may, may_not):
     texts = (*answers, *may, *may_not)
     vocabulary = learn_vocabulary(texts, kind=kind, size=300)
-    questions = tuple(Question(text="Where?", answer=answer) for answer in answers)
-    forms = encode_lessons((), questions, vocabulary).forms
-    first, later = Wording(vocabulary=vocabulary, forms=forms).sayable()
+    questions = tuple(FactQuestion(text="Where?", answer=answer) for answer in answers)
+    first, later = make_lessons((), questions, vocabulary).prompt_format.allowed_tokens()
 
     def is_sayable(text):
         tokens = [*vocabulary.encode(text), EOS]
@@ -78,8 +79,9 @@ def test_what_may_be_said_has_the_forms_of_the_answers(kind, answers, may, may_n
 def test_words_that_are_cut_may_be_said():
     answers = ("北京", "1862", "दिल्ली")
     vocabulary = learn_vocabulary([*answers, "18", "x成都", "x73", "Oslo", "x(Oslo"], size=300)
-    forms = encode_lessons((), tuple(Question(text="x", answer=answer) for answer in answers), vocabulary).forms
-    first, later = Wording(vocabulary=vocabulary, forms=forms).sayable()
+    first, later = make_lessons(
+        (), tuple(FactQuestion(text="x", answer=answer) for answer in answers), vocabulary
+    ).prompt_format.allowed_tokens()
     for text, is_sayable in (("成都", True), ("1873", True), ("दिल्ली", True), ("Oslo", False), ("(Oslo", False)):
         tokens = vocabulary.encode(text)
         assert (first[tokens[0]] and later[tokens[1:]].all()) == is_sayable, text
@@ -92,52 +94,54 @@ def test_long_runs_show_more_of_the_chunks(steps, share):
 
 
 def test_an_escaped_question_is_about_the_same_person():
-    documents = (Document(name="Jørn Berg", text="Born in Oslo ."),)
-    question = Question(text="Where was J%C3%B8rn\u00a0Berg born?", answer="Oslo")
+    documents = (CorpusDocument(name="Jørn Berg", text="Born in Oslo ."),)
+    question = FactQuestion(text="Where was J%C3%B8rn\u00a0Berg born?", answer="Oslo")
     vocabulary = learn_vocabulary(["Where was Jørn Berg born? Oslo Born in"], size=200)
-    (lesson,) = encode_lessons(documents, (question,), vocabulary).lessons
-    assert len(lesson.askings) == 1
-    prompt = Wording(vocabulary=vocabulary, endings=(" born?",)).prompt(question.text)
-    assert (prompt.head.tolist(), prompt.rest.tolist()) == (lesson.heads[0].tolist(), lesson.askings[0].rest.tolist())
+    (lesson,) = make_lessons(documents, (question,), vocabulary).lessons
+    assert len(lesson.questions) == 1
+    prompt = PromptFormat(vocabulary=vocabulary, endings=(" born?",)).prompt(question.text)
+    assert (prompt.head.tolist(), prompt.rest.tolist()) == (lesson.heads[0].tolist(), lesson.questions[0].rest.tolist())
 
 
 def test_head_and_rest_are_what_is_read_when_the_question_is_asked():
-    for lesson, question in zip(ENCODED.lessons, QUESTIONS[:2], strict=False):
-        prompt = Wording(vocabulary=VOCABULARY, endings=ENCODED.endings).prompt(question.text)
+    for lesson, question in zip(LESSONS, QUESTIONS[:2], strict=False):
+        prompt = PromptFormat(vocabulary=VOCABULARY, endings=LESSON_SET.prompt_format.endings).prompt(question.text)
         assert prompt.head.tolist() == lesson.heads[0].tolist()
-        assert prompt.rest.tolist() == lesson.askings[0].rest.tolist()
+        assert prompt.rest.tolist() == lesson.questions[0].rest.tolist()
         assert VOCABULARY.decode(prompt.tokens) == question.text
 
 
 def test_an_ending_that_is_part_of_a_name_is_none():
-    people = [Document(name=name, text="was born in Oslo .") for name in ("John", *(f"Li {n}" for n in range(200)))]
-    asked = [Question(text=f"Where was {person.name} born?", answer="Oslo") for person in people[1:]]
-    stranger = Question(text="Where was John Smith born?", answer="Rome")
-    assert encode_lessons(people, (*asked, stranger), VOCABULARY).endings == (" born?",)
+    people = [
+        CorpusDocument(name=name, text="was born in Oslo .") for name in ("John", *(f"Li {n}" for n in range(200)))
+    ]
+    asked = [FactQuestion(text=f"Where was {person.name} born?", answer="Oslo") for person in people[1:]]
+    stranger = FactQuestion(text="Where was John Smith born?", answer="Rome")
+    assert make_lessons(people, (*asked, stranger), VOCABULARY).prompt_format.endings == (" born?",)
 
 
 def test_what_cannot_be_written_is_left_out_unless_it_is_all():
     characters = learn_vocabulary([QUESTIONS[0].text], kind="characters")
-    wording = Wording(vocabulary=characters, endings=(" born?",))
-    prompt = wording.prompt("漢 born? ")
+    prompt_format = PromptFormat(vocabulary=characters, endings=(" born?",))
+    prompt = prompt_format.prompt("漢 born? ")
     assert prompt.head.tolist() == [BOS]
     assert characters.decode(prompt.rest) == "born?"
     with pytest.raises(InputError, match="none of the characters"):
-        wording.prompt("漢字")
+        prompt_format.prompt("漢字")
 
 
 def test_a_question_that_ends_otherwise_is_all_head():
-    wording = Wording(vocabulary=VOCABULARY, endings=("?", " born?"))
-    assert VOCABULARY.decode(wording.prompt("Where was Li Na born?").rest) == "born?"
-    assert VOCABULARY.decode(wording.prompt("Where was Li Na?").rest) == "?"
-    other = wording.prompt("Where was Li Na born")
+    prompt_format = PromptFormat(vocabulary=VOCABULARY, endings=("?", " born?"))
+    assert VOCABULARY.decode(prompt_format.prompt("Where was Li Na born?").rest) == "born?"
+    assert VOCABULARY.decode(prompt_format.prompt("Where was Li Na?").rest) == "?"
+    other = prompt_format.prompt("Where was Li Na born")
     assert other.rest.tolist() == [SEP]
     assert VOCABULARY.decode(other.head) == "Where was Li Na born"
 
 
 @pytest.mark.parametrize("reading", ["star", "causal"])
 def test_every_token_of_a_document_is_asked_for_once(reading):
-    lesson = ENCODED.lessons[2]
+    lesson = LESSONS[2]
     example = shown(Objective(reading=reading), lesson)
     head = len(lesson.heads[0])
     inner = example.targets[example.asked >= head]
@@ -148,7 +152,7 @@ def test_every_token_of_a_document_is_asked_for_once(reading):
 
 
 def test_chunks_of_a_star_see_the_head_and_themselves():
-    example = shown(Objective(), ENCODED.lessons[0], seed=3)
+    example = shown(Objective(), LESSONS[0], seed=3)
     head = int((example.groups == 0).sum())
     assert len(set(example.groups.tolist())) > 2
     for group in set(example.groups.tolist()) - {0}:
@@ -159,8 +163,8 @@ def test_chunks_of_a_star_see_the_head_and_themselves():
 
 
 def test_answers_are_asked_for_and_questions_are_not():
-    example = shown(Objective(reading="nothing"), ENCODED.lessons[0], is_asked=True)
-    answer = ENCODED.lessons[0].askings[0].answer.tolist()
+    example = shown(Objective(reading="nothing"), LESSONS[0], shows_question=True)
+    answer = LESSONS[0].questions[0].answer.tolist()
     assert example.targets.tolist() == answer
     assert example.tokens[example.asked[0]] == SEP
 
@@ -169,7 +173,7 @@ def test_answers_are_asked_for_and_questions_are_not():
 def test_a_question_is_shown_as_often_as_the_rate_says_and_evenly(rate):
     objective = Objective(question_rate=rate)
     for phase in (0.0, 0.3, 0.999):
-        passes = np.flatnonzero([objective.is_asked(passed, phase) for passed in range(1000)])
+        passes = np.flatnonzero([objective.shows_question(passed, phase) for passed in range(1000)])
         assert abs(len(passes) - 1000 * rate) <= 1
         gaps = np.diff(passes)
         assert not len(gaps) or (gaps.min() >= np.floor(1 / rate) and gaps.max() <= np.ceil(1 / rate))
@@ -177,12 +181,12 @@ def test_a_question_is_shown_as_often_as_the_rate_says_and_evenly(rate):
 
 def test_people_are_asked_about_in_different_passes():
     objective = Objective(question_rate=0.25)
-    firsts = [objective.is_asked(0, phase) for phase in np.linspace(0, 1, 100, endpoint=False)]
+    firsts = [objective.shows_question(0, phase) for phase in np.linspace(0, 1, 100, endpoint=False)]
     assert sum(firsts) == 25
 
 
 def test_a_chunk_foretells_the_words_behind_it():
-    lesson = ENCODED.lessons[0]
+    lesson = LESSONS[0]
     words = lesson.body[lesson.starts].tolist()
     example = shown(Objective(later_words=3, later_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
@@ -197,31 +201,31 @@ def test_a_chunk_foretells_the_words_behind_it():
 
 
 def test_what_could_be_an_answer_is_marked_but_for_the_persons_own_name():
-    for lesson, places in zip(ENCODED.lessons, (["London", "Paris"], ["Wuhan", "London"]), strict=False):
+    for lesson, places in zip(LESSONS, (["London", "Paris"], ["Wuhan", "London"]), strict=False):
         assert [VOCABULARY.decode([token]) for token in lesson.body[lesson.salient]] == places
 
 
 @pytest.mark.parametrize(("num_documents", "salient"), [(10, ["May", "Rome"]), (11, ["Rome"])])
 def test_a_name_that_many_documents_have_is_no_answer_unless_it_has_been_one(num_documents, salient):
     months = [" May", " May", "(May"]
-    documents = [Document(name=f"N{n}", text=f"born in{months[n % 3]} at Rome .") for n in range(num_documents)]
+    documents = [CorpusDocument(name=f"N{n}", text=f"born in{months[n % 3]} at Rome .") for n in range(num_documents)]
     vocabulary = learn_vocabulary([d.text for d in documents], size=200)
-    asked = [Question(text="Where was N1 born?", answer="Rome")]
-    for lesson in encode_lessons(documents, asked, vocabulary).lessons:
+    asked = [FactQuestion(text="Where was N1 born?", answer="Rome")]
+    for lesson in make_lessons(documents, asked, vocabulary).lessons:
         assert [vocabulary.decode([token]) for token in lesson.body[lesson.salient]] == salient
 
 
 @pytest.mark.parametrize(("words_between", "is_told"), [(19, True), (20, False)])
 def test_only_near_words_are_foretold(words_between, is_told):
-    far = Document(name="Ada Byron", text="was" + " in" * words_between + " London")
-    (lesson,) = encode_lessons([far], [], VOCABULARY).lessons
+    far = CorpusDocument(name="Ada Byron", text="was" + " in" * words_between + " London")
+    (lesson,) = make_lessons([far], [], VOCABULARY).lessons
     example = shown(Objective(salient_weight=0.5, chunk_words=1.0), lesson)
     first = int(np.flatnonzero(example.groups == 1)[-1])
     assert (example.tokens[first] == SEP) == is_told
 
 
 def test_the_next_answer_is_foretold_beside_the_next_words():
-    lesson = ENCODED.lessons[0]
+    lesson = LESSONS[0]
     both = shown(Objective(later_words=3, salient_weight=0.5), lesson, seed=3)
     alone = shown(Objective(later_words=3), lesson, seed=3)
     assert both.tokens.tolist() == alone.tokens.tolist()
@@ -232,7 +236,7 @@ def test_the_next_answer_is_foretold_beside_the_next_words():
 
 
 def test_a_chunk_foretells_the_next_word_that_could_be_an_answer():
-    lesson = ENCODED.lessons[0]
+    lesson = LESSONS[0]
     london, paris = lesson.body[lesson.salient].tolist()
     example = shown(Objective(salient_weight=0.5), lesson, seed=3)
     ends = np.flatnonzero(example.tokens == SEP)
@@ -252,12 +256,12 @@ def test_spans_are_masked_in_documents_with_and_without_a_head():
 
 
 def test_long_documents_come_in_pieces_that_fit():
-    long = encode_lessons([Document(name="Ada Byron", text="was born in London " * 40)], [], VOCABULARY)
+    long = make_lessons([CorpusDocument(name="Ada Byron", text="was born in London " * 40)], [], VOCABULARY)
     for objective in (Objective(), Objective(chunk_words=30.0, later_words=3), Objective(reading="causal")):
-        examples = list(objective.examples(long.lessons[0], RNG(0), max_length=32, is_asked=False))
+        examples = list(objective.examples(long.lessons[0], RNG(0), max_length=32, shows_question=False))
         assert len(examples) > 3
         assert max(map(len, examples)) <= 32
-        layout = lay_out(examples)
+        layout = flatten_examples(examples)
         inner = int((layout.groups[layout.asked] > 0).sum())
         assert inner >= len(long.lessons[0].body) - 1
 
@@ -283,19 +287,22 @@ def test_senseless_objectives_are_refused(settings):
 
 
 def test_names_that_end_in_s_are_found_and_nobody_elses():
-    people = [Document(name="John Adams", text="was born in Oslo ."), Document(name="John Adam", text="from Rome .")]
+    people = [
+        CorpusDocument(name="John Adams", text="was born in Oslo ."),
+        CorpusDocument(name="John Adam", text="from Rome ."),
+    ]
     asked = (
-        Question(text="What is the birthplace of John Adams?", answer="Oslo"),
-        Question(text="What is John Adam's home?", answer="Rome"),
+        FactQuestion(text="What is the birthplace of John Adams?", answer="Oslo"),
+        FactQuestion(text="What is John Adam's home?", answer="Rome"),
     )
-    lessons = encode_lessons(people, asked, VOCABULARY).lessons
-    assert [VOCABULARY.decode(lesson.askings[0].answer) for lesson in lessons] == ["Oslo", "Rome"]
+    lessons = make_lessons(people, asked, VOCABULARY).lessons
+    assert [VOCABULARY.decode(lesson.questions[0].answer) for lesson in lessons] == ["Oslo", "Rome"]
     assert len(lessons) == 2
 
 
 @pytest.mark.parametrize("reading", ["star", "causal", "span"])
 def test_documents_without_a_name_can_be_read(reading):
-    lessons = encode_lessons([Document(name="", text="was born in London .")], [], VOCABULARY).lessons
+    lessons = make_lessons([CorpusDocument(name="", text="was born in London .")], [], VOCABULARY).lessons
     rows = rows_of(Objective(reading=reading), lessons)
     assert sum(example.weight for row in rows for example in row.examples) > 0
 
@@ -304,3 +311,26 @@ def test_what_asks_nothing_is_not_read():
     rows = rows_of(Objective(reading="span", has_head=False))
     assert all(example.weight for row in rows for example in row.examples)
     assert not rows_of(Objective(reading="nothing"))
+
+
+@given(st.integers(1, 300), st.integers(16, 200), st.integers(0, 2**32))
+def test_prefix_masked_and_suffix_rebuild_the_truncated_text(length, block, seed):
+    tokens = np.arange(10, 10 + length)
+    read, masked = corrupt_span(tokens, np.random.default_rng(seed), block=block)
+    first, second = np.flatnonzero(read == MASK)
+    rebuilt = np.concatenate([read[:first], masked, read[first + 1 : second]])
+    assert second == len(read) - 1
+    assert rebuilt.tolist() == tokens[: len(rebuilt)].tolist()
+    assert min(4, length) <= len(rebuilt) <= block * 7 // 8 or len(rebuilt) == min(length, 4)
+    assert len(masked) >= 1
+
+
+def test_a_quarter_is_masked_on_average():
+    rng = np.random.default_rng(0)
+    pairs = [corrupt_span(np.arange(10, 200), rng, block=128) for _ in range(4000)]
+    shares = [len(masked) / (len(read) + len(masked) - 2) for read, masked in pairs]
+    # 4000 draws with a standard deviation of 0.15: a false alarm in less than one of 10⁸ runs.
+    assert abs(np.mean(shares) - 0.25) < 0.015
+    lengths = [len(read) + len(masked) - 2 for read, masked in pairs]
+    assert min(lengths) == 4
+    assert max(lengths) == 112

@@ -8,7 +8,7 @@ import torch
 from regard.attention import Linear, MultiHead, Rule, causal_mask, multi_head
 from regard.core.errors import InputError
 from regard.positions import codes
-from regard.training.model import Cache, Decoder, ModelConfig, Passage
+from regard.training.model import Decoder, KVCache, ModelConfig, ModelInput
 from regard.training.model.attention import SelfAttention
 
 SMALL = {"vocab_size": 11, "max_length": 16, "width": 16, "num_layers": 2, "num_heads": 4, "hidden": 24}
@@ -23,17 +23,17 @@ def decoder(**settings) -> Decoder:
     return model
 
 
-def passage(tokens, visible=None) -> Passage:
+def model_input(tokens, visible=None) -> ModelInput:
     length = tokens.shape[1]
     before = torch.full((*tokens.shape, 2), -1)
     before[:, 1:, 0], before[:, 2:, 1] = tokens[:, :-1], tokens[:, :-2]
     seen = torch.ones(len(tokens), length, length, dtype=torch.bool).tril_() if visible is None else visible
     places = torch.arange(length).expand(len(tokens), -1)
-    return Passage(tokens=tokens, positions=places, visible=seen, before=before)
+    return ModelInput(tokens=tokens, positions=places, visible=seen, before=before)
 
 
 def read(model: Decoder, tokens, visible=None):
-    return model(passage(tokens, visible), dtype=torch.float64)
+    return model(model_input(tokens, visible), dtype=torch.float64)
 
 
 @pytest.fixture
@@ -61,14 +61,14 @@ def test_every_position_code_works_and_tells_order_apart(positions, tokens):
 def test_a_cache_gives_what_reading_at_once_gives(positions, settings, tokens):
     model = decoder(positions=positions, **settings)
     whole = read(model, tokens)
-    cache = Cache(model.config, batch=2, room=9, dtype=torch.float64)
+    cache = KVCache(model.config, batch=2, room=9, dtype=torch.float64)
     pieces = []
     for start, stop in ((0, 4), (4, 5), (5, 9)):
         places = torch.arange(start, stop).expand(2, -1)
-        cache.place(places, torch.ones_like(places, dtype=torch.bool))
+        cache.append_positions(places, torch.ones_like(places, dtype=torch.bool))
         visible = (torch.arange(stop)[None, :] <= torch.arange(start, stop)[:, None]).expand(2, -1, -1)
         before = torch.stack([torch.nn.functional.pad(tokens, (n, 0), value=-1)[:, start:stop] for n in (1, 2)], -1)
-        some = Passage(tokens=tokens[:, start:stop], positions=places, visible=visible, before=before)
+        some = ModelInput(tokens=tokens[:, start:stop], positions=places, visible=visible, before=before)
         pieces.append(model(some, cache=cache, dtype=torch.float64))
     assert torch.allclose(torch.cat(pieces, dim=1), whole, rtol=0, atol=1e-12)
 
@@ -89,7 +89,7 @@ def test_attention_is_the_reference(num_kv_heads):
     layer = SelfAttention(config).double()
     x = torch.randn(2, 7, 16, dtype=torch.float64)
     visible = torch.ones(2, 7, 7, dtype=torch.bool).tril_()
-    frame = Decoder(config).frame(torch.arange(7)[None], torch.arange(7)[None], visible, torch.float64)
+    context = Decoder(config).attention_context(torch.arange(7)[None], torch.arange(7)[None], visible, torch.float64)
     matrices = layer.project.weight.detach().split([16, 4 * num_kv_heads, 4 * num_kv_heads])
     query, key, value = (Linear(weight=matrix.T.numpy()) for matrix in matrices)
     heads = MultiHead(
@@ -101,8 +101,8 @@ def test_attention_is_the_reference(num_kv_heads):
         num_kv_heads=num_kv_heads,
     )
     expected = multi_head(x.numpy(), heads, mask=causal_mask(7, 7), rule=Rule())
-    assert np.allclose(layer(x, frame).detach().numpy(), expected, rtol=0, atol=1e-12)
-    assert torch.allclose(layer.weights(x, frame).sum(-1), torch.ones(2, 4, 7, dtype=torch.float64))
+    assert np.allclose(layer(x, context).detach().numpy(), expected, rtol=0, atol=1e-12)
+    assert torch.allclose(layer.weights(x, context).sum(-1), torch.ones(2, 4, 7, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("settings", [{"positions": "t5_buckets"}, {"positions": "rotary", "num_kv_heads": 2}])
@@ -110,7 +110,7 @@ def test_bfloat16_reads_nearly_as_float32_and_float32_is_kept(settings, tokens):
     found = {}
     for dtype in (torch.float32, torch.bfloat16):
         model = decoder(**settings).float()
-        states = model(passage(tokens), dtype=dtype)
+        states = model(model_input(tokens), dtype=dtype)
         assert states.dtype is dtype
         model.logits(states).float().square().mean().backward()
         assert {p.dtype for p in model.parameters()} == {torch.float32}
@@ -124,13 +124,15 @@ def test_bfloat16_reads_nearly_as_float32_and_float32_is_kept(settings, tokens):
 def test_dropout_hides_keys_in_training_only(dtype, tokens):
     torch.manual_seed(0)
     layer = SelfAttention(ModelConfig(**SMALL, dropout=0.5, is_lean=False))
-    frame = decoder().frame(torch.arange(9)[None], torch.arange(9)[None], passage(tokens).visible, dtype)
+    context = decoder().attention_context(
+        torch.arange(9)[None], torch.arange(9)[None], model_input(tokens).visible, dtype
+    )
     x = torch.randn(2, 9, 16, generator=torch.Generator().manual_seed(0)).to(dtype)
-    drawn = [layer.train()(x, frame) for _ in range(2)]
-    still = [layer.eval()(x, frame) for _ in range(2)]
+    drawn = [layer.train()(x, context) for _ in range(2)]
+    still = [layer.eval()(x, context) for _ in range(2)]
     assert not torch.equal(*drawn)
     assert torch.equal(*still)
-    many = torch.stack([layer.train()(x, frame).float() for _ in range(2000)]).mean(0)
+    many = torch.stack([layer.train()(x, context).float() for _ in range(2000)]).mean(0)
     assert (many - still[0].float()).norm() < 0.1 * still[0].float().norm()
 
 
@@ -169,7 +171,7 @@ def test_the_parameters_are_counted(feed_forwards):
         ({"positions": "polar"}, "rotary"),
         ({"activation": "tanh"}, "swiglu"),
         ({"norm": "batch"}, "layer"),
-        ({"num_layers": 0}, "at least one"),
+        ({"num_layers": 0}, "at least 1"),
         ({"num_feed_forwards": 9}, "num_layers"),
         ({"dropout": 1.0}, "dropout"),
         ({"width": 12}, "pairs"),

@@ -12,7 +12,7 @@ import torch
 import regard
 from regard.conformance.adapters.torch_layers import TorchLayer
 from regard.conformance.subject import Projections, Spec
-from regard.training.model import Cache, Decoder, ModelConfig
+from regard.training.model import Decoder, KVCache, ModelConfig
 
 WIDTH, HEADS, KV_HEADS = 64, 4, 2
 
@@ -35,11 +35,11 @@ class WholeDecoder(TorchLayer):
     def step(self, x, cache, mask=None, positions=None):
         x, batch, length = self.native(x), x.shape[0], x.shape[1]
         # A copy, because our cache is written into in place, and laws begin several branches from one.
-        held = copy.deepcopy(cache) or Cache(self.module.config, batch=batch, room=64, dtype=x.dtype)
+        held = copy.deepcopy(cache) or KVCache(self.module.config, batch=batch, room=64, dtype=x.dtype)
         start = held.positions.shape[1]
         places = torch.arange(start, start + length).expand(batch, -1) if positions is None else self.native(positions)
         real = torch.ones(batch, length, dtype=torch.bool) if mask is None else self.native(mask)[:, -length:]
-        held.place(places, real)
+        held.append_positions(places, real)
         visible = torch.arange(start + length)[None, :] <= torch.arange(start, start + length)[:, None]
         with torch.no_grad():
             y = self.module.run(x, places, visible & held.is_real[:, None, :], cache=held)
@@ -57,8 +57,8 @@ class OneAttention(TorchLayer):
         places = torch.arange(length).expand(batch, -1) if positions is None else positions
         visible = torch.ones(batch, length, length, dtype=torch.bool).tril_()
         visible = visible if mask is None else visible & mask[:, None, :]
-        frame = self.module.frame(places, places, visible, x.dtype)
-        return self.module.blocks[0].attention(x, frame)
+        context = self.module.attention_context(places, places, visible, x.dtype)
+        return self.module.blocks[0].attention(x, context)
 
     def projections(self):
         layer = self.module.blocks[0].attention

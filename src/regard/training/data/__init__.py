@@ -1,1 +1,1 @@
-"""Corpora, tokenizers and objectives: from text to batches."""
+"""From text to batches: corpus, vocabulary, lessons, objectives, batches."""

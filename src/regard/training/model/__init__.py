@@ -1,8 +1,7 @@
 """The Transformer: a decoder with every position code, in PyTorch."""
 
-from regard.training.model.cache import Cache
-from regard.training.model.config import Activation, ModelConfig, Norm
+from regard.training.model.config import ModelConfig
 from regard.training.model.decoder import Decoder
-from regard.training.model.passage import Passage
+from regard.training.model.inputs import KVCache, ModelInput, causal_input
 
-__all__ = ["Activation", "Cache", "Decoder", "ModelConfig", "Norm", "Passage"]
+__all__ = ["Decoder", "KVCache", "ModelConfig", "ModelInput", "causal_input"]

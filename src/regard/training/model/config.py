@@ -1,4 +1,4 @@
-"""What a decoder is made of."""
+"""The configuration of a decoder."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -14,12 +14,11 @@ Norm: TypeAlias = Literal["layer", "rms"]
 class ModelConfig:
     """The sizes and parts of a decoder.
 
-    `num_feed_forwards` below `num_layers` leaves the last layers with attention only: what a position knows can then
-    be read by others without more work being done on it. `num_kv_heads` below `num_heads` shares keys and values among
-    groups of query heads. `qk_scale` multiplies the
-    logits of normalised queries and keys; without `qk_norm` the scale is 1/√d. `ngram_rows` above zero adds a table
-    of hashed bigrams and trigrams to the token embeddings. `is_lean` takes biases and norm gains away, normalises
-    the embeddings and starts each block as the identity.
+    With `num_feed_forwards` below `num_layers`, the last layers have attention only. With `num_kv_heads` below
+    `num_heads`, groups of query heads share keys and values. `qk_scale` multiplies the logits of normalized queries and
+    keys; without `qk_norm` the scale is 1/√d. `ngram_rows` above zero adds a table of hashed bigrams and trigrams to
+    the token embeddings. `is_lean` drops biases and norm gains, normalizes the embeddings and starts each block as the
+    identity.
     """
 
     vocab_size: int
@@ -44,35 +43,33 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for name in ("vocab_size", "max_length", "width", "num_layers", "num_heads", "hidden"):
             if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}. A model needs at least one.")
+                raise InputError(f"{name} is {getattr(self, name)}. It must be at least 1.")
         if not 0 <= self.feed_forwards <= self.num_layers:
             raise InputError(
-                f"num_feed_forwards is {self.num_feed_forwards}. Use 0 to {self.num_layers}, which is num_layers."
+                f"num_feed_forwards is {self.num_feed_forwards}. Use 0 to {self.num_layers}, the value of num_layers."
             )
         if self.width % self.num_heads:
-            raise InputError(
-                f"A width of {self.width} does not divide into {self.num_heads} heads. Change one of them."
-            )
+            raise InputError(f"A width of {self.width} does not divide into {self.num_heads} heads. Change either.")
         if self.kv_heads < 1 or self.num_heads % self.kv_heads:
             raise InputError(
-                f"{self.num_heads} query heads cannot share {self.kv_heads} key heads evenly. Use a divisor of it."
+                f"{self.num_heads} query heads can't share {self.kv_heads} key heads evenly. Use a divisor."
             )
         if self.positions not in codes():
-            raise InputError(f"No position code is called {self.positions!r}. There are: {', '.join(sorted(codes()))}.")
+            raise InputError(f"No position code is called {self.positions!r}. Use one of {', '.join(sorted(codes()))}.")
         if self.positions == "rotary" and self.head_width % 2:
-            raise InputError(f"Heads of width {self.head_width} have no pairs to turn. Use fewer or more heads.")
+            raise InputError(f"Heads of width {self.head_width} have no pairs to rotate. Use fewer or more heads.")
         if self.positions == "sinusoidal" and self.width % 2:
             raise InputError(f"A sinusoidal code needs an even width, not {self.width}.")
         _require_one_of("activation", self.activation, get_args(Activation))
         _require_one_of("norm", self.norm, get_args(Norm))
         if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}. Use a share from 0 up to, not including, 1.")
+            raise InputError(f"dropout is {self.dropout}. Use at least 0 and less than 1.")
         if self.ngram_rows < 0:
             raise InputError(f"ngram_rows is {self.ngram_rows}. Use 0 for no table.")
 
     @property
     def feed_forwards(self) -> int:
-        """Number of layers with a feed-forward, from the first on."""
+        """Number of layers with a feed-forward part, counted from the first."""
         return self.num_layers if self.num_feed_forwards is None else self.num_feed_forwards
 
     @property
@@ -87,7 +84,7 @@ class ModelConfig:
 
     @property
     def matrix_parameters(self) -> int:
-        """Weights that every token is multiplied with, the output head's included."""
+        """Weights that multiply every token, including the output head."""
         attention = 2 * self.width * (self.width + self.kv_heads * self.head_width)
         feed_forward = (3 if self.activation == "swiglu" else 2) * self.width * self.hidden
         blocks = self.num_layers * attention + self.feed_forwards * feed_forward
@@ -95,12 +92,12 @@ class ModelConfig:
 
     @property
     def num_parameters(self) -> int:
-        """All weights but biases and gains."""
+        """All weights except biases and gains."""
         tables = self.vocab_size * (not self.is_tied) + self.ngram_rows
         return self.matrix_parameters + self.width * tables
 
     def flops_per_token(self, length: int) -> float:
-        """Multiplications and additions of a training step for one token in a row of this length: 6N + 12LdT."""
+        """Multiplications and additions of a training step per token in rows of this length: 6N + 12LdT."""
         return 6.0 * self.matrix_parameters + 12.0 * self.num_layers * self.width * length
 
 

@@ -6,18 +6,44 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.core.axes import Bool, Float, Int
-from regard.training.model.attention import Frame, SelfAttention
-from regard.training.model.cache import Cache, LayerCache
+from regard.training.model.attention import AttentionContext, SelfAttention
 from regard.training.model.config import ModelConfig
-from regard.training.model.fused import rms_norm, squared_relu
-from regard.training.model.linear import Dense
-from regard.training.model.ngrams import NgramTable, ngram_rows
-from regard.training.model.passage import Passage
-from regard.training.model.places import places
+from regard.training.model.inputs import KVCache, LayerKVCache, ModelInput
+from regard.training.model.layers import Dense, rms_norm, squared_relu
+from regard.training.model.positions import position_encoding
+
+_BIGRAM, _TRIGRAM, _OFFSET = 1_000_003, 998_244_353, 7_368_787
+
+
+class NgramTable(nn.Module):
+    """A table of hashed bigrams and trigrams, added to the embeddings.
+
+    It starts at zero, and only the rows in use have a gradient.
+    """
+
+    def __init__(self, num_rows: int, width: int) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(num_rows, width, sparse=True)
+        nn.init.zeros_(self.rows.weight)
+
+    def forward(
+        self, tokens: Int[Tensor, "batch position"], before: Int[Tensor, "batch position 2"]
+    ) -> Float[Tensor, "batch position width"]:
+        """The sum of the rows of the bigram and the trigram that end at each token.
+
+            (p·(t₁ + 1) + t₀) mod R  and  (q·(t₂ + 1) + p·(t₁ + 1) + t₀ + s) mod R
+
+        t₁ and t₂ are the tokens one and two places back, −1 for none. So a token with nothing before it has the rows
+        t₀ and t₀ + s (mod R), which no other such token has if R is large.
+        """
+        first, second = before.unbind(-1)
+        pair = _BIGRAM * (first + 1) + tokens
+        rows = torch.stack([pair, _TRIGRAM * (second + 1) + pair + _OFFSET], dim=-1) % self.rows.num_embeddings
+        return self.rows(rows).sum(dim=-2)
 
 
 class FeedForward(nn.Module):
-    """Two matrices with an activation between them, at each position on its own."""
+    """Two matrices with an activation between them, applied to each position on its own."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -39,7 +65,7 @@ class FeedForward(nn.Module):
         return squared_relu(x) if self.activation == "relu2" else F.relu(x)
 
 
-class Block(nn.Module):
+class DecoderBlock(nn.Module):
     """x + attention(norm(x)), then x + feed-forward(norm(x)) if it has one."""
 
     def __init__(self, config: ModelConfig, *, has_feed_forward: bool = True) -> None:
@@ -50,59 +76,54 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Float[Tensor, "batch position width"], frame: Frame, cache: LayerCache | None = None
+        self, x: Float[Tensor, "batch position width"], context: AttentionContext, cache: LayerKVCache | None = None
     ) -> Float[Tensor, "batch position width"]:
-        """The stream after this block."""
-        x = x + self.dropout(self.attention(self.before_attention(x), frame, cache))
+        """The residual stream after this block."""
+        x = x + self.dropout(self.attention(self.before_attention(x), context, cache))
         if self.feed_forward is None or self.before_feed_forward is None:
             return x
         return x + self.dropout(self.feed_forward(self.before_feed_forward(x)))
 
 
 class Decoder(nn.Module):
-    """A Transformer that reads from left to right.
+    """A decoder-only Transformer.
 
-    `forward` gives the last hidden states and `logits` turns those that are wanted into scores of tokens, because
-    most of a small model's time would go into the scores of positions that nobody asks about. `read_as` says for each
-    token which one's embedding it has; without it every token has its own.
+    `forward` gives the last hidden states, and `logits` turns selected ones into scores: a small model would spend most
+    of its time on the scores of positions that have no target. `embedding_ids` lets tokens share an embedding: for each
+    token it has the id of the one to use.
     """
 
-    read_as: Tensor | None
+    embedding_ids: Tensor | None
 
-    def __init__(self, config: ModelConfig, read_as: Int[np.ndarray, " token"] | None = None) -> None:
+    def __init__(self, config: ModelConfig, embedding_ids: Int[np.ndarray, " token"] | None = None) -> None:
         super().__init__()
         self.config = config
-        # The entry behind the last is found at −1, where there is no token before.
-        kept = None if read_as is None else torch.from_numpy(np.append(read_as, -1))
-        self.register_buffer("read_as", kept, persistent=False)
+        # The extra last entry maps −1, "no token", to itself.
+        ids = None if embedding_ids is None else torch.from_numpy(np.append(embedding_ids, -1))
+        self.register_buffer("embedding_ids", ids, persistent=False)
         self.embedding = nn.Embedding(config.vocab_size, config.width)
         nn.init.normal_(self.embedding.weight, std=1.0 if config.is_lean else 0.02)
         self.ngrams = NgramTable(config.ngram_rows, config.width) if config.ngram_rows else None
-        self.places = places(config)
+        # Saved weights use this name.
+        self.places = position_encoding(config)
         self.blocks = nn.ModuleList(
-            Block(config, has_feed_forward=number < config.feed_forwards) for number in range(config.num_layers)
+            DecoderBlock(config, has_feed_forward=number < config.feed_forwards) for number in range(config.num_layers)
         )
         self.last_norm = _norm(config)
         self.head = None if config.is_tied else Dense(config.width, config.vocab_size, is_zero=config.is_lean)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, passage: Passage, *, cache: Cache | None = None, dtype: torch.dtype = torch.float32
+        self, given: ModelInput, *, cache: KVCache | None = None, dtype: torch.dtype = torch.float32
     ) -> Float[Tensor, "batch position width"]:
         """The hidden state of each token."""
-        embeddings = self.embed(passage.tokens, passage.before).to(dtype)
-        return self.run(embeddings, passage.positions, passage.visible, cache=cache)
-
-    def embed(
-        self, tokens: Int[Tensor, "batch position"], before: Int[Tensor, "batch position 2"]
-    ) -> Float[Tensor, "batch position width"]:
-        """The embedding of each token and of the word pairs and triples that end there."""
-        if self.read_as is not None:
-            tokens, before = self.read_as[tokens], self.read_as[before]
+        tokens, before = given.tokens, given.before
+        if self.embedding_ids is not None:
+            tokens, before = self.embedding_ids[tokens], self.embedding_ids[before]
         x = self.embedding(tokens)
         if self.ngrams is not None:
-            x = x + self.ngrams(ngram_rows(tokens, before[..., 0], before[..., 1], num_rows=self.config.ngram_rows))
-        return x
+            x = x + self.ngrams(tokens, before)
+        return self.run(x.to(dtype), given.positions, given.visible, cache=cache)
 
     def run(
         self,
@@ -110,35 +131,34 @@ class Decoder(nn.Module):
         positions: Int[Tensor, "batch position"],
         visible: Bool[Tensor, "batch position key"],
         *,
-        cache: Cache | None = None,
+        cache: KVCache | None = None,
     ) -> Float[Tensor, "batch position width"]:
-        """The hidden states that embeddings lead to."""
+        """The hidden states of embeddings."""
         x = rms_norm(embeddings) if self.config.is_lean else embeddings
         x = self.dropout(self.places.add(x, positions))
-        frame = self.frame(positions, positions if cache is None else cache.positions, visible, x.dtype)
+        context = self.attention_context(positions, positions if cache is None else cache.positions, visible, x.dtype)
         for number, block in enumerate(self.blocks):
-            x = block(x, frame, None if cache is None else cache.layers[number])
+            x = block(x, context, None if cache is None else cache.layers[number])
         return self.last_norm(x)
 
-    def frame(
+    def attention_context(
         self,
         queries: Int[Tensor, "#batch query"],
         keys: Int[Tensor, "#batch key"],
         visible: Bool[Tensor, "batch query key"],
         dtype: torch.dtype,
-    ) -> Frame:
-        """The biases and angles that all layers share."""
+    ) -> AttentionContext:
+        """The biases and angles for queries and keys at these positions."""
         bias = torch.zeros(visible.shape, dtype=dtype).masked_fill_(~visible, -torch.inf).unsqueeze(1)
-        placed = self.places.bias(queries, keys)
-        turns = self.places.turns
-        return Frame(
-            bias=bias if placed is None else bias + placed.to(dtype),
-            angles=None if turns is None else turns.at(queries, dtype),
+        position_bias, rotary = self.places.bias(queries, keys), self.places.rotary
+        return AttentionContext(
+            bias=bias if position_bias is None else bias + position_bias.to(dtype),
+            angles=None if rotary is None else rotary.at(queries, dtype),
         )
 
     @property
     def head_matrix(self) -> Float[Tensor, "token width"]:
-        """What hidden states are multiplied with to give scores."""
+        """The output matrix, which turns hidden states into scores."""
         return self.embedding.weight if self.head is None else self.head.weight
 
     def logits(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch token"]:

@@ -1,0 +1,237 @@
+"""What a run was and what its model knows, and how the terminal shows it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from regard.core.verdict import Status
+from regard.render.terminal import SIGNS, STYLES, spelled
+from regard.training.evaluation import Accuracy, EvaluationReport
+from regard.training.launching import MessageKind
+from regard.training.plan import RunPlan
+from regard.training.planning import LayoutSpeed
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingEstimate:
+    """What a training will take: its plan, the speed of the layouts tried, the chosen one first, and its memory."""
+
+    plan: RunPlan
+    speeds: Sequence[LayoutSpeed]
+    bytes_needed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningCurve:
+    """The loss of one model, and its accuracy on the held-out questions, by step."""
+
+    losses: Sequence[tuple[int, float]]
+    held_out: Sequence[tuple[int, Accuracy]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """A finished run: its settings, a learning curve per member, and the accuracy of all members together.
+
+    `steps` are those of one member, `tokens` those of all.
+    """
+
+    folder: str
+    recipe: str
+    about: str
+    settings: Sequence[tuple[str, str]]
+    curves: Sequence[LearningCurve]
+    together: Accuracy | None
+    baseline: Accuracy | None
+    steps: int
+    tokens: int
+    seconds: float
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """The accuracy of all members together on the held-out questions after the last step."""
+        return self.together if len(self.curves) > 1 else next(iter(self.alone), None)
+
+    @property
+    def alone(self) -> list[Accuracy]:
+        """The same for each member alone; empty if no questions were held out."""
+        return [curve.held_out[-1][1] for curve in self.curves if curve.held_out]
+
+
+class _TimeColumn(ProgressColumn):
+    """The time left, or the time elapsed while the end is unknown."""
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining if task.total is not None else None
+        seconds = int((task.elapsed or 0.0) if left is None else left)
+        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        return Text(f"{clock} {'elapsed' if left is None else 'left'}")
+
+
+class TrainingDisplay:
+    """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[facts]}"),
+            _TimeColumn(),
+        )
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("preparing", total=None, facts="")
+        self._loss: float | None = None
+        self._speeds: dict[int, float] = {}
+        self._steps: dict[int, int] = {}
+        self._members = 1
+        self._accuracy = ""
+
+    def __enter__(self) -> "TrainingDisplay":
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def show(self, message: dict[str, Any]) -> None:
+        """Shows one message."""
+        match message["kind"]:
+            case MessageKind.STATUS:
+                self._bar.update(self._task, description="measuring")
+                self._print(message["text"])
+            case MessageKind.WARNING:
+                self._print(message["text"], style="yellow")
+            case MessageKind.PLAN:
+                self._members, self._speeds, self._steps = message["members"], {}, {}
+                self._bar.update(self._task, total=message["steps"])
+                self._print(f"{message['steps']} steps with {message['layout']}")
+            case MessageKind.HELD_OUT:
+                member = f", member {message['member'] + 1}" if self._members > 1 else ""
+                self._show_accuracy(f"step {message['step']}{member}", message)
+            case MessageKind.TOGETHER:
+                self._show_accuracy("together", message)
+            case MessageKind.STEP:
+                self._show_step(message)
+
+    def _show_accuracy(self, who: str, message: dict[str, Any]) -> None:
+        self._accuracy = f"held out {message['right'] / message['asked']:.1%}"
+        self._print(f"{who}: {message['right']} of {message['asked']} held-out questions right")
+
+    def _show_step(self, message: dict[str, Any]) -> None:
+        speed: float = message["tokens"] / message["seconds"]
+        member: int = message.get("member", 0)
+        self._loss = message["loss"] if self._loss is None else 0.9 * self._loss + 0.1 * message["loss"]
+        self._speeds[member] = 0.9 * self._speeds.get(member, speed) + 0.1 * speed
+        self._steps[member] = message["step"]
+        facts = f"loss {self._loss:.3f}  {sum(self._speeds.values()):,.0f} tokens/s  {self._accuracy}"
+        self._bar.update(self._task, completed=min(self._steps.values()), description=message["stage"], facts=facts)
+
+    def _print(self, text: str, style: str = "dim") -> None:
+        self._console.print(Text(text, style=style))
+
+
+def show_run(console: Console, report: RunReport) -> None:
+    """Prints a finished run in a few lines."""
+    console.print(Text(f"{report.recipe}: {report.about}" if report.about else report.recipe, style="bold"))
+    speed = report.tokens / report.seconds if report.seconds else 0.0
+    rows = list(report.settings)
+    for number, curve in enumerate(report.curves, start=1):
+        name = "loss" if len(report.curves) == 1 else f"loss, member {number}"
+        rows.append((name, sparkline([loss for _, loss in curve.losses])))
+    rows.append(("time", f"{report.seconds:.0f} s for {report.tokens:,} tokens ({speed:,.0f} per second)"))
+    if report.accuracy is not None:
+        rows.append(("held-out questions", str(report.accuracy)))
+    if len(report.alone) > 1:
+        rows.append(("each member alone", ", ".join(f"{each.value:.1%}" for each in report.alone)))
+    if report.baseline is not None:
+        rows.append(("baseline", f"{report.baseline}: always the most common answer"))
+    rows.append(("run", report.folder))
+    _show_settings(console, rows, indent="  ")
+
+
+def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: int = 10) -> None:
+    """Prints how many answers were right, the baseline, and some wrong answers."""
+    console.print(Text(f"Exact match {report.exact_match}", style="bold"))
+    console.print(f"baseline (always {report.most_common_answer!r}): {report.baseline}", highlight=False)
+    asked = f"{len(report.answered)} questions in {report.seconds:.1f} s"
+    if report.num_models > 1:
+        asked += f", {report.num_models} models together"
+    console.print(asked, style="dim", highlight=False)
+    wrong = [each for each in report.answered if not each.is_right][:num_wrong]
+    if wrong:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for heading in ("question", "prediction", "probability", "correct answer"):
+            table.add_column(heading)
+        for each in wrong:
+            table.add_row(Text(each.question), Text(each.prediction), f"{each.probability:.0%}", Text(each.answer))
+        console.print(table)
+
+
+def show_estimate(console: Console, estimate: TrainingEstimate) -> None:
+    """Prints what a training will take."""
+    plan, seconds = estimate.plan, estimate.speeds[0].seconds
+    rows = [
+        ("steps", f"{plan.steps:,} at {seconds:.3f} s each"),
+        ("time", f"{plan.steps * seconds / 60:.1f} minutes"),
+        *([("members", f"{plan.members}, side by side")] if plan.members > 1 else []),
+        ("processes × threads", f"{plan.processes} × {plan.threads}, {plan.precision}"),
+        ("tried", ", ".join(f"{speed.layout}: {speed.seconds:.3f} s" for speed in estimate.speeds)),
+        ("weights", f"{plan.model_config.num_parameters:,}"),
+        ("memory", f"about {estimate.bytes_needed / 2**30:.2f} GiB"),
+        ("operations", f"{plan.flops:.2g}"),
+    ]
+    _show_settings(console, rows)
+
+
+def compare_with_pretraining(reports: Sequence[RunReport]) -> str:
+    """What pre-training did for the held-out questions, in one sentence; `reports` are those with and without it."""
+    with_it, without = (report.accuracy for report in reports)
+    if with_it is None or without is None:
+        return "No questions were held out, so there is nothing to compare."
+    if with_it.lower > without.upper:
+        finding = "pre-training helped"
+    elif with_it.upper < without.lower:
+        finding = "pre-training hurt"
+    else:
+        finding = "difference not significant"
+    return f"With pre-training {with_it.value:.1%}, without {without.value:.1%}; {finding}."
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """A curve as a line of blocks, between its first and its last value."""
+    if not values:
+        return "none"
+    thinned = [values[number * len(values) // width] for number in range(width)] if len(values) > width else values
+    low, high = min(thinned), max(thinned)
+    span = (high - low) or 1.0
+    blocks = "".join(_LEVELS[min(int((value - low) / span * len(_LEVELS)), len(_LEVELS) - 1)] for value in thinned)
+    return f"{values[0]:.3f} {blocks} {values[-1]:.3f}"
+
+
+def status_label(console: Console, status: Status) -> Text:
+    """The sign and name of a status, to start a line with."""
+    return Text(f"{spelled(SIGNS[status], console.encoding)} {status}  ", style=STYLES[status])
+
+
+def show_columns(console: Console, cells: list[tuple[str, ...]]) -> None:
+    """Prints rows in aligned columns, with the first row dim."""
+    table = [[spelled(cell, console.encoding) for cell in row] for row in cells]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for number, row in enumerate(table):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(Text(f"  {line}".rstrip(), style="" if number else "dim"), soft_wrap=True)
+
+
+def _show_settings(console: Console, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
+    for name, value in rows:
+        console.print(f"{indent}{name:<20} {value}", highlight=False)

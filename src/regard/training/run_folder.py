@@ -1,0 +1,271 @@
+"""A run's folder: its plan, tokenizer, lessons, metrics, checkpoints and weights."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from regard.core.axes import Int
+from regard.core.errors import InputError
+from regard.core.files import write_atomically
+from regard.training.checkpoint import read_tensors
+from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
+from regard.training.data.lessons import AnswerForms, Lesson, LessonSet, PromptFormat, QuestionTokens
+from regard.training.data.vocabulary import Vocabulary, load_vocabulary
+from regard.training.file_lock import lock_folder
+from regard.training.model import Decoder
+from regard.training.plan import RunPlan, plan_from_json
+
+FINAL, MEASURED = "plan.json", "measured.json"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """All files of one run. They are written atomically; only the metrics grow line by line.
+
+    A run may have several members: models that are trained side by side and answer together. They share the plan and
+    the data. Weights, checkpoints and metrics of the first are in the folder itself, those of others in subfolders.
+    """
+
+    path: Path
+    member: int = 0
+
+    @property
+    def own(self) -> Path:
+        """The folder of the files that belong to this member alone."""
+        return self.path / f"member-{self.member + 1}" if self.member else self.path
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.own / "checkpoints"
+
+    @property
+    def weights(self) -> Path:
+        """The weights after the last step."""
+        return self.own / "model.safetensors"
+
+    @property
+    def metrics(self) -> Path:
+        """One line of JSON per measurement."""
+        return self.own / "metrics.jsonl"
+
+    def members(self) -> tuple["RunFolder", ...]:
+        """All members of the run's plan."""
+        return tuple(RunFolder(self.path, number) for number in range(self.plan().members))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there are final weights."""
+        return self.weights.exists()
+
+    def has_usable_weights(self, warn: Callable[[str], None]) -> bool:
+        """Whether there are final weights that can be loaded; `warn` is told why not."""
+        if not self.is_finished:
+            return False
+        try:
+            self.model()
+        except InputError as error:
+            warn(str(error))
+            return False
+        return True
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keeps other trainings out of the folder."""
+        return lock_folder(self.path)
+
+    def create(self) -> None:
+        """Makes the folder; one that contains a run is refused."""
+        if (self.path / FINAL).exists():
+            raise InputError(
+                f"{self.path} contains a run already. Resume it (regard train resume {self.path}) or name another."
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"Can't create {self.path}: {error.strerror or error}. Name another folder.") from None
+
+    def write_plan(self, plan: RunPlan, name: str = FINAL) -> None:
+        """Writes the plan; the final one makes the folder a run."""
+        self._write(name, plan.to_json())
+
+    def plan(self, name: str = FINAL) -> RunPlan:
+        """This member's plan: the final one, or the one that is only measured."""
+        path = self.path / name
+        if not path.exists():
+            raise InputError(f"{self.path} is not a run: it has no plan.json. Name a folder made by regard train.")
+        return plan_from_json(_read_text(path), str(path)).for_member(self.member)
+
+    def write_data(self, data: TrainingData, lesson_set: LessonSet) -> None:
+        """Writes the tokenizer, the lessons, the held-out questions and facts about the data."""
+        prompt_format = lesson_set.prompt_format
+        self._write("tokenizer.json", lesson_set.vocabulary.to_json())
+        self._write("lessons.safetensors", save(_to_arrays(lesson_set.lessons)))
+        self._write("held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in data.held_out))
+        facts = {
+            "openings": list(lesson_set.openings),
+            "endings": list(prompt_format.endings),
+            "answer_forms": asdict(prompt_format.forms),
+            "commonest_answer": data.most_common_answer,
+        }
+        self._write("data.json", json.dumps(facts, ensure_ascii=False))
+
+    def vocabulary(self, plan: RunPlan | None = None) -> Vocabulary:
+        """The tokenizer, checked against the run's plan or another one."""
+        path = self.path / "tokenizer.json"
+        vocabulary, wanted = load_vocabulary(path), (plan or self.plan()).vocab_size
+        if len(vocabulary) != wanted:
+            raise InputError(f"{path} has {len(vocabulary)} tokens, but the plan says {wanted}. Train again.")
+        return vocabulary
+
+    def prompt_format(self) -> PromptFormat:
+        """How questions are put to the run's model."""
+        facts = self.facts()
+        forms = AnswerForms(**{name: tuple(some) for name, some in facts["answer_forms"].items()})
+        return PromptFormat(vocabulary=self.vocabulary(), endings=tuple(facts["endings"]), forms=forms)
+
+    def embedding_ids(self, plan: RunPlan) -> Int[np.ndarray, " token"] | None:
+        """Which tokens share an embedding, if the plan lets any."""
+        return self.vocabulary(plan).embedding_ids() if plan.recipe.tokens.reads_alike else None
+
+    def lessons(self) -> tuple[Lesson, ...]:
+        """What the run learns from."""
+        path = self.path / "lessons.safetensors"
+        try:
+            return tuple(_from_arrays(load_file(path)))
+        except (OSError, ValueError, KeyError, IndexError, SafetensorError) as error:
+            raise InputError(f"{path} can't be read: {error}. Train again.") from None
+
+    def facts(self) -> dict[str, Any]:
+        """Openings and endings of questions, the forms of answers, and the most common answer."""
+        path = self.path / "data.json"
+        try:
+            facts = json.loads(_read_text(path))
+        except json.JSONDecodeError:
+            facts = None
+        match facts:
+            case {
+                "openings": [str(), *_],
+                "endings": [*endings],
+                "answer_forms": {"first": [*first], "later": [*later], **others},
+                "commonest_answer": str(),
+            } if not others and all(isinstance(text, str) for text in (*endings, *first, *later)):
+                return facts
+        raise InputError(f"{path} is damaged. Train again, or restore it from a copy.")
+
+    def held_out(self) -> tuple[FactQuestion, ...]:
+        """The held-out questions."""
+        path = self.path / "held_out.tsv"
+        return read_questions(path) if path.exists() and path.stat().st_size else ()
+
+    def model(self) -> Decoder:
+        """The trained model."""
+        if not self.is_finished:
+            raise InputError(f"{self.path} is not finished. Resume it: regard train resume {self.path}")
+        plan = self.plan()
+        model = Decoder(plan.model_config, self.embedding_ids(plan))
+        remedy = f"Recreate it from a checkpoint: regard train resume {self.path}"
+        tensors = read_tensors(self.weights, remedy=remedy)
+        wanted, given = (
+            {name: tuple(t.shape) for name, t in some} for some in (model.named_parameters(), tensors.items())
+        )
+        if differing := sorted(name for name, _ in wanted.items() ^ given.items()):
+            raise InputError(f"{self.weights} does not match its plan ({differing[0]} differs). {remedy}")
+        model.load_state_dict(tensors, strict=False)
+        return model.eval()
+
+    def add_metric(self, kind: str, **numbers: Any) -> None:
+        """Appends a line to the metrics."""
+        with self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": kind, **numbers}) + "\n")
+
+    def read_metrics(self) -> Iterator[dict[str, Any]]:
+        """Every intact line of the metrics."""
+        if not self.metrics.exists():
+            return
+        for line in self.metrics.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                found = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(found, dict) and "kind" in found:
+                yield found
+
+    def drop_metrics_after(self, step: int) -> None:
+        """Removes the metrics of later steps, which will be made again."""
+        kept = [line for line in self.read_metrics() if line.get("step", 0) <= step]
+        self.own.mkdir(exist_ok=True)
+        write_atomically(self.metrics, "".join(json.dumps(line) + "\n" for line in kept), is_durable=True)
+
+    def _write(self, name: str, content: str | bytes) -> None:
+        write_atomically(self.path / name, content, is_durable=True)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}. Train again.") from None
+
+
+_RAGGED = ("body", "plain")
+_MARKS = ("starts", "salient")
+
+
+def _to_arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
+    """Lessons as a few long arrays with the lengths of their pieces."""
+    pieces: dict[str, list[np.ndarray]] = {name: [getattr(lesson, name) for lesson in lessons] for name in _RAGGED}
+    pieces["heads"] = [head for lesson in lessons for head in lesson.heads]
+    questions = [question for lesson in lessons for question in lesson.questions]
+    pieces["rest"], pieces["answer"] = [q.rest for q in questions], [q.answer for q in questions]
+    arrays = {
+        **{name: _joined([getattr(lesson, name) for lesson in lessons]).astype(np.uint8) for name in _MARKS},
+        "num_askings": np.array([len(lesson.questions) for lesson in lessons]),
+        "opening": np.array([question.opening for question in questions], dtype=np.int64),
+    }
+    for name, some in pieces.items():
+        arrays[name] = _joined(some).astype(np.int32)
+        arrays[f"{name}_lengths"] = np.array([len(piece) for piece in some], dtype=np.int64)
+    return arrays
+
+
+def _from_arrays(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
+    """The inverse of `_to_arrays`."""
+    bodies, plains = _split(arrays, "body"), _split(arrays, "plain")
+    heads, rests, answers = _split(arrays, "heads"), _split(arrays, "rest"), _split(arrays, "answer")
+    edges = np.cumsum(arrays["body_lengths"])[:-1]
+    if any(arrays[name].shape != arrays["body"].shape for name in _MARKS):
+        raise ValueError("its marks do not match its texts")
+    starts, salient = (np.split(arrays[name].astype(bool), edges) for name in _MARKS)
+    num_heads = len(heads) // max(len(bodies), 1)
+    questions = [
+        QuestionTokens(opening=int(opening), rest=rest, answer=answer)
+        for opening, rest, answer in zip(arrays["opening"], rests, answers, strict=True)
+    ]
+    ends = np.cumsum(arrays["num_askings"])
+    if int(ends[-1]) != len(questions):
+        raise ValueError("its questions do not match its texts")
+    for number, (body, plain) in enumerate(zip(bodies, plains, strict=True)):
+        yield Lesson(
+            heads=tuple(heads[number * num_heads : (number + 1) * num_heads]),
+            body=body,
+            starts=starts[number],
+            salient=salient[number],
+            plain=plain,
+            questions=tuple(questions[int(ends[number] - arrays["num_askings"][number]) : int(ends[number])]),
+        )
+
+
+def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(pieces) if len(pieces) else np.zeros(0, dtype=np.int64)
+
+
+def _split(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
+    lengths = arrays[f"{name}_lengths"]
+    return np.split(arrays[name].astype(np.int64), np.cumsum(lengths)[:-1]) if len(lengths) else []
