@@ -67,7 +67,6 @@ def test_signs_are_kept_unless_ascii_is_asked_for():
         lambda doc: doc["verdicts"][0].update(status="maybe"),
         lambda doc: doc["verdicts"][0].pop("where"),
         lambda doc: doc["verdicts"][0].pop("expected"),
-        lambda doc: doc["verdicts"][0].update(mood="good"),
         lambda doc: doc["verdicts"][0].update(value="0.5"),
         lambda doc: doc["verdicts"][0].update(probability=1.5),
         lambda doc: doc["verdicts"][0].update(where={"file": "a", "line": 0, "column": 1}),
@@ -78,6 +77,12 @@ def test_the_schema_refuses_what_is_not_a_document(spoil):
     spoiled = document("claims", [CLAIM])
     spoil(spoiled)
     assert not is_valid(spoiled)
+
+
+def test_a_verdict_may_have_further_fields():
+    extended = document("claims", [CLAIM])
+    extended["verdicts"][0]["difficulty"] = "hard"
+    assert is_valid(extended)
 
 
 def test_a_plain_verdict_is_no_claim():
