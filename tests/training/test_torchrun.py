@@ -42,13 +42,13 @@ def test_two_processes_train_one_run_and_a_second_one_is_refused_once(tmp_path):
 
     several = torchrun(*SMALL, "--members=2", f"--out={tmp_path / 'several'}")
     assert several.returncode != 0
-    assert several.stderr.count("Leave --members away") == 1
+    assert several.stderr.count("Leave out --members") == 1
 
     again = torchrun(*SMALL, f"--out={out}")
     assert again.returncode != 0
     # torchrun itself tells of a failure at length.
     ours = again.stderr.partition("torch/distributed/elastic")[0]
     assert ours.count("regard: ") == again.stderr.count("regard: ") == 1
-    assert "holds a run already" in again.stderr
+    assert "contains a run already" in again.stderr
     assert "Traceback" not in ours
     assert "exitcode  : 2" in again.stderr.partition("Root Cause")[2]
