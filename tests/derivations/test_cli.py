@@ -54,7 +54,7 @@ def test_a_wrong_step_is_shown_with_its_caret_and_counterexample(run, file):
     assert "Guessed" not in out
 
 
-def test_a_right_answer_exits_with_zero_and_a_guess_is_told(run, file):
+def test_a_right_answer_exits_with_zero_and_a_guess_is_announced(run, file):
     code, out, _ = run("verify", file(RIGHT))
     assert code == 0
     assert "Guessed the assignment: cs224n-a4" in out
@@ -214,6 +214,23 @@ def test_a_wrong_solution_is_found(run, tmp_path):
     assert code == 1
     assert "The solution" in out
     assert f"mine.toml:{line_of(path, 'solutions')}" in out.replace("\n", "")
+
+
+def test_one_document_needs_few_modules_and_no_judge_outside_the_worker(tmp_path):
+    path = file_at(tmp_path, WRONG)
+    script = f"""
+import sys
+from regard.cli import main
+main(["verify", {str(path)!r}])
+print(*(name for name in sys.modules if name.split(".")[0] == "regard"), sep="\\n", file=sys.stderr)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert "refuted[1b/1]" in done.stdout
+    modules = done.stderr.split()
+    assert "regard.derivations.report.terminal" in modules
+    assert "regard.derivations.verify" not in modules
+    assert len(modules) <= 60
 
 
 def in_a_process(*arguments: object, **more) -> subprocess.Popen:

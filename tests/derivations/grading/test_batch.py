@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from derivations.hostile_jobs import by_name, quick, slowly
+from derivations.grading.unreliable_work import by_name, quick, slowly
 from regard.core.errors import InputError
 from regard.derivations.grading.batch import BatchRequest, BatchStopped, DocumentBatch, find_submissions
 from regard.render.json import schema

@@ -79,7 +79,7 @@ def test_a_results_file_that_cannot_be_opened_is_one_clear_line(tmp_path):
         ResultsFile(tmp_path / "no" / "l.jsonl", keeps_old=False)
 
 
-def test_starting_afresh_forgets(tmp_path):
+def test_a_new_run_forgets_the_old_results(tmp_path):
     with opened(tmp_path / "l.jsonl", keeps_old=False) as results:
         results["a"] = REPORT
     with opened(tmp_path / "l.jsonl", keeps_old=False) as results:

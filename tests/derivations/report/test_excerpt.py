@@ -19,7 +19,7 @@ def pointed_at(text: str, carets: str) -> str:
     return text[places.index(first) : len(places) - 1 - places[::-1].index(first + cells)]
 
 
-def test_carets_stand_under_just_the_step():
+def test_carets_are_exactly_under_the_step():
     assert under("one\nTake $q = k_a + k_b$ here\n", "q = k_a + k_b") == [
         (2, "Take $q = k_a + k_b$ here", "      ^^^^^^^^^^^^^")
     ]
@@ -86,6 +86,6 @@ def test_every_line_fits_and_carets_never_leave_it(before, step, after, width):
 @given(
     st.text("ab 设é$\\", max_size=200), st.text("xyz=设", min_size=1, max_size=12), st.text("ab 设é$\\", max_size=200)
 )
-def test_the_carets_point_at_the_step_wherever_it_stands(before, step, after):
+def test_the_carets_point_at_the_step_wherever_it_is(before, step, after):
     ((_, text, carets),) = under(f"{before}[{step}]{after}", f"[{step}]", width=60)
     assert pointed_at(text, carets) == f"[{step}]"

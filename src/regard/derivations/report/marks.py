@@ -66,7 +66,7 @@ def _card_entry(verdict: StepVerdict) -> str:
     if verdict.counterexample:
         rows.append(_card_row("counterexample", html.escape(verdict.counterexample), label="Counterexample"))
     rows += [_card_row("note", _sentence(remark)) for remark in remarks(verdict)]
-    if verdict.method and verdict.method != "recognised":
+    if verdict.method and standing not in ("given", "undecided"):
         rows.append(_card_row("method", html.escape(verdict.method), label="Method"))
     if verdict.reproduce and standing == "refuted":
         rows.append(_card_row("reproduce", f"<code>{html.escape(verdict.reproduce)}</code>"))

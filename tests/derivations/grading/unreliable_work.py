@@ -1,4 +1,4 @@
-"""Work that goes wrong by the name of the file; a module of its own, so that other processes can import it."""
+"""Work that fails depending on the name of the file; a separate module, so that worker processes can import it."""
 
 import os
 import time
