@@ -115,7 +115,7 @@ def judge_designs(scope: Scope, question: Question, own: Designs) -> dict[str, F
 
 
 def _alone(attempt: _DesignAttempt) -> Finding:
-    """One design of several, beside each solution's other parts: it is to blame only if none of them saves it."""
+    """One design of several, beside each solution's other parts: it fails only if it fails beside all of them."""
     findings = [attempt.decided()]
     for solution in range(1, len(attempt.design.solutions)):
         if findings[-1].is_true:
@@ -192,7 +192,7 @@ def needed_scale(scope: Scope, design: Design) -> float | None:
 
 
 def _first_close(scope: Scope, design: Design, scales: tuple[float, ...]) -> float | None:
-    """The first of some scales at which the shown quantity is close to its target, as floats tell."""
+    """The first of some scales at which the shown quantity is close to its target, in floats."""
     found = _measured(scope, design, _driven(scope, scales, vanishing=1e-40), FLOATS)
     if found is None:
         return None

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from regard.derivations.context.surroundings import Surroundings
 from regard.derivations.judging.findings import Finding
@@ -14,8 +13,8 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Condition, Expression
 from regard.derivations.notation.tokens import RELATIONS, NotUnderstood, Token
+from regard.derivations.results import StepKind
 
-StepKind = Literal["step", "design", "definition", "given", "supposition", "choice"]
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _SIGN = re.compile(

@@ -331,7 +331,7 @@ def _expanded(document: Document, span: MathSpan) -> FormulaSource:
 
 
 def _joined_cells(document: Document, formulas: Sequence[_ReadFormula]) -> Iterator[_ReadFormula]:
-    """In a table row | α_a | → ½ | the relation of one cell goes on from the first cell of its row that has none."""
+    """In a table row | α_a | → ½ | the relation of one cell continues the first cell of its row that has none."""
     heads: dict[int, FormulaSource] = {}
     for read in formulas:
         line = document.line_at(read.start)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from regard.derivations.context.formulas import StepKind, members
+from regard.derivations.context.formulas import members
 from regard.derivations.context.surroundings import Surroundings, regime_words
 from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
@@ -30,6 +30,7 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.reading.phrases import any_of
+from regard.derivations.results import StepKind
 
 _SMALLEST_SIZE = 2
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")

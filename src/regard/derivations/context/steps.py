@@ -94,7 +94,7 @@ class StepDecider:
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------
     def _elsewhere(self, sides: Sides, formula: Formula) -> Finding | None:
-        """A failure that is true at values that came before it, or in the setting's other guise."""
+        """A failure that is true at values that came before it, or in the setting's alternative."""
         earlier = tuple(chain for chain in formula.earlier if is_number(chain, self.scope))
         nearby = at_particular_values((*earlier, *formula.siblings, *formula.chains), self.scope)
         if earlier and nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
@@ -124,9 +124,9 @@ class StepDecider:
     def _after_slip(self, sides: Sides, last: LastSide) -> Finding | None:
         """A false step that is right but for an earlier slip: in the term before it, or in the query."""
         if last.is_wrong and last.anchor:
-            mended = self._found(replace(sides, left=last.anchor), self.scope)
-            if mended.is_true:
-                return _not_judged("This line is right; the error is in the line before", mended)
+            corrected = self._found(replace(sides, left=last.anchor), self.scope)
+            if corrected.is_true:
+                return _not_judged("This line is right; the error is in the line before", corrected)
         for scope in self._intended_scopes(sides) if self.has_slipped else ():
             intended = self._found(sides, scope)
             if intended.is_true and not intended.is_approximation_meant:
@@ -200,7 +200,7 @@ class QuestionJudge:
 
     # -- designs are looked for first, since two of them may share one goal ------------------------------------------
     def prepare(self, formulas: Sequence[Formula]) -> None:
-        """Find the designs of the question and judge them together; what is random is so from the start."""
+        """Find the designs of the question and judge them together; random symbols are random from the start."""
         for chain in (chain for formula in formulas for chain in formula.chains if chain.signs[0].text == "∼"):
             left = readable(chain.sides[0], self.scope)
             if isinstance(left, Symbol):
@@ -434,7 +434,7 @@ class QuestionJudge:
         )
 
     def _redefines_query(self) -> bool:
-        """True if the text has put a query of its own in the place of the one that the question goes on with."""
+        """True if the text has put a query of its own in the place of the one that the question continues with."""
         return not self._asked.isdisjoint(self.scope.own.keys() - self.intended.own.keys() - self.designs.keys())
 
 
@@ -497,9 +497,9 @@ def _unread(placed: PlacedFormula) -> list[JudgedStep]:
 
 
 def _inherit(judge: QuestionJudge, judges: Judges, placed: PlacedFormula) -> None:
-    """What the document has defined goes on: scales everywhere, the rest from one part of a question to the next.
+    """What the document has defined carries over: scales everywhere, the rest from one part of a question to the next.
 
-    Without headings there are no parts, and everything goes on.
+    Without headings there are no parts, and everything carries over.
     """
     for other in (other for other in judges.values() if other is not judge):
         is_sibling = other.question.path[:2] == judge.question.path[:2]

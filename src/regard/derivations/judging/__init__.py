@@ -1,1 +1,1 @@
-"""Steps judged on instances: drawn at random under the assumptions, driven to limits, confirmed in certified balls."""
+"""One relation judged: on instances drawn at random, in limits, and confirmed in certified balls."""

@@ -1,4 +1,4 @@
-"""Relations that are to hold on every instance: floats first, certified balls to confirm a failure."""
+"""Relations that must hold on every instance: floats first, certified balls to confirm a failure."""
 
 import itertools
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def decide_rounded(instances: Instances, places: int) -> Finding:
 
 # -- confirmed with balls ----------------------------------------------------------------------------------------------
 def _confirmed(instances: Instances) -> Finding:
-    """The failure shown again in balls, on numbers that can be read; or the relation, if rounding was to blame."""
+    """The failure confirmed in balls, on numbers that are easy to read; or a success, if only rounding failed it."""
     is_undefined = False
     for instance in _small_instances(instances):
         for pair in instances.pairs(instance, BALLS):

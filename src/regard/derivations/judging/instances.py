@@ -52,7 +52,7 @@ def with_particular(setting: Setting, sizes: Mapping[str, int], particular: Mapp
 # -- symbols drawn at random -------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sampler:
-    """All that the draws of an instance depend on; compared by identity, since `sampler_for` makes each but once."""
+    """Everything that the draws of an instance depend on; compared by identity: `sampler_for` makes each only once."""
 
     setting: Setting
     sizes: tuple[tuple[str, int], ...]
@@ -236,12 +236,12 @@ class Instance:
 
     @cached_property
     def key(self) -> tuple:
-        """All that tells one instance of a setting from another."""
+        """Everything that distinguishes one instance of a setting from another."""
         return (self.sampler, *self.driven.items(), *self.drawn.items(), self.moved)
 
     @cached_property
     def sampler(self) -> Sampler:
-        """All that the draws depend on."""
+        """Everything that the draws depend on."""
         return sampler_for(self.setting, tuple(self.sizes.items()), self.seed, self.num_draws, self.is_plain)
 
     @cached_property

@@ -56,7 +56,7 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def shown(finding: Finding) -> Finding:
-    """A finding that is to be reported: a failure comes with its counterexample."""
+    """A finding ready to be reported: a failure gets its counterexample."""
     if finding.shown_by is None:
         return finding
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
@@ -86,7 +86,7 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
 
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
-    """A success that rests on symbols nobody declared says so; what may be matrices is confirmed for numbers only."""
+    """A success with undeclared symbols gets a note, or stays open if they may be matrices: only numbers were tried."""
     expressions = sides.expressions(scope)
     used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
     if not used:
@@ -105,7 +105,7 @@ def _looks_like_matrices(node: Expression) -> bool:
 
 
 def _failure(failures: list[Finding]) -> Finding:
-    """What to say when no reading is true: one that fails refutes nothing while the plain one is open."""
+    """The finding when no reading is true: a failure refutes nothing while the plain reading is open."""
     if not failures[0].is_false:
         return failures[0]
     false = [finding for finding in failures if finding.is_false]
@@ -116,7 +116,7 @@ def _failure(failures: list[Finding]) -> Finding:
 
 
 def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding:
-    """A failure that rests on symbols nobody declared refutes nothing: they may not be what they were taken for."""
+    """A failure with undeclared symbols refutes nothing: they may not be the numbers they were taken for."""
     loose = {name for name, m in scope.setting.symbols.items() if Assumption.ANY in m.assume and m.is_number}
     undeclared = scope.setting.undeclared | (loose - scope.own.keys())
     if not finding.is_false or not undeclared:
@@ -225,19 +225,19 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
             return exact
         loose = replace(limit, counterexample=exact.counterexample)
         return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
-    if sign in ORDERS and _is_so_eventually(instances):
+    if sign in ORDERS and _holds_eventually(instances):
         reason = "True once the scale is large enough"
         return Finding(kind="approximate", reason=reason, method="limit", notes=exact.notes)
     return exact
 
 
-def _is_so_eventually(instances: Instances) -> bool:
+def _holds_eventually(instances: Instances) -> bool:
     meanings = instances.scope.meanings
     driven = {name: _LARGE if m.tends == "infinity" else _SMALL for name, m in meanings.items() if m.tends}
-    stands = ORDERS[instances.relation.sign]
+    holds = ORDERS[instances.relation.sign]
     for pair in instances.pairs(instances.base(seed=3, num_draws=4, driven=driven), BALLS):
         lefts, rights = np.broadcast_arrays(pair.left.array, pair.right.array)
-        if not all(bool(stands(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
+        if not all(bool(holds(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
             return False
     return True
 

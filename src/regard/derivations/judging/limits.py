@@ -45,7 +45,7 @@ def decide_limit(instances: Instances, *, is_particular: bool = False) -> Findin
     if success.all():
         return _approximate(f"True as {_limit(instances)} (error {_errors(instances, worst)})", value=float(worst[-1]))
     by_chance = _by_chance(instances) if success.any() else None
-    return by_chance or _not_so(instances, table[:, ~success][:, 0])
+    return by_chance or _refuted_limit(instances, table[:, ~success][:, 0])
 
 
 def _approximate(reason: str, *, value: float | None = None, probability: float | None = None) -> Finding:
@@ -53,7 +53,7 @@ def _approximate(reason: str, *, value: float | None = None, probability: float 
 
 
 def _by_chance(instances: Instances) -> Finding | None:
-    """A relation that is so in some draws: likely, or open; None if it hardly ever is."""
+    """A relation that holds in some draws: likely true, or open; None if it hardly ever holds."""
     probability = chance(instances)
     if probability is None or probability <= 1 - _LIKELY:
         return None
@@ -83,7 +83,7 @@ def _errors(instances: Instances, errors: np.ndarray) -> str:
     return ", ".join(f"{error:.1g} at {stage}" for stage, error in stages)
 
 
-def _not_so(instances: Instances, errors: np.ndarray) -> Finding:
+def _refuted_limit(instances: Instances, errors: np.ndarray) -> Finding:
     return Finding(
         kind="false",
         reason=f"The error does not vanish as {_limit(instances)} ({_errors(instances, errors)})",
@@ -263,16 +263,16 @@ def chance(instances: Instances) -> float | None:
     grid = np.linspace(-4.01, 4.03, 12)
     states = _hold_at(instances, random[0], grid)
     edges = [
-        _edge(instances, random[0], (grid[k], grid[k + 1]), is_so_below=states[k])
+        _edge(instances, random[0], (grid[k], grid[k + 1]), holds_below=states[k])
         for k in range(len(grid) - 1)
         if states[k] != states[k + 1]
     ]
-    return _mass(edges, is_so_first=states[0])
+    return _mass(edges, holds_first=states[0])
 
 
-def _mass(edges: list[float], *, is_so_first: bool) -> float:
+def _mass(edges: list[float], *, holds_first: bool) -> float:
     """The standard normal's mass between edges, on every second stretch."""
-    total, is_inside, start = 0.0, is_so_first, -math.inf
+    total, is_inside, start = 0.0, holds_first, -math.inf
     for edge in [*edges, math.inf]:
         if is_inside:
             total += float(normal_cdf(min(edge, _FAR_OUT))) - (0.0 if math.isinf(start) else float(normal_cdf(start)))
@@ -283,18 +283,18 @@ def _mass(edges: list[float], *, is_so_first: bool) -> float:
 def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
     values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
-    # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that tell.
+    # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(1000 * scale for scale in SCALES[-3:]))
     instance = instances.base(seed=3, num_draws=len(points), driven=driven, drawn={symbol.name: tuple(values)})
     return [vanishes(column) for column in _errors_on(instances, instance).T]
 
 
-def _edge(instances: Instances, symbol: SymbolMeaning, between: tuple[float, float], *, is_so_below: bool) -> float:
+def _edge(instances: Instances, symbol: SymbolMeaning, between: tuple[float, float], *, holds_below: bool) -> float:
     """Where the relation stops or begins to hold, between two points, to about 1e-6."""
     low, high = between
     for _ in range(_SUBDIVISIONS):
         points = np.linspace(low, high, 13)
         states = _hold_at(instances, symbol, points[1:-1])
-        place = next((k for k, state in enumerate(states) if state != is_so_below), len(states))
+        place = next((k for k, state in enumerate(states) if state != holds_below), len(states))
         low, high = float(points[place]), float(points[place + 1])
     return (low + high) / 2

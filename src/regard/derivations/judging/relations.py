@@ -116,7 +116,7 @@ class Instances:
             raise missing
 
     def premises_hold(self, instance: Instance) -> np.ndarray:
-        """For each draw, whether everything that the relation supposes (γ > 1) is so."""
+        """For each draw, whether all premises of the relation (γ > 1) hold."""
         total = instance.num_draws * instance.num_stages
         holds = np.ones(total, dtype=bool)
         for premise in self.relation.premises:

@@ -116,7 +116,7 @@ class Scope:
             found = self._exact(other)
             if found is not None:
                 return self._swapped(FoundSymbol(found.meaning, found.member, note), symbol)
-        return self._stray(symbol)
+        return self._undeclared(symbol)
 
     def _exact(self, symbol: Symbol) -> FoundSymbol | None:
         key = describe(symbol)
@@ -136,7 +136,7 @@ class Scope:
         note = NoteKind.SWAPPED_NAME.note(describe(symbol), other, found.meaning.name)
         return FoundSymbol(self.meanings[other], None, note)
 
-    def _stray(self, symbol: Symbol) -> FoundSymbol | None:
+    def _undeclared(self, symbol: Symbol) -> FoundSymbol | None:
         """A symbol of another question, or one that is numbered like known ones: z_3 where there are z_1 and z_2."""
         spelt = describe(symbol)
         if spelt in self.neighbours:
@@ -206,9 +206,9 @@ def other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, Not
         if len(each.name) == 1 and each.subscripts:
             other = Symbol(each.name.swapcase(), each.subscripts)
             found.append((other, NoteKind.OTHER_CASE.note(spelt, describe(other))))
-    slip = _LOOK_ALIKES.get(symbol.name)
-    if slip is not None:
-        found.append((Symbol(slip, symbol.subscripts), NoteKind.RECOGNITION_SLIP.note(spelt, slip)))
+    look_alike = _LOOK_ALIKES.get(symbol.name)
+    if look_alike is not None:
+        found.append((Symbol(look_alike, symbol.subscripts), NoteKind.RECOGNITION_SLIP.note(spelt, look_alike)))
     return tuple(found)
 
 

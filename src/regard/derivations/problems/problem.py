@@ -46,7 +46,7 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A yes/no question: the right answer, phrases that give either in prose, `cues` that tell the question itself."""
+    """A yes/no question: the right answer, phrases that give either in prose, `cues` that identify the question."""
 
     answer: str
     yes: tuple[str, ...] = ()
