@@ -289,7 +289,7 @@ def _sigmoid(law: LogitLaw, group: int, logits: tuple[float, ...]) -> tuple[Sigm
     top = max(mean for mean, _ in others)
     total = sum((count * (arb(mean) - top).exp() for mean, count in others), arb(0))
     shares = tuple(arb(1) if place == group else (arb(mean) - top).exp() / total for place, mean in enumerate(means))
-    offset = total.log() + arb(top) - arb(means[group])
+    offset = total.log() + (arb(top) - arb(means[group]))
     return Sigmoid(offset=offset, slope=arb(slope)), shares
 
 
