@@ -8,7 +8,7 @@ import pytest
 
 import checked_layers
 import regard
-from regard.conformance.isolation import Limits
+from regard.conformance.isolation import CheckLimits
 from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Spec
 
@@ -21,7 +21,7 @@ def outcomes(report):
 
 
 def isolated(kind, *, laws=QUICK, **limits):
-    chosen = Limits(**{"seconds": 60.0, **limits})
+    chosen = CheckLimits(**{"seconds": 60.0, **limits})
     return regard.check("checked_layers:build", CAUSAL, laws=laws, arguments={"kind": kind}, name=kind, limits=chosen)
 
 
@@ -165,7 +165,7 @@ def comes_true(condition, *, seconds):
 
 def test_a_layer_that_hangs_in_its_first_call_is_given_up_soon():
     started = time.monotonic()
-    report = regard.check("checked_layers:always_hangs", CAUSAL, laws="CAUSAL,DET", limits=Limits(seconds=0.5))
+    report = regard.check("checked_layers:always_hangs", CAUSAL, laws="CAUSAL,DET", limits=CheckLimits(seconds=0.5))
     [verdict] = report.verdicts
     assert (verdict.id, verdict.outcome) == ("BUILD", "timed out")
     assert verdict.reason.startswith("while it was built and called for the first time: it took longer than the 10 s")
@@ -176,7 +176,7 @@ def test_a_layer_that_hangs_in_its_first_call_is_given_up_soon():
 
 @pytest.mark.parametrize(("seconds", "allowed"), [(1.0, 10.0), (5.0, 20.0), (30.0, 120.0), (300.0, 120.0)])
 def test_first_calls_have_the_time_of_four_laws(seconds, allowed):
-    limits = Limits(seconds=seconds)
+    limits = CheckLimits(seconds=seconds)
     assert limits.before_laws("first calls") == allowed
     assert limits.before_laws("import") == limits.before_laws("probing") == 120.0
 

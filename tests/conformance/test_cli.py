@@ -115,9 +115,11 @@ def test_no_failure_means_no_test_to_write(run, tmp_path):
     [
         (["check"], "Name a layer"),
         (["check", "checked_layers:lawful", "--zoo"], "cannot be combined"),
+        (["check", "--layout", "cs224n-a4", ".", "--write-test", "x"], "cannot be combined"),
         (["check", "checked_layers:nothing"], "nothing"),
         (["check", "checked_layers:lawful", "--laws", "CAUSE"], "CAUSE"),
         (["check", "checked_layers:lawful", "--spec", "causality"], "causality"),
+        (["check", "checked_layers:lawful", "--spec", "num_heads=none"], "num_heads is int"),
         (["check", "checked_layers:lawful", "--spec", "num_heads=5"], "5 heads in a width of 32"),
         (["check", "checked_layers:lawful", "--spec", "num_heads=4,num_kv_heads=3"], "4 heads over 3"),
         (["check", "checked_layers:lawful", "--expect", "DET"], "--expect DET"),

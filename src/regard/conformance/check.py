@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import Law, all_laws
-from regard.conformance.isolation import Limits, check_isolated
+from regard.conformance.isolation import CheckLimits, check_isolated
 from regard.conformance.judging import check_subject, chosen_laws, report_on
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
@@ -38,7 +38,7 @@ class CheckOptions(TypedDict, total=False):
     name: str
     infer: bool
     isolate: bool
-    limits: Limits
+    limits: CheckLimits
     progress: Progress
     dtype: str
     device: str
@@ -132,7 +132,11 @@ def ensure_known(expect: Mapping[str, str], seed: int) -> None:
 
 
 def check_all(
-    requests: Sequence[CheckRequest], *, limits: Limits | None = None, jobs: int = 1, progress: Progress | None = None
+    requests: Sequence[CheckRequest],
+    *,
+    limits: CheckLimits | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> tuple[CheckReport, ...]:
     """The reports on several layers, each in a process of its own, `jobs` of them at a time.
 

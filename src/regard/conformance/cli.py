@@ -98,29 +98,29 @@ def check(**options: Any) -> int:
         return ExitCode.SUCCESS
     _ensure_consistent(options)
     _ensure_writable(options)
-    limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
     requests = [] if options["layout"] is not None else _requests(options)
-    if options["layout"] is not None:
-        from regard.conformance.homework_check import check_layout
-
-        reports: Sequence[CheckReport] = check_layout(*options["layout"], seed=options["seed"], **limits)
-    else:
-        reports = _checked(requests, options, limits)
+    reports = _check_layout(options) if options["layout"] is not None else _check_layers(requests, options)
     _publish(requests, reports, options)
     return _exit_code(reports, is_strict=options["is_strict"])
 
 
-def _checked(
-    requests: "Sequence[CheckRequest]", options: dict[str, Any], limits: dict[str, float]
-) -> "Sequence[CheckReport]":
+def _check_layout(options: dict[str, Any]) -> "Sequence[CheckReport]":
+    from regard.conformance.homework_check import check_layout
+
+    limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
+    return check_layout(*options["layout"], seed=options["seed"], **limits)
+
+
+def _check_layers(requests: "Sequence[CheckRequest]", options: dict[str, Any]) -> "Sequence[CheckReport]":
     from regard.conformance.check import check_all
-    from regard.conformance.isolation import Limits
+    from regard.conformance.isolation import CheckLimits
     from regard.render import progress, terminal
 
-    fields = {"time_limit": "seconds", "memory_limit": "memory"}
-    chosen = Limits(**{fields[name]: limit for name, limit in limits.items()}, is_preloaded=options["is_zoo"])
+    given = {"seconds": options["time_limit"], "memory": options["memory_limit"]}
+    chosen = {name: limit for name, limit in given.items() if limit is not None}
+    limits = CheckLimits(**chosen, is_preloaded=options["is_zoo"])
     with progress.progress(terminal.open_console(is_for_errors=True), "trying laws") as report:
-        return check_all(requests, limits=chosen, jobs=options["jobs"], progress=report)
+        return check_all(requests, limits=limits, jobs=options["jobs"], progress=report)
 
 
 def _ensure_consistent(options: dict[str, Any]) -> None:

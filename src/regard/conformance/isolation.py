@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class CheckLimits:
     """Seconds for one law, seconds for importing and building the layer, and memory in GiB for its work.
 
     `is_preloaded` forks processes from one in which torch is loaded, which pays where there are many layers.
@@ -49,7 +49,7 @@ class Limits:
     def before_laws(self, stage: Stage) -> float:
         """Seconds for a stage of building. Libraries take their time to load, so only the first calls are cut short.
 
-        >>> Limits(seconds=3).before_laws("first calls"), Limits().before_laws("first calls")
+        >>> CheckLimits(seconds=3).before_laws("first calls"), CheckLimits().before_laws("first calls")
         (12.0, 120.0)
         """
         if stage != "first calls":
@@ -61,12 +61,12 @@ def check_isolated(
     request: CheckRequest,
     laws: Sequence[tuple[str, str]],
     *,
-    limits: Limits | None = None,
+    limits: CheckLimits | None = None,
     progress: Progress | None = None,
     stop: threading.Event | None = None,
 ) -> CheckReport:
     """The report on the requested layer; `laws` are the ids and statements of the laws to try, in order."""
-    run = _Run(request=request, limits=limits or Limits(), progress=progress, stop=stop or threading.Event())
+    run = _Run(request=request, limits=limits or CheckLimits(), progress=progress, stop=stop or threading.Event())
     left = list(laws)
     while left and not run.stop.is_set():
         left = left[run.attempt(left) :]
@@ -78,7 +78,7 @@ class _Run:
     """One layer, checked in as many processes as it takes."""
 
     request: CheckRequest
-    limits: Limits
+    limits: CheckLimits
     progress: Progress | None
     stop: threading.Event
     subject: Subject = field(default_factory=Subject)

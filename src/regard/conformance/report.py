@@ -13,25 +13,16 @@ from regard.render.json import as_json
 from regard.render.page import printable
 from regard.render.terminal import ALARM, say, spelled
 
-_SIGNS: Mapping[Outcome, str] = {
-    "holds": "✓",
-    "refuted": "✗",
-    "expected failure": "✗",
-    "unexpected pass": "!",
-    "skipped": "·",
-    "inconclusive": "?",
-    "crashed": "!",
-    "timed out": "!",
-}
-_STYLES: Mapping[Outcome, str] = {
-    "holds": "green",
-    "refuted": ALARM,
-    "expected failure": "magenta",
-    "unexpected pass": ALARM,
-    "skipped": "dim",
-    "inconclusive": "yellow",
-    "crashed": ALARM,
-    "timed out": ALARM,
+# The sign and the style of each outcome.
+_LOOKS: Mapping[Outcome, tuple[str, str]] = {
+    "holds": ("✓", "green"),
+    "refuted": ("✗", ALARM),
+    "expected failure": ("✗", "magenta"),
+    "unexpected pass": ("!", ALARM),
+    "skipped": ("·", "dim"),
+    "inconclusive": ("?", "yellow"),
+    "crashed": ("!", ALARM),
+    "timed out": ("!", ALARM),
 }
 _MOST_DIAGNOSES = 3
 
@@ -84,7 +75,7 @@ def counts_line(report: CheckReport) -> str:
     """How many verdicts of each outcome."""
     counts = report.counts
     words = {"holds": "hold"}
-    return " · ".join(f"{counts[name]} {words.get(name, name)}" for name in _SIGNS if counts.get(name))
+    return " · ".join(f"{counts[name]} {words.get(name, name)}" for name in _LOOKS if counts.get(name))
 
 
 def _show_inferred(console: Console, report: CheckReport) -> None:
@@ -99,9 +90,10 @@ def _show_lines(console: Console, verdicts: Sequence[LawVerdict]) -> None:
     number_width = max(map(len, numbers), default=0)
     outcome_width = max((len(verdict.outcome) for verdict in verdicts), default=0)
     for verdict, number in zip(verdicts, numbers, strict=True):
-        style = _STYLES[verdict.outcome]
-        sign = spelled(_SIGNS[verdict.outcome], console.encoding)
-        lead = Text.assemble("  ", (sign, style), " ", (verdict.law.ljust(name_width), "bold"), "  ")
+        sign, style = _LOOKS[verdict.outcome]
+        lead = Text.assemble(
+            "  ", (spelled(sign, console.encoding), style), " ", (verdict.law.ljust(name_width), "bold"), "  "
+        )
         lead.append(verdict.outcome.ljust(outcome_width), style=style)
         lead.append(f"  {number.ljust(number_width)}  ")
         text = verdict.statement if verdict.outcome == "holds" else verdict.reason or verdict.statement
@@ -124,7 +116,7 @@ def _show_line(console: Console, lead: Text, text: str) -> None:
 
 def _show_failure(console: Console, verdict: LawVerdict) -> None:
     console.print()
-    lead = Text(spelled(f"{verdict.outcome}[{verdict.law}]: ", console.encoding), style=_STYLES[verdict.outcome])
+    lead = Text(spelled(f"{verdict.outcome}[{verdict.law}]: ", console.encoding), style=_LOOKS[verdict.outcome][1])
     say(console, verdict.statement, style="bold", indent=4, lead=lead)
     console.print(Text(" --> ", style="blue") + Text(spelled(verdict.layer, console.encoding)), soft_wrap=True)
     for label, text in _facts(verdict):
@@ -178,7 +170,7 @@ def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
     for start in range(0, len(laws), num_columns):
         _show_block(console, reports, laws[start : start + num_columns], name_width)
     console.print()
-    legend = " ".join(f"{sign} {name}" for name, sign in _SIGNS.items())
+    legend = " ".join(f"{sign} {name}" for name, (sign, _) in _LOOKS.items())
     say(console, f"{legend}   (blank: not asked)", style="dim")
     for report in reports:
         for verdict in report.failures:
@@ -199,9 +191,8 @@ def _show_block(console: Console, reports: Sequence[CheckReport], laws: Sequence
         outcomes: dict[str, Outcome] = {verdict.law: verdict.outcome for verdict in report.verdicts}
         line = Text(spelled(report.layer, console.encoding).ljust(name_width + 2))
         for law in laws:
-            outcome = outcomes.get(law)
-            sign = " " if outcome is None else spelled(_SIGNS[outcome], console.encoding)[:1]
-            line.append(f"{sign} ", style="" if outcome is None else _STYLES[outcome])
+            sign, style = _LOOKS[outcomes[law]] if law in outcomes else (" ", "")
+            line.append(f"{spelled(sign, console.encoding)[:1]} ", style=style)
         line.rstrip()
         console.print(line, soft_wrap=True)
 

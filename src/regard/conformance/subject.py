@@ -1,6 +1,6 @@
-"""A layer on trial: what it declares about itself, and how laws call it.
+"""A layer to check: what it declares about itself, and how laws call it.
 
-Laws speak numpy: a subject takes arrays of its own dtype and gives them back, whatever framework does the work inside.
+Laws work in numpy: a subject takes and returns arrays of its own dtype, whatever framework does the work inside.
 Every method beyond the call is optional; each one that a subject has unlocks the laws that need it.
 """
 
@@ -33,11 +33,29 @@ Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relativ
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What a layer is meant to be. None means that nothing is declared, and laws that need it are skipped.
+    """What a layer is meant to be. None means that nothing is declared; laws that need it are skipped.
 
-    `mask` is the convention in which the layer wants its padding mask: "keep" (True is a real token), "drop" (True is
-    padding) or "additive". `empty` says what a row without any visible key gives. `align` is how unequal numbers of
-    queries and keys are matched.
+    Args:
+        width: the size of an embedding.
+        num_heads: the number of query heads.
+        num_kv_heads: the number of key and value heads, `num_heads` by default.
+        head_width: the size of a head, `width / num_heads` by default.
+        depth: how many attention layers are stacked.
+        causal: True if an output does not depend on later tokens.
+        window: how many tokens a query sees, itself included.
+        positions: the position code.
+        rotary_base: the base of the rotary frequencies.
+        rotary_width: how many coordinates of a head are rotated, all by default.
+        rotary_layout: which coordinates are rotated together.
+        max_positions: the number of positions that the layer has a code for.
+        scale: what multiplies q·k, 1/√head_width by default.
+        softcap: the cap of the logits.
+        sink: True if each head has a sink logit.
+        mask: the padding mask that the layer wants: True for real tokens ("keep") or padding ("drop"), or "additive".
+        empty: what a query without any visible key gets.
+        align: how causality matches queries and keys if their numbers differ.
+        device: where the layer runs.
+        dtype: the precision in which it runs.
 
     >>> Spec(width=64, num_heads=8, num_kv_heads=2).head_width
     8
@@ -81,7 +99,7 @@ class Spec:
                 "Give a divisor."
             )
         if self.window is not None and self.window < 1:
-            raise InputError(f"Spec has window = {self.window}, which sees nothing. Give at least 1.")
+            raise InputError(f"Spec has window = {self.window}, which hides every key. Give at least 1.")
 
     def non_defaults(self) -> dict[str, Any]:
         """The values that have to be written down to get this spec again.
@@ -95,7 +113,7 @@ class Spec:
 
 
 def spec_from_text(text: str) -> Spec:
-    """A spec as it is typed: names alone are true, the others have values.
+    """A spec as typed on the command line; a name without a value is true.
 
     >>> spec_from_text("causal,positions=rotary,num_heads=8,width=64").causal
     True
@@ -112,12 +130,11 @@ def spec_from_text(text: str) -> Spec:
 
 def _value(name: str, text: str, kind: Any) -> Any:
     kinds = get_args(kind) if get_origin(kind) not in (None, Literal) else (kind,)
-    is_named = any(get_origin(each) is Literal and text in get_args(each) for each in kinds)
-    if text.lower() in ("none", "null") and not is_named:
+    if any(get_origin(each) is Literal and text in get_args(each) for each in kinds):
+        return text
+    if text.lower() in ("none", "null") and type(None) in kinds:
         return None
     for each in kinds:
-        if get_origin(each) is Literal and text in get_args(each):
-            return text
         if each is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
             return text.lower() in ("true", "yes", "1")
         if each in (int, float):
@@ -143,8 +160,8 @@ class Projections:
 
     `query` is width × (heads · head_width) with the head as the slower axis, `key` and `value` likewise over the
     key-value heads, `output` maps back. A bias that is None is absent. `extra` holds what else the spec calls for
-    (`sinks`: one logit a head, `slopes`: one ALiBi slope a head, `query_norm` and `key_norm`: RMS gains,
-    `positions`: learned or sinusoidal codes, one row a position, that the layer itself adds to its input).
+    (`sinks`: one logit per head, `slopes`: one ALiBi slope per head, `query_norm` and `key_norm`: RMS gains,
+    `positions`: learned or sinusoidal codes, one row per position, that the layer itself adds to its input).
     """
 
     query: np.ndarray
@@ -159,7 +176,7 @@ class Projections:
 
 
 class Subject:
-    """Anything that can be checked. Subclass it for an odd layer: `call` is enough, the rest unlocks more laws.
+    """Anything that can be checked. Subclass it for an unusual layer: `call` is enough, the rest unlocks more laws.
 
     `call(x)` maps an array [batch, position, width] to one of [batch, position, anything]. It takes `mask`
     ([batch, position], True for a real token, whatever convention the layer has inside) if "mask" is among the
@@ -168,19 +185,19 @@ class Subject:
     | capability | what the subject then has |
     |---|---|
     | mask, positions | `call` takes that argument |
-    | documents | `call` takes `documents` [batch, position]: the number of the packed document a token belongs to |
+    | documents | `call` takes `documents` [batch, position]: the number of the packed document of each token |
     | cache | `empty_cache(batch)`, `step(x, cache, mask=…, positions=…)` → (y, cache); the mask covers past and new |
     | weights | `projections()`: the matrices, for a float64 oracle |
     | core | `core(q, k, v, mask=…, causal=…)` on [batch, head, position, width] arrays |
-    | placed | `core` also takes `positions` [batch, position], and turns or biases by them |
+    | placed | `core` also takes `positions` [batch, position], and rotates or biases by them |
     | returned | `call_with_weights(x, mask=…)` → (y, weights [batch, head, query, key]) |
-    | gradient | `gradient(x, direction, mask=…)`: the gradient of ⟨direction, f(x)⟩ by the layer's own means |
-    | paths | `paths()`: a name and another callable for every code path, all of which should agree |
+    | gradient | `gradient(x, direction, mask=…)`: the gradient of ⟨direction, f(x)⟩ by the framework |
+    | paths | `paths()`: the other code paths by name, all of which should agree with `call` |
     | native | `native(x)` (framework's array), `call_native(native…)`, `numpy(native)`: for laws about memory |
     | float64 | `in_dtype("float64")`: the same layer in another precision |
 
-    Three more methods are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` give new
-    caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+    Three more methods are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` return
+    new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     """
@@ -199,11 +216,11 @@ class Subject:
         raise NotImplementedError
 
     def empty_cache(self, batch: int) -> Any:
-        """A cache that has seen nothing."""
+        """A cache without tokens."""
         raise NotImplementedError
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """The output for new tokens after those in the cache, and the cache that knows them all."""
+        """The output for new tokens after those in the cache, and the cache with all of them."""
         raise NotImplementedError
 
     def projections(self) -> Projections:
@@ -215,7 +232,7 @@ class Subject:
         raise NotImplementedError
 
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The output and the weights that the layer says it used."""
+        """The output, and the attention weights that the layer returns."""
         raise NotImplementedError
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
@@ -223,7 +240,7 @@ class Subject:
         raise NotImplementedError
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
-        """Other ways through the same layer."""
+        """Other code paths through the same layer."""
         raise NotImplementedError
 
     def native(self, x: np.ndarray) -> Any:
@@ -243,7 +260,7 @@ class Subject:
         return self.capabilities.issuperset(capabilities)
 
     def declared(self, **changes: Any) -> "Subject":
-        """The same subject under a changed spec, for what probing has found out."""
+        """The same subject with some values of its spec changed."""
         other = copy.copy(self)
         other.spec = replace(self.spec, **changes)
         return other

@@ -7,25 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from regard.conformance.law import dtype_of
+
 Function = Callable[..., Any]
-# Fused kernels take three times as long to compile as they are, and each is run a few times only.
+# Optimising and fusing takes XLA three times as long as compiling, and each kernel runs only a few times.
 _UNOPTIMISED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-_HURRY: tuple[dict[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
-
-
-def numpy_dtype(name: str) -> np.dtype:
-    """numpy's dtype of that name; bfloat16 is that of ml_dtypes."""
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+_QUICK: tuple[dict[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitters": False}, _UNOPTIMISED, {})
 
 
 class Arrays:
     """One framework. Arrays that it makes never share memory with those that it was given.
 
-    `records` says that code may take another way where it is watched for gradients.
+    `records` says that code may take another path while gradients are recorded.
     """
 
     has_gradient: bool = False
@@ -42,13 +35,13 @@ class Arrays:
         """numpy's array."""
         raise NotImplementedError
 
-    def run(self, function: Callable[..., Any], x: Any, options: dict[str, Any]) -> Any:
-        """function(x, **options), compiled where the framework is slow without."""
+    def run(self, function: Function, x: Any, options: dict[str, Any]) -> Any:
+        """function(x, **options), compiled if the framework is slow otherwise."""
         return function(x, **options)
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """A context in which nothing is recorded for gradients, on one thread."""
+        """A context for plain calls: no gradients are recorded, and sums are always taken in the same order."""
         yield
 
     def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
@@ -61,7 +54,7 @@ class NumpyArrays(Arrays):
 
     def array(self, x: np.ndarray) -> np.ndarray:
         """A copy in the dtype."""
-        return x.astype(numpy_dtype(self.dtype), order="C") if _is_float(x) else x.copy()
+        return x.astype(dtype_of(self.dtype), order="C") if _is_float(x) else x.copy()
 
     def numpy(self, x: Any) -> np.ndarray:
         """The array."""
@@ -69,7 +62,7 @@ class NumpyArrays(Arrays):
 
 
 class TorchArrays(Arrays):
-    """PyTorch."""
+    """PyTorch, on one thread."""
 
     has_gradient = True
     records = True
@@ -89,29 +82,29 @@ class TorchArrays(Arrays):
 
         x = x.detach().cpu()
         if x.dtype == torch.bfloat16:
-            return x.float().numpy().astype(numpy_dtype("bfloat16"))
+            return x.float().numpy().astype(dtype_of("bfloat16"))
         return x.contiguous().numpy().copy()
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """No gradients, one thread: sums are then always taken in the same order."""
+        """No gradients, one thread."""
         import torch
 
-        with one_thread(), torch.no_grad():
+        with _one_thread(), torch.no_grad():
             yield
 
     def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
         """By autograd."""
         import torch
 
-        with one_thread(), torch.enable_grad():
+        with _one_thread(), torch.enable_grad():
             leaf = self.array(x).requires_grad_()
             (function(leaf, **options) * self.array(direction)).sum().backward()
         return np.zeros_like(x) if leaf.grad is None else self.numpy(leaf.grad)
 
 
 class JaxArrays(Arrays):
-    """JAX on the CPU. Everything is compiled as a whole: one operation at a time, each shape takes seconds."""
+    """JAX on the CPU. Functions are compiled as a whole: operation by operation, each shape takes seconds."""
 
     has_gradient = True
 
@@ -119,20 +112,20 @@ class JaxArrays(Arrays):
         super().__init__(dtype, device)
         self._compiled: dict[Any, Any] = {}
 
-    def run(self, function: Callable[..., Any], x: Any, options: dict[str, Any]) -> Any:
-        """Compiled once for each shape, in a hurry."""
+    def run(self, function: Function, x: Any, options: dict[str, Any]) -> Any:
+        """Compiled once per shape."""
         import jax
 
         if function not in self._compiled:
-            self._compiled[function] = jax.jit(function, compiler_options=_hurry())
+            self._compiled[function] = jax.jit(function, compiler_options=_quick_options())
         return self._compiled[function](x, **options)
 
     def array(self, x: np.ndarray) -> Any:
         """A JAX array."""
         import jax.numpy as jnp
 
-        with self._precision():
-            return jnp.array(x.astype(numpy_dtype(self.dtype)) if _is_float(x) else x, copy=True)
+        with self.quietly():
+            return jnp.array(x.astype(dtype_of(self.dtype)) if _is_float(x) else x, copy=True)
 
     def numpy(self, x: Any) -> np.ndarray:
         """The array's values."""
@@ -140,35 +133,31 @@ class JaxArrays(Arrays):
 
     @contextmanager
     def quietly(self) -> Iterator[None]:
-        """float64 is a setting of its own."""
-        with self._precision():
-            yield
-
-    def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
-        """By jax.grad, compiled once for each shape."""
-        import jax
-
-        def total(leaf: Any, weights: Any, given: dict[str, Any]) -> Any:
-            return (function(leaf, **given) * weights).sum()
-
-        with self._precision():
-            slope = self._compiled.setdefault(("slope", function), jax.jit(jax.grad(total), compiler_options=_hurry()))
-            return np.array(slope(self.array(x), self.array(direction), options))
-
-    @contextmanager
-    def _precision(self) -> Iterator[None]:
+        """float64 is a global setting of JAX."""
         import jax
 
         with jax.enable_x64(self.dtype == "float64"), jax.default_matmul_precision("highest"):
             yield
 
+    def gradient(self, function: Function, x: np.ndarray, direction: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+        """By jax.grad, compiled once per shape."""
+        import jax
+
+        def total(leaf: Any, weights: Any, given: dict[str, Any]) -> Any:
+            return (function(leaf, **given) * weights).sum()
+
+        with self.quietly():
+            compiled = jax.jit(jax.grad(total), compiler_options=_quick_options())
+            gradient = self._compiled.setdefault(("gradient", function), compiled)
+            return np.array(gradient(self.array(x), self.array(direction), options))
+
 
 @functools.cache
-def _hurry() -> dict[str, Any]:
-    """The first of the options to compile quickly that this version of JAX knows."""
+def _quick_options() -> dict[str, Any]:
+    """The first options for quick compilation that this version of JAX knows."""
     import jax
 
-    for options in _HURRY:
+    for options in _QUICK:
         try:
             jax.jit(lambda x: x, compiler_options=options)(0.0)
         except jax.errors.JaxRuntimeError:
@@ -178,8 +167,8 @@ def _hurry() -> dict[str, Any]:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """torch on one thread, and as before afterwards."""
+def _one_thread() -> Iterator[None]:
+    """torch on one thread, so that sums are always taken in the same order."""
     import torch
 
     before = torch.get_num_threads()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.adapters.arrays import Arrays, JaxArrays, NumpyArrays, TorchArrays, numpy_dtype
+from regard.conformance.adapters.arrays import Arrays, JaxArrays, NumpyArrays, TorchArrays
 from regard.conformance.adapters.layers import (
     Layer,
     first_output,
@@ -16,6 +16,7 @@ from regard.conformance.adapters.layers import (
     returned_or_error,
     sample,
 )
+from regard.conformance.law import dtype_of
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.core.errors import InputError
 
@@ -58,7 +59,7 @@ def _error_in(function: Callable[..., Any], spec: Spec, arrays: Arrays, *, is_ba
         shapes = [(2, heads, 5, spec.head_width) for heads in num_heads]
     else:
         shapes = [(2, 5, spec.width)]
-    inputs = [arrays.array(sample(*shape).astype(numpy_dtype(spec.dtype))) for shape in shapes]
+    inputs = [arrays.array(sample(*shape).astype(dtype_of(spec.dtype))) for shape in shapes]
     for given in (inputs, [_without_batch(each) for each in inputs]):
         found, error = returned_or_error(lambda given=given: function(*given))
         found = found[0] if isinstance(found, tuple | list) else found

@@ -102,21 +102,14 @@ def _module(piece: HomeworkPiece, path: Path, root: Path) -> Any:
 
 def table_function(code: StudentCode, function: Any) -> Callable[[int, int], np.ndarray]:
     """(dim, max_positions) → the table."""
-
-    def table(dim: int, max_positions: int) -> np.ndarray:
-        return as_array(code.call(function, dim, max_positions))
-
-    return table
+    return lambda dim, max_positions: as_array(code.call(function, dim, max_positions))
 
 
 def turn_function(code: StudentCode, function: Any) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """(x, table) → x rotated. The arrays share their memory with the tensors, so that changes in place show."""
-    import torch
+    from torch import from_numpy
 
-    def turn(x: np.ndarray, table: np.ndarray) -> np.ndarray:
-        return np.array(as_array(code.call(function, torch.from_numpy(x), torch.from_numpy(table))))
-
-    return turn
+    return lambda x, table: np.array(as_array(code.call(function, from_numpy(x), from_numpy(table))))
 
 
 def as_array(value: Any) -> np.ndarray:

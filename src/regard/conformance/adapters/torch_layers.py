@@ -196,17 +196,14 @@ class MultiheadLayer(TorchLayer):
             three = own.in_proj_weight.chunk(3)
         else:
             three = (own.q_proj_weight, own.k_proj_weight, own.v_proj_weight)
-        biases = [None] * 3 if own.in_proj_bias is None else [numbers(each) for each in own.in_proj_bias.chunk(3)]
-        return Projections(
-            query=numbers(three[0]).T,
-            key=numbers(three[1]).T,
-            value=numbers(three[2]).T,
-            output=numbers(own.out_proj.weight).T,
-            query_bias=biases[0],
-            key_bias=biases[1],
-            value_bias=biases[2],
-            output_bias=None if own.out_proj.bias is None else numbers(own.out_proj.bias),
-        )
+        biases = (None, None, None) if own.in_proj_bias is None else own.in_proj_bias.chunk(3)
+        pairs = [*zip(three, biases, strict=True), (own.out_proj.weight, own.out_proj.bias)]
+        parts = dict(zip(("query", "key", "value", "output"), pairs, strict=True))
+        matrices: dict[str, Any] = {part: numbers(matrix).T for part, (matrix, _) in parts.items()}
+        shifts: dict[str, Any] = {
+            f"{part}_bias": None if bias is None else numbers(bias) for part, (_, bias) in parts.items()
+        }
+        return Projections(**matrices, **shifts)
 
     def _call_module(self, x: Any, mask: Any, form: str = "bool", **options: Any) -> tuple[Any, Any]:
         x = x if self.module.batch_first else x.transpose(0, 1)

@@ -16,15 +16,11 @@ from regard.conformance.subject import Spec, Subject
 
 @dataclass(frozen=True, kw_only=True)
 class ZooEntry:
-    """One public implementation; nothing is imported before `build` is called.
-
-    `spec` None means that the builder reads it off the implementation's own configuration.
-    """
+    """One public implementation; nothing is imported before `build` is called."""
 
     name: str
     packages: tuple[str, ...]
     build: Callable[[], Subject]
-    spec: Spec | None = None
     expect: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -211,7 +207,7 @@ def _library_entries() -> list[ZooEntry]:
 
 def _entry(name: str, package: str, build: Callable[[Spec], Subject], spec: Spec) -> ZooEntry:
     known = _KNOWN_FAILURES.get(name, {})
-    return ZooEntry(name=name, packages=(package,), build=lambda: build(spec), spec=spec, expect=known)
+    return ZooEntry(name=name, packages=(package,), build=lambda: build(spec), expect=known)
 
 
 def _torch(target: str, **arguments: Any) -> Callable[[Spec], Subject]:
