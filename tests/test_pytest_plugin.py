@@ -54,7 +54,7 @@ def test_it_works_beside_xdist_and_junit_and_by_marker(suite, pytester):
 def test_unknown_laws_are_refused_at_collection(suite):
     result = suite(expect='{"good": {"CAUSE": "x"}}')
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*no law CAUSE*"])
+    result.stdout.fnmatch_lines(["*failure of CAUSE*"])
 
 
 def test_the_plugin_costs_nothing_when_unused(python):

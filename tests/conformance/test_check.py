@@ -65,7 +65,7 @@ def test_laws_that_cannot_be_tried_say_what_is_missing():
         "the layer takes no padding mask",
         "the layer has no cache",
     ]
-    with pytest.raises(regard.LawsBroken, match="did not run"):
+    with pytest.raises(regard.LawsBroken, match="required but did not run"):
         report.require(["PAD"])
 
 

@@ -1,4 +1,4 @@
-"""`regard check`: the laws of attention layers on somebody's layer."""
+"""`regard check`: the laws of attention tried on one layer or on many."""
 
 import itertools
 import threading
@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import Law, all_laws
-from regard.conformance.isolation import CheckLimits, check_isolated
-from regard.conformance.judging import check_subject, chosen_laws, report_on
+from regard.conformance.isolation import CheckLimits, check_isolated, report_failed_build
+from regard.conformance.judging import check_subject, chosen_laws
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
-from regard.conformance.subject import CAPABILITIES, Spec, Subject
-from regard.conformance.verdict import CheckReport, LawVerdict
+from regard.conformance.subject import CAPABILITIES, Spec
+from regard.conformance.verdict import CheckReport
 from regard.core.errors import InputError
 from regard.render.terminal import CatalogEntry
 
@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 
 
 class CheckOptions(TypedDict, total=False):
-    """The optional arguments of `check` beyond the usual ones.
+    """The less common arguments of `check`.
 
     Args:
         arguments: arguments for a factory.
@@ -65,6 +65,11 @@ def check(
         laws: the laws to try, a list or text with commas; all by default.
         seed: the seed of every random draw.
         options: see `CheckOptions`.
+
+    >>> import numpy as np
+    >>> report = check(lambda x: np.flip(x, axis=1), Spec(causal=True), laws="CAUSAL,DET")
+    >>> report.ok, [failure.law for failure in report.failures]
+    (False, ['CAUSAL'])
     """
     chosen = _chosen(laws)
     ensure_known(expect or {}, seed)
@@ -128,7 +133,9 @@ def ensure_known(expect: Mapping[str, str], seed: int) -> None:
         raise InputError(f"Seed {seed} is negative. Choose a seed of 0 or more.")
     unknown = sorted(set(expect) - set(all_laws()))
     if unknown:
-        raise InputError(f"There is no law {', '.join(unknown)} to expect a failure of. See `regard check --list`.")
+        raise InputError(
+            f"A failure of {', '.join(unknown)} is expected, but there is no such law. See `regard check --list`."
+        )
 
 
 def check_all(
@@ -143,7 +150,7 @@ def check_all(
     A target that cannot be loaded raises an InputError if it is the only one; among several it gets a report.
     """
     if jobs < 1:
-        raise InputError(f"{jobs} jobs can do no work. Ask for at least one.")
+        raise InputError(f"The number of jobs is {jobs}. Give at least 1.")
     for request in requests:
         ensure_known(request.expect, request.seed)
     titles = [_titles(_chosen(request.laws)) for request in requests]
@@ -156,7 +163,7 @@ def check_all(
         except InputError as error:
             if len(requests) == 1:
                 raise
-            return _unbuilt(request, str(error))
+            return report_failed_build(request, str(error))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(work, *each) for each in zip(requests, titles, strict=True)]
@@ -171,21 +178,6 @@ def check_all(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return tuple(future.result() for future in futures)
-
-
-def _unbuilt(request: CheckRequest, reason: str) -> CheckReport:
-    subject = Subject()
-    subject.name, subject.spec = request.label or subject.name, request.adjusted(request.spec or subject.spec)
-    verdict = LawVerdict(
-        id="BUILD",
-        statement="the layer can be imported and built",
-        status="undecided",
-        outcome="crashed",
-        reason=reason,
-        layer=subject.name,
-        seed=request.seed,
-    )
-    return report_on(subject, (verdict,))
 
 
 def zoo_requests(request: CheckRequest) -> list[CheckRequest]:

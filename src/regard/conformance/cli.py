@@ -199,7 +199,7 @@ def _publish(requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]
 
 
 def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]") -> None:
-    from regard.conformance.reproduction import test_file
+    from regard.conformance.reproduction import pytest_file
     from regard.core.files import write_atomically
 
     refuted = [
@@ -208,7 +208,7 @@ def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequen
     ]
     broken = [(request, verdicts) for request, verdicts in refuted if verdicts]
     if broken:
-        write_atomically(path, test_file(broken))
+        write_atomically(path, pytest_file(broken))
     else:
         complain(f"No law was refuted, so there is no test to write to {path}.")
 
@@ -216,5 +216,5 @@ def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequen
 def _exit_code(reports: "Sequence[CheckReport]", *, is_strict: bool) -> int:
     if not all(report.ok for report in reports):
         return ExitCode.FAILURE
-    outcomes = {verdict.outcome for report in reports for verdict in report.verdicts}
-    return ExitCode.UNDECIDED if is_strict and outcomes & {"skipped", "inconclusive"} else ExitCode.SUCCESS
+    is_decided = all(verdict.has_run for report in reports for verdict in report.verdicts)
+    return ExitCode.UNDECIDED if is_strict and not is_decided else ExitCode.SUCCESS

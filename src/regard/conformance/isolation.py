@@ -73,14 +73,21 @@ def check_isolated(
     return run.report()
 
 
+def report_failed_build(request: CheckRequest, reason: str) -> CheckReport:
+    """The report on a layer that cannot be imported or built."""
+    run = _Run(request=request)
+    run.add_lost(None, "crashed", reason)
+    return run.report()
+
+
 @dataclass(kw_only=True)
 class _Run:
     """One layer, checked in as many processes as it takes."""
 
     request: CheckRequest
-    limits: CheckLimits
-    progress: Progress | None
-    stop: threading.Event
+    limits: CheckLimits = CheckLimits()
+    progress: Progress | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
     subject: Subject = field(default_factory=Subject)
     inferred: Mapping[str, Any] | None = None
     verdicts: list[LawVerdict] = field(default_factory=list)
@@ -105,7 +112,7 @@ class _Run:
                 if message is None:
                     break
                 if isinstance(message, Ended):
-                    self._add_lost(laws[num_done] if is_trying else None, message.outcome, message.reason)
+                    self.add_lost(laws[num_done] if is_trying else None, message.outcome, message.reason)
                     break
                 match message.get("event"):
                     case "stage":
@@ -118,7 +125,7 @@ class _Run:
                     case "verdict":
                         self._add(_verdict(message["verdict"]))
                     case "failed":
-                        self._add_lost(laws[num_done] if is_trying else None, "crashed", message["reason"])
+                        self.add_lost(laws[num_done] if is_trying else None, "crashed", message["reason"])
                         break
                     case "refused":
                         raise InputError(message["reason"])
@@ -130,7 +137,7 @@ class _Run:
         if self.progress is not None:
             self.progress(len(self.verdicts), 0)
 
-    def _add_lost(self, law: tuple[str, str] | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
+    def add_lost(self, law: tuple[str, str] | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
         """The process is gone: the law that it was trying has that as its verdict, or, before any law, building has."""
         if law is None:
             law, reason = (BUILD, "the layer can be imported and built"), f"{_MEANWHILE[self.stage]}: {reason}"

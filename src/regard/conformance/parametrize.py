@@ -19,7 +19,7 @@ Row = tuple[str, Any, Spec | None]
 
 
 class LayerCrashed(RegardError):
-    """Raised by a law under which the layer itself raised; no expected failure covers that."""
+    """Raised if the layer itself raises while a law is tried; an expected failure does not cover that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class LazySubject:
 
 @dataclass(frozen=True, eq=False)
 class LawTest:
-    """A law that is called on a layer: it returns if the law holds, raises if not, and skips what cannot be tried."""
+    """A law to call on a layer: returns if the law holds, raises if not, skips the test if it cannot be tried."""
 
     law: Law
 
@@ -46,7 +46,7 @@ class LawTest:
 
         __tracebackhide__ = True
         verdict = try_law(self.law, subject.subject, subject.request)
-        if verdict.outcome in ("skipped", "inconclusive"):
+        if not verdict.has_run:
             pytest.skip(f"{verdict.outcome}: {verdict.reason}")
         if verdict.outcome == "crashed":
             raise LayerCrashed(f"{verdict.law}: the layer raised {verdict.reason}")

@@ -71,6 +71,14 @@ def error_and_tolerance(verdict: LawVerdict) -> str:
     return f"{verdict.error:.2g} ({allowed})"
 
 
+def _comparison(verdict: LawVerdict) -> str:
+    """The same, short enough for a column."""
+    if verdict.error is None or verdict.tolerance is None:
+        return ""
+    sign = "≤" if verdict.error <= verdict.tolerance else ">"
+    return f"{verdict.error:.2g} {sign} {verdict.tolerance:.2g}"
+
+
 def counts_line(report: CheckReport) -> str:
     """How many verdicts of each outcome."""
     counts = report.counts
@@ -85,7 +93,7 @@ def _show_inferred(console: Console, report: CheckReport) -> None:
 
 
 def _show_lines(console: Console, verdicts: Sequence[LawVerdict]) -> None:
-    numbers = [error_and_tolerance(verdict) for verdict in verdicts]
+    numbers = [spelled(_comparison(verdict), console.encoding) for verdict in verdicts]
     name_width = max((cell_len(verdict.law) for verdict in verdicts), default=0)
     number_width = max(map(len, numbers), default=0)
     outcome_width = max((len(verdict.outcome) for verdict in verdicts), default=0)

@@ -32,11 +32,11 @@ def try_law(law: Law, subject: Subject, request: CheckRequest) -> LawVerdict:
     if request.has_named_target:
         verdict = replace(verdict, reproduce=request.command(law.id))
     if verdict.outcome == "refuted":
-        verdict = replace(verdict, reproduction=test_file([(request, [verdict])]))
+        verdict = replace(verdict, reproduction=pytest_file([(request, [verdict])]))
     return verdict
 
 
-def test_file(checked: Iterable[tuple[CheckRequest, Sequence[LawVerdict]]]) -> str:
+def pytest_file(checked: Iterable[tuple[CheckRequest, Sequence[LawVerdict]]]) -> str:
     """The text of a pytest file: one test per layer, parametrized by the laws that it broke."""
     from regard import __version__
 

@@ -1,4 +1,4 @@
-"""A request to check one layer, in values that another process can read, and the subject that it asks for."""
+"""A request to check one layer, which can be sent to another process, and the subject built from it."""
 
 import shlex
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from regard.core.errors import InputError
 
 ZOO = "zoo:"
 
-# How far a layer is on its way to its first law.
+# What happens before the first law is tried.
 Stage = Literal["import", "first calls", "probing"]
 
 
@@ -55,7 +55,7 @@ class CheckRequest:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "CheckRequest":
-        """The request of such values."""
+        """The inverse of `to_dict`."""
         spec, laws = row["spec"], row["laws"]
         return cls(**{**row, "spec": spec and Spec(**spec), "laws": None if laws is None else tuple(laws)})
 

@@ -68,8 +68,13 @@ class LawVerdict(Verdict):
 
     @property
     def is_as_expected(self) -> bool:
-        """True if the law held, was expected to fail and did, or could not be tried."""
+        """True if the law held, was expected to fail and did, or could not be decided."""
         return self.outcome in ("holds", "expected failure", "skipped", "inconclusive")
+
+    @property
+    def has_run(self) -> bool:
+        """False if the law could not be tried, or the trial could not decide it."""
+        return self.outcome not in ("skipped", "inconclusive")
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict's fields, the diagnosis as a list of lines."""
@@ -82,10 +87,15 @@ class LawsBroken(RegardError, AssertionError):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
-    """The verdicts on one layer. Nothing is raised unless asked for.
+    """The verdicts on one layer; nothing is raised unless asked for.
 
-    `grade` is "spec" where a float64 oracle was compared with, else "black-box"; `blind_to` names the classes of bug
-    that this grade cannot see. `inferred` is what probing found out about the layer.
+    Args:
+        layer: the layer's name.
+        spec: what the layer declares.
+        grade: "spec" if its outputs were compared with a float64 oracle, else "black-box".
+        blind_to: the bugs that this grade cannot detect.
+        verdicts: one per law.
+        inferred: what probing found out about the layer, None if it was not asked for.
     """
 
     layer: str
@@ -102,7 +112,7 @@ class CheckReport:
 
     @property
     def failures(self) -> tuple[LawVerdict, ...]:
-        """The verdicts that are not as they should be, the most telling first: one bug breaks many laws."""
+        """The unexpected verdicts, those that say most about their cause first: one bug breaks many laws."""
         from regard.conformance import Law, all_laws
 
         ranks = {name: law.rank for name, law in all_laws().items()}
@@ -124,7 +134,7 @@ class CheckReport:
         return laws
 
     def raise_for_failures(self) -> None:
-        """Raises LawsBroken with every failure, one a line."""
+        """Raises LawsBroken with every failure, one per line."""
         if self.failures:
             lines = [f"{v.law} {v.outcome}: {v.counterexample or v.reason}" for v in self.failures]
             laws = "law" if len(self.verdicts) == 1 else "laws"
@@ -132,12 +142,10 @@ class CheckReport:
 
     def require(self, laws: Iterable[str]) -> None:
         """Raises LawsBroken if one of these laws did not run."""
-        ran = {v.law for v in self.verdicts if v.outcome not in ("skipped", "inconclusive")}
-        known = {v.law for v in self.verdicts}
-        wanted = list(laws)
-        strange = [law for law in wanted if law not in known]
-        if strange:
-            raise InputError(f"There is no law {', '.join(strange)} in this report. It has {', '.join(sorted(known))}.")
-        idle = [f"{v.law} ({v.outcome}: {v.reason})" for v in self.verdicts if v.law in wanted and v.law not in ran]
+        wanted, verdicts = list(laws), {verdict.law: verdict for verdict in self.verdicts}
+        unknown = [law for law in wanted if law not in verdicts]
+        if unknown:
+            raise InputError(f"This report has no law {', '.join(unknown)}. It has {', '.join(sorted(verdicts))}.")
+        idle = [f"{v.law} ({v.outcome}: {v.reason})" for v in map(verdicts.__getitem__, wanted) if not v.has_run]
         if idle:
-            raise LawsBroken(f"{self.layer}: these laws were required and did not run: {'; '.join(idle)}.")
+            raise LawsBroken(f"{self.layer}: these laws were required but did not run: {'; '.join(idle)}.")
