@@ -164,7 +164,7 @@ def test_what_is_declared_is_never_overruled():
     found = infer(layer)
     assert "causal" not in found.changes
     assert any("causal is declared to be True" in line for line in found.evidence)
-    assert found.applied(layer).spec.causal is True
+    assert layer.declared(**found.changes).spec.causal is True
 
 
 def test_a_dead_layer_tells_nothing():

@@ -7,23 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from regard.conformance import weight_reading
 from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.weight_reading import (
-    LogitFit,
-    RotaryFit,
-    WeightReader,
-    WeightReading,
-    fit_key_heads,
-    fit_logits,
-    fit_rotation,
-    fit_scale_and_rotation,
-    fit_scale_and_slopes,
-    fit_sinks,
-    fit_slopes,
-    pairs_needed,
-    reader_of,
-)
+from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
@@ -52,10 +39,6 @@ class Inferred:
     changes: Mapping[str, Any]
     evidence: tuple[str, ...]
     unknown: tuple[str, ...]
-
-    def applied(self, subject: Subject) -> Subject:
-        """The subject with the changes declared."""
-        return subject.declared(**self.changes)
 
 
 @dataclass(kw_only=True)
@@ -214,14 +197,16 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     if not reading.is_clear:
         notes.unknown.append(_NO_MIXTURE)
         return
-    key_heads = fit_key_heads(reading)
+    key_heads = weight_reading.fit_key_heads(reading)
     _add_heads(notes, reading, key_heads)
-    fit = fit_logits(reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads)
+    fit = weight_reading.fit_logits(
+        reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads
+    )
     if not fit.left < _EXPLAINED:
         notes.unknown.append("scale and softcap: no scale and cap explain the weights")
         return
     _add_scale(notes, subject.spec, fit)
-    sinks = fit_sinks(reading, fit, key_heads)
+    sinks = weight_reading.fit_sinks(reading, fit, key_heads)
     if sinks is not None:
         notes.add("sink", True, f"weights sum to less than one: sink logits {_numbers(sinks)}")
         notes.found["sinks"] = tuple(sinks.tolist())
@@ -234,15 +219,15 @@ def _from_neighbours(notes: _Notes, subject: Subject, reader: WeightReader) -> N
     if not reading.is_clear:
         notes.unknown.append(_NO_MIXTURE)
         return
-    key_heads = fit_key_heads(reading)
+    key_heads = weight_reading.fit_key_heads(reading)
     _add_heads(notes, reading, key_heads)
     notes.unknown.append("softcap: the layer takes no positions, so two tokens cannot share one")
-    scale, losses, left = fit_scale_and_slopes(reading, key_heads)
+    scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
         _add_scale(notes, subject.spec, LogitFit(scale=scale, softcap=None, left=left))
         _add_slopes(notes, losses)
         return
-    found = fit_scale_and_rotation(reading, key_heads)
+    found = weight_reading.fit_scale_and_rotation(reading, key_heads)
     if found is None:
         notes.unknown.append("scale and positions: neither slopes nor rotations explain the weights of neighbours")
         return
@@ -298,11 +283,11 @@ def _find_positions(
     limit = subject.spec.max_positions
     tokens = reader.draw(max(pairs_needed(subject.spec.head_width), _PAIRS))
     readings = {gap: reader.read(tokens, gap) for gap in _GAPS if limit is None or gap < limit}
-    slopes, spread = fit_slopes(readings[1], fit, key_heads)
+    slopes, spread = weight_reading.fit_slopes(readings[1], fit, key_heads)
     if spread < _EXPLAINED:
         _add_slopes(notes, slopes)
     else:
-        _add_rotation(notes, subject.spec, fit_rotation(readings, fit, key_heads))
+        _add_rotation(notes, subject.spec, weight_reading.fit_rotation(readings, fit, key_heads))
 
 
 def _add_slopes(notes: _Notes, slopes: np.ndarray) -> None:

@@ -109,6 +109,13 @@ class LawTrial:
         shape = (batch or self.size.batch, length or self.size.length, self.spec.width)
         return self.rng(name).standard_normal(shape).astype(dtype_of(self.spec.dtype))
 
+    def compared(
+        self, what: str, found: np.ndarray, wanted: np.ndarray, tolerance: float | None = None, **more: Any
+    ) -> Comparison:
+        """Two outputs that must agree, up to the usual tolerance unless another one is given."""
+        tolerance = self.tolerance(wanted) if tolerance is None else tolerance
+        return Comparison(what=what, error=distance(found, wanted), tolerance=tolerance, **more)
+
     def tolerance(self, *outputs: np.ndarray, ulps: float = _ULPS) -> float:
         """Rounding allowed between outputs of this size, relative to the largest number in them.
 

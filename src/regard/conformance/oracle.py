@@ -66,21 +66,18 @@ class AttentionInputs:
         )
 
 
-def split(oracle: "Oracle", projected: np.ndarray, num_heads: int, part: Part) -> np.ndarray:
+def split(_oracle: "Oracle", projected: np.ndarray, num_heads: int, _part: Part) -> np.ndarray:
     """Consecutive slices, one per head."""
-    del oracle, part
     return split_heads(projected, num_heads)
 
 
-def merge(oracle: "Oracle", heads: np.ndarray) -> np.ndarray:
+def merge(_oracle: "Oracle", heads: np.ndarray) -> np.ndarray:
     """Heads concatenated."""
-    del oracle
     return merge_heads(heads)
 
 
-def repeat(oracle: "Oracle", heads: np.ndarray, part: Part) -> np.ndarray:
+def repeat(oracle: "Oracle", heads: np.ndarray, _part: Part) -> np.ndarray:
     """Key and value heads shared by consecutive query heads."""
-    del part
     return repeat_heads(heads, oracle.spec.num_heads)
 
 

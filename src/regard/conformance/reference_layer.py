@@ -1,4 +1,4 @@
-"""A lawful layer in plain numpy, each part a method, so that a broken example overrides one of them."""
+"""A correct layer in plain numpy, each part a method, so that a broken example overrides one of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from regard.positions.rotary import Rotary
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KeyValueCache:
-    """Keys (turned already) and values of the tokens seen, whether each is real, and where the next one stands."""
+    """Rotated keys and values of the tokens seen so far, whether each is real, and their positions."""
 
     keys: np.ndarray
     values: np.ndarray
@@ -23,7 +23,7 @@ class KeyValueCache:
 
 
 class ReferenceLayer(Subject):
-    """Multi-head attention as the spec says it, in the spec's dtype; a broken example overrides one step of it."""
+    """Multi-head attention as the spec says, in the spec's dtype; a broken example overrides one step of it."""
 
     capabilities = frozenset({"mask", "positions", "cache", "weights", "core", "returned", "float64", "documents"})
 
@@ -53,25 +53,21 @@ class ReferenceLayer(Subject):
         documents: np.ndarray | None = None,
         form: str = "bool",
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The output and the weights; documents [batch, position] number the documents packed into a row."""
+        """The output and the weights; `documents` [batch, position] numbers the documents packed into a row."""
         mask = None if mask is None else self.read_mask(_in_form(mask, form))
-        nothing = self.empty_cache(x.shape[0])
-        y, weights, _ = self._attend(x, nothing, mask=mask, positions=positions, documents=documents)
+        empty = self.empty_cache(x.shape[0])
+        y, weights, _ = self._attend(x, empty, mask=mask, positions=positions, documents=documents)
         return y, weights
 
     def mask_forms(self) -> tuple[str, ...]:
-        """The forms in which a mask is taken, for the option `form` of a call."""
+        """The forms of a mask that a call takes as `form`."""
         return ("bool", "integer", "additive", "four axes")
 
     def empty_cache(self, batch: int) -> KeyValueCache:
         """A cache that has seen nothing."""
         nothing = np.zeros((batch, self.spec.num_kv_heads or 1, 0, self.spec.head_width), dtype=self.dtype)
-        return KeyValueCache(
-            keys=nothing,
-            values=nothing,
-            mask=np.ones((batch, 0), dtype=bool),
-            positions=np.zeros((batch, 0), dtype=np.int64),
-        )
+        mask, positions = np.ones((batch, 0), dtype=bool), np.zeros((batch, 0), dtype=np.int64)
+        return KeyValueCache(keys=nothing, values=nothing, mask=mask, positions=positions)
 
     def step(
         self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
@@ -81,22 +77,18 @@ class ReferenceLayer(Subject):
         return y, longer
 
     def reorder_cache(self, cache: KeyValueCache, order: np.ndarray) -> KeyValueCache:
-        """The cache of the batch's rows in another order."""
-        return KeyValueCache(
-            keys=cache.keys[order], values=cache.values[order], mask=cache.mask[order], positions=cache.positions[order]
-        )
+        """The cache with the rows of the batch in another order."""
+        return KeyValueCache(**{part: array[order] for part, array in vars(cache).items()})
 
     def crop_cache(self, cache: KeyValueCache, length: int) -> KeyValueCache:
         """The cache as it was after that many tokens."""
+        keys, values = cache.keys[:, :, :length], cache.values[:, :, :length]
         return KeyValueCache(
-            keys=cache.keys[:, :, :length],
-            values=cache.values[:, :, :length],
-            mask=cache.mask[:, :length],
-            positions=cache.positions[:, :length],
+            keys=keys, values=values, mask=cache.mask[:, :length], positions=cache.positions[:, :length]
         )
 
     def projections(self) -> Projections:
-        """The weights. Slopes are not among them: those of ALiBi are declared by its name."""
+        """The weights, without slopes: declaring ALiBi implies them."""
         return Projections(**self.matrices)
 
     def in_dtype(self, dtype: str) -> "ReferenceLayer":
@@ -121,39 +113,39 @@ class ReferenceLayer(Subject):
     # The parts that a broken example overrides.
 
     def first_query(self, num_queries: int, num_keys: int) -> int:
-        """The key beside which the first query stands, where there are more keys than queries."""
+        """The key that the first query is aligned to, if there are more keys than queries."""
         return 0 if self.spec.align == "top-left" else num_keys - num_queries
 
     def read_mask(self, given: np.ndarray) -> np.ndarray:
-        """The mask in whichever form it came, as [batch, position] with True for a real token."""
+        """A mask of any form as [batch, position], True for a real token."""
         flat = given.reshape(given.shape[0], given.shape[-1])
         return flat == 0 if np.issubdtype(flat.dtype, np.floating) else flat.astype(bool)
 
     def same_document(self, documents: np.ndarray) -> np.ndarray:
-        """[batch, query, key]: True where both are of one document."""
+        """[batch, query, key]: True where both belong to one document."""
         return documents[:, :, None] == documents[:, None, :]
 
     def rotate_queries(self, queries: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Queries turned to their positions."""
+        """Queries rotated to their positions."""
         return self.rotate(queries, positions)
 
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Keys turned to their positions."""
+        """Keys rotated to their positions."""
         return self.rotate(keys, positions)
 
-    def slopes(self) -> np.ndarray:
-        """One ALiBi slope a head."""
-        return alibi_slopes(self.spec.num_heads)
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Queries or keys turned to their positions."""
+        """Queries or keys rotated to their positions."""
         if self.spec.positions != "rotary":
             return heads
         code = Rotary(base=self.spec.rotary_base, layout=self.spec.rotary_layout, rotary_dims=self.spec.rotary_width)
         return code.rotate(heads, positions[:, None, :])
 
+    def slopes(self) -> np.ndarray:
+        """One ALiBi slope per head."""
+        return alibi_slopes(self.spec.num_heads)
+
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
-        """Where tokens stand if nobody says: counted from the first real one."""
+        """Positions if none are given: counted from the first real token."""
         return np.maximum(np.cumsum(mask, axis=1) - 1, 0)[:, -length:]
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
@@ -185,7 +177,7 @@ class ReferenceLayer(Subject):
         return (-self.slopes()[None, :, None, None] * gaps).astype(self.dtype)
 
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
-        """Weights; a row that sees nothing is as the spec says, zero if it says nothing."""
+        """Weights; a row that sees nothing is as declared, zero by default."""
         hidden = np.where(visible, z, z.dtype.type(-np.inf))
         top = np.max(hidden, axis=-1, keepdims=True, initial=-np.inf)
         powers = np.exp(hidden - np.where(np.isfinite(top), top, 0).astype(self.dtype))
@@ -194,7 +186,7 @@ class ReferenceLayer(Subject):
         return np.divide(powers, total, out=np.full_like(powers, empty), where=total > 0)
 
     def mix(self, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The values, averaged by the weights."""
+        """The weighted mean of the values."""
         return self.product(weights, np.repeat(v, weights.shape[1] // v.shape[1], axis=1))
 
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
@@ -217,19 +209,18 @@ class ReferenceLayer(Subject):
         if positions is None:
             positions = self.default_positions(mask, length)
             positions = positions if documents is None else _restarted(positions, documents)
-        own = positions
-        places = np.concatenate([cache.positions, own], axis=1)
-        q = self.rotate_queries(self._heads(x, "query", self.spec.num_heads), own)
-        k = np.concatenate([cache.keys, self.rotate_keys(self._heads(x, "key", shared), own)], axis=2)
+        all_positions = np.concatenate([cache.positions, positions], axis=1)
+        q = self.rotate_queries(self._heads(x, "query", self.spec.num_heads), positions)
+        k = np.concatenate([cache.keys, self.rotate_keys(self._heads(x, "key", shared), positions)], axis=2)
         v = np.concatenate([cache.values, self._heads(x, "value", shared)], axis=2)
-        z, bias = self.logits(q, k), self.bias(own, places)
+        z, bias = self.logits(q, k), self.bias(positions, all_positions)
         z = z if bias is None else z + bias
         visible = self.visible(past + np.arange(length), past + length, mask)
         visible = visible if documents is None else visible & self.same_document(documents)
         weights = self.softmax(z, visible[:, None])
         mixed = self.mix(weights, v).transpose(0, 2, 1, 3).reshape(batch, length, -1)
         y = self.product(mixed, self.matrices["output"])
-        return y, weights, KeyValueCache(keys=k, values=v, mask=mask, positions=places)
+        return y, weights, KeyValueCache(keys=k, values=v, mask=mask, positions=all_positions)
 
 
 def _restarted(positions: np.ndarray, documents: np.ndarray) -> np.ndarray:
@@ -240,11 +231,12 @@ def _restarted(positions: np.ndarray, documents: np.ndarray) -> np.ndarray:
 
 
 def _in_form(mask: np.ndarray, form: str) -> np.ndarray:
-    """A bool mask [batch, position] as another kind of array that says the same."""
-    forms = {
-        "bool": lambda: mask,
-        "integer": lambda: mask.astype(np.int64),
-        "additive": lambda: np.where(mask, 0.0, -np.inf),
-        "four axes": lambda: mask[:, None, None, :],
-    }
-    return forms[form]()
+    """A bool mask [batch, position] as another kind of array with the same meaning."""
+    match form:
+        case "integer":
+            return mask.astype(np.int64)
+        case "additive":
+            return np.where(mask, 0.0, -np.inf)
+        case "four axes":
+            return mask[:, None, None, :]
+    return mask

@@ -133,7 +133,6 @@ class _LayerReader(WeightReader):
         self.unit = self._unit()
 
     def draw(self, count: int, *, factor: float = 1.0, is_near: bool = False) -> np.ndarray:
-        """Embeddings [pair, 2, width]."""
         rng = np.random.default_rng(_SEED)
         tokens = rng.standard_normal((count, 2, self.spec.width)) * self.unit * factor
         if is_near:
@@ -143,7 +142,6 @@ class _LayerReader(WeightReader):
         return tokens
 
     def call(self, tokens: np.ndarray, gap: int | None) -> TokenPairs:
-        """The layer on each pair."""
         places = np.broadcast_to(np.array([0, gap or 0]), tokens.shape[:2])
         options = {} if gap is None else {"positions": places}
         y = self.subject.call(tokens.astype(dtype_of(self.spec.dtype)), **options)[:, 1].astype(np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.conformance.homework import yes_no
 from regard.conformance.homework.rotary import TABLE_ULPS, reference_table
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, distance
+from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -38,16 +38,12 @@ def _kept_table(trial: LawTrial) -> Iterator[Comparison]:
     )
     yield yes_no("rope_cache is not a buffer of the module", is_buffer)
     if kept.shape == wanted.shape:
-        yield Comparison(
-            what="rope_cache differs from cos and sin of t·10000^(-2(i-1)/head_dim)",
-            error=distance(kept, wanted),
-            tolerance=TABLE_ULPS * 2.0**-23 * len(wanted),
-            signature={"is_wrong_table": True},
-        )
+        what, tolerance = "rope_cache differs from cos and sin of t·10000^(-2(i-1)/head_dim)", TABLE_ULPS * 2.0**-23
+        signature = {"is_wrong_table": True}
+        yield trial.compared(what, kept, wanted, tolerance * len(wanted), signature=signature)
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     if any(each.signature.get("is_wrong_table") for each in broken):
         yield _WRONG_TABLE
 

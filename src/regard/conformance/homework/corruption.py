@@ -325,8 +325,7 @@ def _other_order(broken: list[CorruptedExample]) -> str | None:
     return next(fitting, None)
 
 
-def _span_signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _span_signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     for each in broken:
         if each.signature["order"]:
             yield Diagnosis(None, f"matches {each.signature['order']}")

@@ -54,9 +54,8 @@ def reference_rotation(x: np.ndarray, table: np.ndarray) -> np.ndarray:
     return rotated.reshape(x.shape).astype(x.dtype)
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
     """The known mistakes whose result is the one found."""
-    del trial
     return [Diagnosis(None, f"matches {mistake}") for each in broken for mistake in each.signature.get("looks", ())]
 
 
@@ -78,10 +77,11 @@ def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
     looks = [set(_looks(found, *size)) for size, found in built.items()]
     for (dim, max_positions), found in built.items():
         wanted = reference_table(dim, max_positions)
-        yield Comparison(
-            what=f"precompute_rotary_emb({dim}, {max_positions}) differs from cos and sin of t·10000^(-2(i-1)/{dim})",
-            error=distance(found, wanted),
-            tolerance=TABLE_ULPS * 2.0**-23 * max_positions,
+        yield trial.compared(
+            f"precompute_rotary_emb({dim}, {max_positions}) differs from cos and sin of t·10000^(-2(i-1)/{dim})",
+            found,
+            wanted,
+            TABLE_ULPS * 2.0**-23 * max_positions,
             place=_worst_entry(found, wanted),
             signature={"looks": [name for name in _WRONG_ANGLES if all(name in seen for seen in looks)]},
         )
@@ -147,12 +147,7 @@ def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
     if found.shape != x.shape:
         return
     before, after = (np.linalg.norm(side.astype(np.float64), axis=-1) for side in (x, found))
-    yield Comparison(
-        what="rotating a vector changes its norm",
-        error=distance(after, before),
-        tolerance=trial.tolerance(before),
-        control=float(before.max()),
-    )
+    yield trial.compared("rotating a vector changes its norm", after, before, control=float(before.max()))
 
 
 def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
@@ -161,10 +156,10 @@ def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
     if found.shape != wanted.shape:
         return
     errors = {name: distance(found, wrong) for name, wrong in _wrong_rotations(x, table).items()}
-    yield Comparison(
-        what="the result differs from (x_1 + i x_2)(cos + i sin) for each pair",
-        error=distance(found, wanted),
-        tolerance=trial.tolerance(wanted),
+    yield trial.compared(
+        "the result differs from (x_1 + i x_2)(cos + i sin) for each pair",
+        found,
+        wanted,
         control=None if trial.size.length == 1 else distance(wanted, x),
         signature={"looks": [f"{name} to {error:.0e}" for name, error in errors.items() if error < _NEAR]},
     )
@@ -207,10 +202,11 @@ def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
     if any(side.shape != queries.shape for side in rotated):
         return
     scores = rotated[0].astype(np.float64) @ rotated[1].astype(np.float64).swapaxes(-1, -2)
-    yield Comparison(
-        what="moving a query and a key on by one position changes their score",
-        error=distance(scores[..., 1:, 1:], scores[..., :-1, :-1]),
-        tolerance=trial.tolerance(scores),
+    yield trial.compared(
+        "moving a query and a key on by one position changes their score",
+        scores[..., 1:, 1:],
+        scores[..., :-1, :-1],
+        trial.tolerance(scores),
         control=distance(scores[..., 1:, :], scores[..., :-1, :]),
     )
 
@@ -223,8 +219,8 @@ def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
         f"x of shape {given.shape} and {given.dtype} comes back as {found.shape} and {found.dtype}",
         found.shape == given.shape and found.dtype == given.dtype,
     )
-    yield Comparison(what="x is changed in place", error=distance(x, given), tolerance=0.0)
-    yield Comparison(what="the cache is changed in place", error=distance(table, given_table), tolerance=0.0)
+    yield trial.compared("x is changed in place", x, given, 0.0)
+    yield trial.compared("the cache is changed in place", table, given_table, 0.0)
 
 
 def _rotation_truncated(trial: LawTrial) -> Iterator[Comparison]:
@@ -232,11 +228,8 @@ def _rotation_truncated(trial: LawTrial) -> Iterator[Comparison]:
     x, length = _inputs(trial), trial.size.length
     exact = _rotated(trial, x, _table(length))
     for more in (1, 5, 116):
-        yield Comparison(
-            what=f"a cache of {length + more} rows is not cut to the input's {length} positions: it changes the result",
-            error=distance(_rotated(trial, x, _table(length + more)), exact),
-            tolerance=trial.tolerance(exact),
-        )
+        what = f"a cache of {length + more} rows is not cut to the input's {length} positions: it changes the result"
+        yield trial.compared(what, _rotated(trial, x, _table(length + more)), exact)
 
 
 def _broken_rotation(name: str, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[], Subject]:
@@ -280,14 +273,14 @@ CONTRACTS = (
         id="TURN-NORM",
         statement="‖apply_rotary_emb(x)‖ = ‖x‖ for every vector",
         compare=_rotation_norm,
-        broken_example=_broken_rotation("stretches", lambda x, table: reference_rotation(x, table * np.float32(1.01))),
+        broken_example=_broken_rotation("stretches", lambda x, t: reference_rotation(x, t * np.float32(1.01))),
         suspects=("a sign in the rotation", "cos and sin of different pairs are combined", "only the cosine is used"),
     ),
     _RotationContract(
         id="TURN-PAIRS",
         statement="(x_{2i−1} + i x_{2i}) is multiplied by cos tθ_i + i sin tθ_i, for neighbouring pairs",
         compare=_rotation_pairs,
-        broken_example=_broken_rotation("half-split pairs", lambda x, table: _half_split(x) + 0 * table[0, 0, 0]),
+        broken_example=_broken_rotation("half-split pairs", lambda x, t: _half_split(x) + 0 * t[0, 0, 0]),
         grade="spec",
         suspects=("half-split pairs instead of neighbours", "the sign of the sine", "positions along another axis"),
     ),
@@ -295,25 +288,21 @@ CONTRACTS = (
         id="TURN-RELATIVE",
         statement="the score of a query rotated to t and a key rotated to u depends on t − u alone",
         compare=_rotation_relative,
-        broken_example=_broken_rotation(
-            "cosine alone", lambda x, table: reference_rotation(x, table * np.array([1.0, 0.0]))
-        ),
+        broken_example=_broken_rotation("cosine alone", lambda x, t: reference_rotation(x, t * np.array([1.0, 0.0]))),
         suspects=("a sign in the rotation", "positions are taken along the head axis", "the table is used unevenly"),
     ),
     _RotationContract(
         id="TURN-SHAPE",
         statement="the shape (B, heads, T, head_dim) and the dtype of x are kept, and nothing is changed in place",
         compare=_rotation_shape,
-        broken_example=_broken_rotation(
-            "returns float64", lambda x, table: reference_rotation(x, table).astype(np.float64)
-        ),
+        broken_example=_broken_rotation("float64", lambda x, t: reference_rotation(x, t).astype(np.float64)),
         suspects=("pairs are not flattened again", "a complex or wider result is returned", "x is written to in place"),
     ),
     _RotationContract(
         id="TURN-TRUNCATED",
         statement="an input of T positions is rotated by the first T rows of a longer cache",
         compare=_rotation_truncated,
-        broken_example=_broken_rotation("last rows", lambda x, table: reference_rotation(x, table[-x.shape[-2] :])),
+        broken_example=_broken_rotation("last rows", lambda x, t: reference_rotation(x, t[-x.shape[-2] :])),
         suspects=("the cache is not cut to the input's length", "its last rows are taken instead of its first"),
     ),
 )

@@ -26,12 +26,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     meant = {align: _one_by_one(trial, (q, k, v), align) for align in ("top-left", "bottom-right")}
     declared = trial.spec.align or ""
     (other,) = set(meant) - {declared}
-    tolerance = trial.tolerance(meant[declared])
-    is_other = distance(found, meant[other]) <= tolerance
-    yield Comparison(
-        what=f"causal attention is not aligned {declared}, as declared" + (f", but {other}" if is_other else ""),
-        error=distance(found, meant[declared]),
-        tolerance=tolerance,
+    is_other = distance(found, meant[other]) <= trial.tolerance(meant[declared])
+    yield trial.compared(
+        f"causal attention is not aligned {declared}, as declared" + (f", but {other}" if is_other else ""),
+        found,
+        meant[declared],
         control=distance(meant[declared], meant[other]),
         place={"queries": num_queries, "keys": num_keys},
         signature={"matches": other if is_other else None},
@@ -50,16 +49,15 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
     except Exception:  # noqa: BLE001 - every framework has an error of its own for this
         return
     wanted = _one_by_one(trial, heads, trial.spec.align or "", mask)
-    tolerance = trial.tolerance(wanted)
     errors = {
         "mask": distance(found, trial.subject.core(q, k, v, causal=True)),
         "causal": distance(found, trial.subject.core(q, k, v, mask=mask, causal=False)),
     }
-    ignored = next((name for name, error in errors.items() if error <= tolerance), None)
-    yield Comparison(
-        what="causal attention with a mask is wrong" + (f": the {ignored} part is ignored" if ignored else ""),
-        error=distance(found, wanted),
-        tolerance=tolerance,
+    ignored = next((name for name, error in errors.items() if error <= trial.tolerance(wanted)), None)
+    yield trial.compared(
+        "causal attention with a mask is wrong" + (f": the {ignored} part is ignored" if ignored else ""),
+        found,
+        wanted,
         control=min(errors.values()) if ignored is None else None,
         place={"queries": q.shape[2], "keys": k.shape[2]},
         signature={"ignored": ignored},
@@ -84,8 +82,7 @@ def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | N
     return np.concatenate(outputs, axis=2)
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     if all("ignored" in each.signature for each in broken):
         if broken[0].signature["ignored"] == "mask":
             yield Diagnosis("padding", "causal attention ignores the mask")

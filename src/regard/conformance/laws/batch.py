@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance
+from regard.conformance.law import Comparison, InputSize, Law, LawTrial
 from regard.conformance.probing import liveness
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -19,19 +19,14 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     y = trial.subject.call(x)
     others = trial.inputs("other rows")
     control = liveness(trial, x, y)
-
-    def compared(what: str, found: np.ndarray, wanted: np.ndarray, **place: int) -> Comparison:
-        error, tolerance = distance(found, wanted), trial.tolerance(wanted)
-        return Comparison(what=what, error=error, tolerance=tolerance, control=control, place=place)
-
     for row in range(rows):
-        one = slice(row, row + 1)
-        yield compared("a row changes when it is alone", trial.subject.call(x[one]), y[one], row=row)
+        one, shown = slice(row, row + 1), {"control": control, "place": {"row": row}}
+        yield trial.compared("a row changes when it is alone", trial.subject.call(x[one]), y[one], **shown)
         mixed = others.copy()
         mixed[row] = x[row]
-        yield compared("a row changes with the rows beside it", trial.subject.call(mixed)[one], y[one], row=row)
+        yield trial.compared("a row changes with the rows beside it", trial.subject.call(mixed)[one], y[one], **shown)
     order = np.roll(np.arange(rows), 1)
-    yield compared("rows change when they are reordered", trial.subject.call(x[order]), y[order])
+    yield trial.compared("rows change when reordered", trial.subject.call(x[order]), y[order], control=control)
 
 
 class _WrongView(ReferenceLayer):

@@ -26,15 +26,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     control = distance(_next(trial, x, _after(trial, bumped(trial, x, slice(0, -2), by=2.0))), y)
 
     def compared(use: str, outputs: tuple[np.ndarray, np.ndarray], *, is_rearranged: bool = False) -> Comparison:
-        found, wanted = outputs
-        return Comparison(
-            what=f"{use} gives a different output",
-            error=distance(found, wanted),
-            tolerance=trial.tolerance(wanted),
-            control=control,
-            place={"prefix": x.shape[1] - 2},
-            signature={"is_rearranged": is_rearranged},
-        )
+        shown = {"control": control, "place": {"prefix": x.shape[1] - 2}, "signature": {"is_rearranged": is_rearranged}}
+        return trial.compared(f"{use} gives a different output", *outputs, **shown)
 
     yield compared("the second use of a cache", (_used_twice(trial, x), y))
     yield compared("a cache from which another branch was started", _branched(trial, x))
@@ -75,8 +68,7 @@ def _branched(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, trial.subject.step(last, alone)[0]
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     if any(each.signature["is_rearranged"] for each in broken):
         yield Diagnosis("cache", "part of it is not reordered or cropped")
     yield _IN_PLACE

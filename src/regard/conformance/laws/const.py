@@ -43,10 +43,11 @@ def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
     x = x.astype(dtype_of(trial.spec.dtype))
     many, alone = trial.subject.call(x), trial.subject.call(x[:, :1])
     inside = _ROUNDINGS * trial.inner_rounding(x) if trial.spec.dtype == "float64" else 0.0
-    yield Comparison(
-        what="a token repeated gives another output than the token alone",
-        error=distance(many[:, -1:], alone),
-        tolerance=trial.tolerance(many) + inside,
+    yield trial.compared(
+        "a token repeated gives another output than the token alone",
+        many[:, -1:],
+        alone,
+        trial.tolerance(many) + inside,
         place={"output": x.shape[1] - 1, "dtype": trial.spec.dtype},
     )
 

@@ -18,12 +18,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     other = trial.subject.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
     later = trial.subject.call(x)
     for when, found in (("immediately", again), ("after another call", later)):
-        yield Comparison(
-            what=f"a call repeated {when} gives a different output",
-            error=distance(found, y),
-            tolerance=0.0,
-            control=distance(other, y),
-        )
+        what = f"a call repeated {when} gives a different output"
+        yield trial.compared(what, found, y, 0.0, control=distance(other, y))
 
 
 class _Dropout(ReferenceLayer):

@@ -64,8 +64,7 @@ def _name(array: Any) -> str:
     return str(getattr(array, "dtype", type(array).__name__)).rpartition(".")[2]
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     if any(each.signature["is_cast"] for each in broken):
         yield Diagnosis("precision", "the output has another dtype")
     else:

@@ -27,12 +27,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
         yield _constant(trial, mask, y[-1:], bare[-1:])
     if x.shape[0] > 1:
-        yield Comparison(
-            what="masking a whole row changes other rows",
-            error=distance(y[:-1], bare[:-1]),
-            tolerance=trial.tolerance(bare),
-            control=distance(y[-1], bare[-1]),
-        )
+        what, control = "masking a whole row changes other rows", distance(y[-1], bare[-1])
+        yield trial.compared(what, y[:-1], bare[:-1], trial.tolerance(bare), control=control)
     if trial.spec.causal and x.shape[1] > 2:
         yield _before_the_first(trial, x, bare)
 

@@ -87,8 +87,7 @@ def _control(trial: LawTrial, case: _GapCase, found: np.ndarray, wanted: np.ndar
     return distance(_with_gap(trial, case, wider), found)
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     rows = np.array([each.signature["rows"] for each in broken])
     tolerance = max(each.tolerance for each in broken)
     if all(each.signature["is_ignoring"] for each in broken):

@@ -84,8 +84,7 @@ def _amplified(comparison: Comparison, factor: float, kind: MaskKind) -> Compari
     return replace(comparison, what=what, signature={"mask": kind})
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     is_causal = any(each.signature["mask"] == "causal" for each in broken)
     yield Diagnosis("mask" if is_causal else "padding", "the mask constant is finite and too small")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.probing import liveness, real_positions
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -29,10 +29,10 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
             options = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
             found = trial.subject.call(filled, mask=mask, **options)
             for row in range(count):
-                yield Comparison(
-                    what=f"a row changes when it is padded on the {side}",
-                    error=distance(found[row : row + 1, mask[row]], alone[row]),
-                    tolerance=trial.tolerance(alone[row]),
+                yield trial.compared(
+                    f"a row changes when it is padded on the {side}",
+                    found[row : row + 1, mask[row]],
+                    alone[row],
                     control=control,
                     place={"side": side, "row": row, "rows": count, "real": alone[row].shape[1]},
                     signature={"side": side, "row": row},

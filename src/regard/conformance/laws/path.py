@@ -33,10 +33,11 @@ def _compared(
     usual, other = trial.subject.call(x, **options)[real], path(x, **options)[real]
     moved = x.copy()
     moved[real] += trial.rng("live").standard_normal(moved[real].shape).astype(x.dtype)
-    return Comparison(
-        what=f"the path '{place['path']}' gives a different output",
-        error=distance(other, usual),
-        tolerance=trial.work_tolerance(usual.astype(np.float64)),
+    return trial.compared(
+        f"the path '{place['path']}' gives a different output",
+        other,
+        usual,
+        trial.work_tolerance(usual.astype(np.float64)),
         control=distance(trial.subject.call(moved, **options)[real], usual),
         place=place,
     )

@@ -48,17 +48,11 @@ def _pairs(trial: LawTrial, order: np.ndarray) -> Comparison:
     q, k, v = random_heads(trial)
     y = trial.subject.core(q, k, v)
     found = trial.subject.core(q, np.ascontiguousarray(k[:, :, order]), np.ascontiguousarray(v[:, :, order]))
-    return Comparison(
-        what="the order of (key, value) pairs changes the output",
-        error=distance(found, y),
-        tolerance=trial.tolerance(y),
-        control=distance(trial.subject.core(q, k, -v), y),
-        place={"level": "core"},
-    )
+    what, control = "the order of (key, value) pairs changes the output", distance(trial.subject.core(q, k, -v), y)
+    return trial.compared(what, found, y, control=control, place={"level": "core"})
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del broken
+def _signs(trial: LawTrial, _broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     x = trial.inputs()
     later = x.copy()
     later[:, -1] += 1

@@ -109,8 +109,7 @@ def _rounded_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[...,
     return scored
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    del trial
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     if all(each.signature["is_far"] for each in broken):
         yield Diagnosis("precision", "only far positions are inaccurate, so angles are formed in half precision")
     else:

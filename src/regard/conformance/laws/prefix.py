@@ -22,10 +22,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     control, tolerance = liveness(trial, x, y), trial.tolerance(y)
     for cut in sorted(cuts & set(range(1, length))):
         alone, within = trial.subject.call(x[:, :cut]), y[:, :cut]
-        yield Comparison(
-            what="cutting off later tokens changes an output",
-            error=distance(alone, within),
-            tolerance=tolerance,
+        yield trial.compared(
+            "cutting off later tokens changes an output",
+            alone,
+            within,
+            tolerance,
             control=control,
             place={"kept": cut},
             signature={"is_first_moved": distance(alone[:, :1], within[:, :1]) > tolerance},

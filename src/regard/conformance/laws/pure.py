@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.law import Comparison, Law, LawTrial
 from regard.conformance.probing import liveness
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -21,11 +21,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     kept = {name: value.copy() for name, value in given.items()}
     trial.subject.call(given["input"], **options)
     for name, value in given.items():
-        yield _compared(name, value, kept[name], control)
+        yield _compared(trial, name, value, kept[name], control)
     if trial.subject.has("native"):
         own = trial.subject.native(x.copy())
         trial.subject.call_native(own)
-        yield _compared("input", trial.subject.numpy(own), x, control)
+        yield _compared(trial, "input", trial.subject.numpy(own), x, control)
 
 
 def _options(trial: LawTrial) -> dict[str, np.ndarray]:
@@ -39,15 +39,10 @@ def _options(trial: LawTrial) -> dict[str, np.ndarray]:
     return options
 
 
-def _compared(name: str, after: np.ndarray, before: np.ndarray, control: float) -> Comparison:
+def _compared(trial: LawTrial, name: str, after: np.ndarray, before: np.ndarray, control: float) -> Comparison:
     changed = np.argwhere(np.asarray(after != before)) if after.shape == before.shape else np.zeros((0, 2), dtype=int)
-    return Comparison(
-        what=f"the call modifies its {name}",
-        error=distance(after, before),
-        tolerance=0.0,
-        control=control,
-        place={"argument": name, **({"index": changed[0].tolist()} if len(changed) else {})},
-    )
+    place = {"argument": name, **({"index": changed[0].tolist()} if len(changed) else {})}
+    return trial.compared(f"the call modifies its {name}", after, before, 0.0, control=control, place=place)
 
 
 class _CentersInPlace(ReferenceLayer):

@@ -31,25 +31,20 @@ def _of_call(trial: LawTrial, x: np.ndarray, mask: np.ndarray | None) -> Iterato
     sums = rows.sum(axis=-1)
     gaps = np.maximum(sums - 1, 0) if trial.spec.sink else sums - 1
     signature = {"largest sum": float(sums.max())}
-    yield Comparison(
-        what="the weights of a row do not sum to one",
-        error=distance(gaps, np.zeros_like(gaps)),
-        tolerance=_rounding(trial),
-        signature=signature,
-    )
+    what, zeros = "the weights of a row do not sum to one", np.zeros_like(gaps)
+    yield trial.compared(what, gaps, zeros, _rounding(trial), signature=signature)
     if mask is not None:
         keys = np.broadcast_to(real[:, None, :], (*x.shape[:2], x.shape[1]))[real]
         hidden = np.where(keys[:, None, :], 0, rows)
-        yield Comparison(
-            what="a masked key has weight", error=distance(hidden, np.zeros_like(hidden)), tolerance=_rounding(trial)
-        )
+        yield trial.compared("a masked key has weight", hidden, np.zeros_like(hidden), _rounding(trial))
     wanted = _mixed(trial, x, weights)
     if wanted is not None:
         wanted = wanted[real]
-        yield Comparison(
-            what="the weights do not reproduce the output",
-            error=distance(y[real], wanted),
-            tolerance=trial.work_tolerance(wanted),
+        yield trial.compared(
+            "the weights do not reproduce the output",
+            y[real],
+            wanted,
+            trial.work_tolerance(wanted),
             control=distance(wanted, np.broadcast_to(wanted.mean(axis=0), wanted.shape)),
             signature=signature,
         )

@@ -59,12 +59,8 @@ def _compared(
     wanted, largest = oracle.output(inputs), float(np.abs(oracle.logits(inputs)).max())
     real = inputs.mask & ~np.isnan(wanted).any(axis=-1)
     spread = distance(wanted[real], np.broadcast_to(wanted[real].mean(axis=0), wanted[real].shape))
-    return Comparison(
-        what=what,
-        error=distance(found[real], wanted[real]),
-        tolerance=trial.work_tolerance(wanted[real], largest),
-        control=None if is_large else spread,
-    )
+    tolerance = trial.work_tolerance(wanted[real], largest)
+    return trial.compared(what, found[real], wanted[real], tolerance, control=None if is_large else spread)
 
 
 def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
@@ -85,12 +81,9 @@ def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
         wanted = oracle.core(q, k, v, np.tril(seen) if spec.causal else seen)
         largest = float(np.abs(oracle.score(oracle, q, oracle.repeat(oracle, k, "key"), None)).max())
         middle = np.broadcast_to(wanted.mean(axis=2, keepdims=True), wanted.shape)
-        yield Comparison(
-            what="attention on random queries, keys and values differs from the oracle's",
-            error=distance(found, wanted),
-            tolerance=trial.work_tolerance(wanted, largest),
-            control=None if factor > 1 else distance(wanted, middle),
-        )
+        what = "attention on random queries, keys and values differs from the oracle's"
+        control = None if factor > 1 else distance(wanted, middle)
+        yield trial.compared(what, found, wanted, trial.work_tolerance(wanted, largest), control=control)
 
 
 class _Unscaled(ReferenceLayer):

@@ -31,8 +31,7 @@ def _is_alibi(spec: Spec) -> bool:
 def _order(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
     """Another rule of query and key indices than the causal one; padding stays hidden."""
 
-    def seen(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
-        del oracle
+    def seen(_oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
         queries, keys = inputs.places[:, None], np.arange(inputs.mask.shape[1])[None, :]
         return rule(queries, keys)[None] & inputs.mask[:, None, :]
 
@@ -55,8 +54,7 @@ def _weights(
 ) -> Change:
     """Another rule of logits and visibility than the softmax."""
 
-    def weights(oracle: Oracle, logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        del oracle
+    def weights(_oracle: Oracle, logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
         return rule(logits, np.broadcast_to(seen, logits.shape))
 
     return stages(applies=applies, softmax=weights)

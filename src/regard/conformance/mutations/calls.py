@@ -120,8 +120,7 @@ _POSITIONS: dict[str, _Output] = {
 def _moved_by(rule: Callable[[np.ndarray], np.ndarray]) -> _ChunkChange:
     """Every token was, when it was new, at another position than its index."""
 
-    def change(chunk: AttentionInputs, start: int) -> AttentionInputs:
-        del start
+    def change(chunk: AttentionInputs, _start: int) -> AttentionInputs:
         keys = np.arange(chunk.mask.shape[1])
         return replace(
             chunk,
@@ -132,9 +131,8 @@ def _moved_by(rule: Callable[[np.ndarray], np.ndarray]) -> _ChunkChange:
     return change
 
 
-def _rotated_again(chunk: AttentionInputs, start: int) -> AttentionInputs:
+def _rotated_again(chunk: AttentionInputs, _start: int) -> AttentionInputs:
     """A key j has been rotated by j at every step since."""
-    del start
     keys, last = np.arange(chunk.mask.shape[1]), int(chunk.places[-1])
     return replace(chunk, key_positions=np.broadcast_to(keys * (last - keys + 1), chunk.key_positions.shape))
 

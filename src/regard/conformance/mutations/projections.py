@@ -90,9 +90,8 @@ def _rotated_to(rule: Callable[[np.ndarray, Part], np.ndarray]) -> Change:
     return stages(applies=_is_rotary, rotate=rotated)
 
 
-def _by_head(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
+def _by_head(oracle: Oracle, heads: np.ndarray, _positions: np.ndarray, part: Part) -> np.ndarray:
     """Rotated along the axis of heads."""
-    del positions
     if part == "value":
         return heads
     places = np.broadcast_to(np.arange(heads.shape[1]), (heads.shape[0], heads.shape[1]))
@@ -216,28 +215,24 @@ _KV_HEADS: dict[str, Change] = {
 }
 
 
-def _split_untransposed(oracle: Oracle, projected: np.ndarray, num_heads: int, part: Part) -> np.ndarray:
+def _split_untransposed(_oracle: Oracle, projected: np.ndarray, num_heads: int, _part: Part) -> np.ndarray:
     """[position, head · width] read as [head, position, width] without moving an axis."""
-    del oracle, part
     batch, length, width = projected.shape
     return projected.reshape(batch, num_heads, length, width // num_heads)
 
 
-def _split_fast(oracle: Oracle, projected: np.ndarray, num_heads: int, part: Part) -> np.ndarray:
+def _split_fast(_oracle: Oracle, projected: np.ndarray, num_heads: int, _part: Part) -> np.ndarray:
     """The head as the faster axis of the projection."""
-    del oracle, part
     batch, length, width = projected.shape
     return projected.reshape(batch, length, width // num_heads, num_heads).transpose(0, 3, 1, 2)
 
 
-def _merged_untransposed(oracle: Oracle, heads: np.ndarray) -> np.ndarray:
-    del oracle
+def _merged_untransposed(_oracle: Oracle, heads: np.ndarray) -> np.ndarray:
     batch, count, length, width = heads.shape
     return heads.reshape(batch, length, count * width)
 
 
-def _merged_fast(oracle: Oracle, heads: np.ndarray) -> np.ndarray:
-    del oracle
+def _merged_fast(_oracle: Oracle, heads: np.ndarray) -> np.ndarray:
     batch, count, length, width = heads.shape
     return heads.transpose(0, 2, 3, 1).reshape(batch, length, count * width)
 
