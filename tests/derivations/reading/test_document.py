@@ -87,7 +87,7 @@ def test_a_sentence_with_a_colon_leads_every_item_of_its_list(text, leading):
     assert (found and text[found.start : found.end]) == leading
 
 
-def test_a_paragraph_begins_behind_an_empty_line():
+def test_a_paragraph_begins_after_an_empty_line():
     document = read_text("> One.\n>\n> Two.\n> Three.\n\n\nFour.")
     starts = [document.text[document.paragraph_start(document.text.index(word)) :] for word in ("One", "Three", "Four")]
     assert [start[:6] for start in starts] == ["> One.", "> Two.", "Four."]

@@ -102,12 +102,12 @@ def test_expansion_is_deep_and_leads_back():
     source = r"\dotp{\K a}q = \al x"
     expanded = expand(source, macros)
     assert expanded.source == r"k_{a}^\top q = \alpha x"
-    written = {mark: expanded.source_offset(expanded.source.index(mark)) for mark in ("a}", "q", "=", "x")}
+    written = {mark: expanded.offsets[expanded.source.index(mark)] for mark in ("a}", "q", "=", "x")}
     assert written == {"a}": source.index("a}"), "q": source.index("q"), "=": source.index("="), "x": source.index("x")}
-    assert expanded.source_offset(0) == source.index(r"\K")
+    assert expanded.offsets[0] == source.index(r"\K")
 
 
-def test_a_blank_keeps_a_command_from_the_letter_behind_it():
+def test_a_blank_keeps_a_command_from_the_letter_after_it():
     assert expand(r"\m\beta", [Macro(name=r"\m", arity=1, body="#1x")]).source == r"\beta x"
 
 

@@ -163,7 +163,7 @@ def test_a_bar_in_a_table_cell_is_escaped():
         ("$x$ and $$y$$", []),
     ],
 )
-def test_what_is_never_closed_is_told(text, expected):
+def test_what_is_never_closed_is_reported(text, expected):
     assert [(item.offset, item.token) for item in read_text(text).unclosed] == expected
 
 

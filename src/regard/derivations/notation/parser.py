@@ -101,7 +101,7 @@ def _parse(tokens: tuple[Token, ...], reading: Reading) -> Expression:
 class _Parser:
     """Tokens and the place reached in them; alignment marks are skipped.
 
-    Each method that reads a construct starts at the current place and leaves the place behind the construct.
+    Each method that reads a construct starts at the current place and leaves the place after the construct.
     """
 
     def __init__(self, tokens: Sequence[Token], reading: Reading, depth: int = 0) -> None:

@@ -25,7 +25,7 @@ class NotUnderstood(InputError):
 class Token:
     """One token of the source: its kind, how it reads, the offsets it covers, its font.
 
-    However a token is spelt, it reads the same: `≥` for `\\geq`, `)` for any round bracket, opening or closing.
+    However a token is spelled, it reads the same: `≥` for `\\geq`, `)` for any round bracket, opening or closing.
     """
 
     kind: TokenKind
@@ -76,7 +76,7 @@ SEPARATORS = frozenset(
     \therefore \because ∴ ∵ \forall ∀ \mid \land \wedge
     """.split()
 )
-# A bracket, however it is spelt, is known by the mark that closes it.
+# A bracket, however it is spelled, is known by the mark that closes it.
 OPENING = _table(
     r"""
     (→) （→) [→] \lbrack→] {→} \{→\} \lbrace→\} \langle→\rangle ⟨→\rangle
@@ -244,7 +244,7 @@ class _Lexer:
         self.tokens.append(Token(kind, text, start, self.offset, font if has_font else ""))
 
     def command(self, text: str, start: int) -> None:
-        """A command is skipped, treats the group behind it in its own way, or is a token like any other."""
+        """A command is skipped, treats the group after it in its own way, or is a token like any other."""
         if text.startswith("\\\\"):
             return self.emit("separator", "\\\\", start)
         text = VARIANTS.get(text, text)
@@ -350,7 +350,7 @@ class _Lexer:
         raise NotUnderstood("This brace is never closed.", begin)
 
     def prose(self, start: int) -> None:
-        r"""The group behind \text: a letter, a word, or prose."""
+        r"""The group after \text: a letter, a word, or prose."""
         inside, _ = self.group()
         name = inside.strip()
         if re.fullmatch(r"[A-Za-z]", name):
@@ -382,7 +382,7 @@ class _Lexer:
             self.group()
 
     def negated(self, start: int) -> None:
-        r"""The opposite of the relation behind \not."""
+        r"""The opposite of the relation after \not."""
         following = _LEXEME.match(self.source, self.offset)
         sign = RELATIONS.get(following.group(), "") if following else ""
         if following is None or sign not in _OPPOSITES:

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from regard.derivations.reading.document import Image, MathSpan, OffsetMap, Range, Unclosed, range_at
+from regard.derivations.reading.document import Image, MathSpan, OffsetMap, Range, Unclosed, by_start, range_at
 from regard.derivations.reading.phrases import any_of
 
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -33,7 +33,7 @@ class QuotedLine(Range):
 
     @property
     def content(self) -> int:
-        """Where the line goes on behind its block quote marks."""
+        """Where the line goes on after its block quote marks."""
         return self.levels[-1] if self.levels else self.start
 
 
@@ -60,7 +60,7 @@ class TextLayout:
 
     def paragraph_number(self, offset: int) -> int:
         """The number of the paragraph that holds an offset, or that comes before it."""
-        return bisect_right(self.paragraphs, offset, key=lambda item: item.start) - 1
+        return bisect_right(self.paragraphs, offset, key=by_start) - 1
 
     def has_break(self, start: int, end: int) -> bool:
         """True if a list item, a table cell or a quote begins between two offsets."""
@@ -68,9 +68,9 @@ class TextLayout:
 
     def quote_marks(self, piece: Range) -> Iterator[Range]:
         """The block quote marks inside a piece, no more levels of them than where the piece begins."""
-        first = bisect_right(self.quoted, piece.start, key=lambda item: item.start) - 1
+        first = bisect_right(self.quoted, piece.start, key=by_start) - 1
         depth = len(self.quoted[first].levels) if first >= 0 and piece.start <= self.quoted[first].end else 0
-        last = bisect_left(self.quoted, piece.end, key=lambda item: item.start)
+        last = bisect_left(self.quoted, piece.end, key=by_start)
         for line in self.quoted[first + 1 : last] if depth else ():
             yield Range(start=line.start, end=line.levels[min(depth, len(line.levels)) - 1])
 
@@ -95,8 +95,8 @@ def _outermost(pieces: Iterable[Delimited]) -> Iterator[Delimited]:
 
 def _span(layout: TextLayout, piece: Delimited) -> MathSpan:
     r"""The mathematics of a piece, without quote marks and comments; in a table cell `\|` stands for `|`."""
-    first = bisect_left(layout.dropped, piece.start, key=lambda item: item.start)
-    last = bisect_left(layout.dropped, piece.end, key=lambda item: item.start)
+    first = bisect_left(layout.dropped, piece.start, key=by_start)
+    last = bisect_left(layout.dropped, piece.end, key=by_start)
     holes = [*layout.quote_marks(piece), *layout.dropped[first:last]]
     if range_at(layout.table_rows, piece.start):
         escapes = _ESCAPED_BAR.finditer(layout.text, piece.inner.start, piece.inner.end)
@@ -118,7 +118,7 @@ def _span(layout: TextLayout, piece: Delimited) -> MathSpan:
 def _without(kept: Range, holes: Iterable[Range]) -> Iterator[Range]:
     """What is left of a range without some holes."""
     place = kept.start
-    for hole in sorted(holes, key=lambda item: item.start):
+    for hole in sorted(holes, key=by_start):
         if place < min(hole.start, kept.end):
             yield Range(start=place, end=min(hole.start, kept.end))
         place = max(place, hole.end)
@@ -356,8 +356,8 @@ class _DollarPairing:
         return 1.0 * (not content.strip()) + 2.0 * num_inside + 2.0 * reads_as_prose(content)
 
     def _holds_brackets(self, start: int, end: int) -> bool:
-        first = bisect_left(self.taken, start, key=lambda item: item.start)
-        last = bisect_left(self.taken, end, key=lambda item: item.start)
+        first = bisect_left(self.taken, start, key=by_start)
+        last = bisect_left(self.taken, end, key=by_start)
         return any(self.text.startswith(("\\(", "\\["), item.start) for item in self.taken[first:last])
 
     def _delimited(self, first: int, last: int, width: int) -> Delimited:

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Literal, TypeVar
 
 from regard.core.verdict import Place
@@ -41,6 +42,7 @@ class Range:
 
 
 _R = TypeVar("_R", bound=Range)
+by_start = attrgetter("start")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,7 @@ class OffsetMap:
 
 def range_at(ranges: Sequence[_R], offset: int) -> _R | None:
     """The range that holds an offset, among disjoint ranges in order."""
-    index = bisect_right(ranges, offset, key=lambda item: item.start) - 1
+    index = bisect_right(ranges, offset, key=by_start) - 1
     return ranges[index] if index >= 0 and ranges[index].holds(offset) else None
 
 
@@ -97,7 +99,7 @@ def masked(text: str, ranges: Iterable[Range], mask: str = "\0") -> str:
     'a --- c'
     """
     pieces, place = [], 0
-    for hidden in sorted(ranges, key=lambda item: item.start):
+    for hidden in sorted(ranges, key=by_start):
         if hidden.end <= place:
             continue
         start = max(hidden.start, place)
@@ -235,7 +237,7 @@ class Document:
         return range_at(self.struck, offset) is not None
 
     def paragraph_start(self, offset: int) -> int:
-        """Where the paragraph that holds an offset begins: behind the empty line before it."""
+        """Where the paragraph that holds an offset begins: after the empty line before it."""
         return self._paragraph_starts[bisect_right(self._paragraph_starts, offset) - 1]
 
     @cached_property

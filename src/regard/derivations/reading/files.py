@@ -37,7 +37,7 @@ _DELIMITERS = ("$", "`", "\\(", "\\)", "\\[", "\\]", "\\begin", "\\end", "![", "
 
 
 def read(path: str | Path) -> Document:
-    """The document in a file, of the kind that its suffix says."""
+    """The document in a file; the suffix gives its kind."""
     kind = _kind(Path(path))
     return read_text(decoded(stored_bytes(Path(path)), str(path)), kind=kind, path=str(path))
 

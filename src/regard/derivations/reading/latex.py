@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from regard.core.errors import InputError
 from regard.derivations.reading.delimiters import TextLayout, find_images, find_mathematics
-from regard.derivations.reading.document import Document, Heading, Macro, Range, line_starts, masked
+from regard.derivations.reading.document import Document, Heading, Macro, Range, by_start, line_starts, masked
 
 _HIDDEN = re.compile(
     r"\\begin\s{0,9}\{(verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?\}"
@@ -55,7 +55,7 @@ def read_latex(text: str, path: str) -> Document:
         visible=visible,
         paragraphs=list(_paragraphs(visible)),
         breaks=sorted(breaks),
-        dropped=sorted([*comments, *definitions], key=lambda item: item.start),
+        dropped=sorted([*comments, *definitions], key=by_start),
         is_latex=True,
     )
     spans, unclosed = find_mathematics(layout)
@@ -142,7 +142,7 @@ _PIECE = re.compile(r"#(\d)|\\(?:[A-Za-z@]+|.)|.", re.DOTALL)
 
 
 def group_end(text: str, start: int, limit: int = _MAX_BODY) -> int | None:
-    """The offset behind the brace that closes the group opening at `start`, if it comes within the limit.
+    """The offset after the brace that closes the group opening at `start`, if it comes within the limit.
 
     >>> group_end("{a{b}}c", 0)
     6
@@ -197,14 +197,13 @@ def _definition(text: str, found: re.Match[str]) -> tuple[int, Macro | None] | N
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion:
-    """A source with its macros expanded, and for each character the offset in the source that it comes from."""
+    """A source with its macros expanded, and for each character the offset in the source that it comes from.
+
+    A character of a macro's body comes from where the macro is called.
+    """
 
     source: str
     offsets: tuple[int, ...]
-
-    def source_offset(self, offset: int) -> int:
-        """The offset in the unexpanded source; for a character of a macro's body, that of the macro's call."""
-        return self.offsets[offset]
 
 
 class _SourcePiece(NamedTuple):

@@ -7,14 +7,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from regard.derivations.reading.delimiters import Delimited, QuotedLine, TextLayout, find_images, find_mathematics
-from regard.derivations.reading.document import Document, DocumentKind, Heading, Range, Unclosed, line_starts, masked
+from regard.derivations.reading.document import (
+    Document,
+    DocumentKind,
+    Heading,
+    Range,
+    Unclosed,
+    by_start,
+    line_starts,
+    masked,
+)
 from regard.derivations.reading.latex import macro_definitions
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
 def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Document:
-    """The document in a Markdown text; indented text counts as prose, for people indent what continues a list.
+    """The document in a Markdown text; indented text counts as prose, since people indent what continues a list.
 
     >>> document = read_markdown("# One\\n\\nTake $q$ for `$5`.", "a.md")
     >>> document.headings[0].title, document.spans[0].source, len(document.spans)
@@ -53,7 +62,7 @@ def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Docu
         headings=tuple(headings),
         quotes=tuple(_quotes(lines)),
         front_matter=front,
-        code=tuple(sorted([*code, *filter(_is_code, hidden)], key=lambda item: item.start)),
+        code=tuple(sorted([*code, *filter(_is_code, hidden)], key=by_start)),
         comments=tuple(block for block in markup if block.is_comment),
         unclosed=unclosed,
         macros=tuple(macro for _, macro in macros if macro),

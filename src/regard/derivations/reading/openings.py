@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from regard.derivations.reading.delimiters import CJK
-from regard.derivations.reading.document import PLACEHOLDER, Document, Heading, Line, Range, range_at
+from regard.derivations.reading.document import PLACEHOLDER, Document, Heading, Line, Range, by_start, range_at
 from regard.derivations.reading.latex import group_end
 from regard.derivations.reading.phrases import any_of
 
@@ -55,7 +55,7 @@ _WIDE = str.maketrans("（）．：，［］　" + "".join(chr(0xFF10 + k) for k
 
 @dataclass(frozen=True, kw_only=True)
 class Enumerator:
-    """An enumerator such as `1.(a)`, `Q1-2.`, `Problem 1b`, `ii)` or `第一题`, level by level; `end` is behind it.
+    """An enumerator such as `1.(a)`, `Q1-2.`, `Problem 1b`, `ii)` or `第一题`, level by level, and where it ends.
 
     The levels are an arabic number, a letter and a roman numeral; a level written in another way is turned into its
     usual form by its ordinal (`Q1-2` is 1, b). `symbol` is a lone letter or roman numeral, whose level depends on the
@@ -79,10 +79,10 @@ class Enumerator:
         return self.symbol is not None and self.symbol.lower() in ROMANS
 
 
-def normalised(text: str) -> str:
+def normalized(text: str) -> str:
     """The text with full-width brackets, digits and punctuation made plain; its length stays the same.
 
-    >>> normalised("（１）：")
+    >>> normalized("（１）：")
     '(1):'
     """
     return text.translate(_WIDE)
@@ -99,7 +99,7 @@ def roman(ordinal: int) -> str:
 
 
 def parse_enumerator(text: str) -> Enumerator | None:
-    """The enumerator in front of a normalised text, if there is one.
+    """The enumerator in front of a normalized text, if there is one.
 
     >>> parse_enumerator("Q1-2. An average of two").second
     'b'
@@ -236,7 +236,7 @@ class AnswerWords:
 
 
 def answer_words(words: str) -> AnswerWords | None:
-    """The words in front of a normalised line that open an answer, if they do.
+    """The words in front of a normalized line that open an answer, if they do.
 
     >>> answer_words("My answer: yes").end, answer_words("The answer is yes")
     (11, None)
@@ -291,7 +291,7 @@ class Opening(Range):
     """A line that may open a section; `end` is where the line ends, `body` where the text of the section begins.
 
     `level` is that of a heading, or `PLAIN`; `is_answer` if the line itself says that an answer follows. The words
-    behind the enumerator, from `words` on, may be a title or the whole answer. `ordinal` numbers the titled items of a
+    after the enumerator, from `words` on, may be a title or the whole answer. `ordinal` numbers the titled items of a
     list.
     """
 
@@ -312,12 +312,12 @@ class Opening(Range):
 def openings(document: Document) -> list[Opening | AnswerMark]:
     """Everything that may open a section or an answer, in the order of the text."""
     found = [*_heading_openings(document), *_line_openings(document), *_answer_marks(document)]
-    return sorted([*found, *_counted_in_latex(document)], key=lambda item: item.start)
+    return sorted([*found, *_counted_in_latex(document)], key=by_start)
 
 
 def _heading_openings(document: Document) -> Iterator[Opening | AnswerMark]:
     for heading in document.headings:
-        title = normalised(heading.title)
+        title = normalized(heading.title)
         skipped = _skipped(title)
         answer = answer_words(title[skipped:])
         if answer and not answer.enumerator and not title[skipped + answer.end :].strip(_EDGES):
@@ -327,7 +327,7 @@ def _heading_openings(document: Document) -> Iterator[Opening | AnswerMark]:
 
 
 def _heading_opening(document: Document, heading: Heading, skipped: int) -> Opening:
-    enumerator = parse_enumerator(normalised(heading.title)[skipped:])
+    enumerator = parse_enumerator(normalized(heading.title)[skipped:])
     after = skipped + (enumerator.end if enumerator else 0)
     has_math = PLACEHOLDER in document.prose[heading.start : heading.end]
     return Opening(
@@ -342,7 +342,7 @@ def _heading_opening(document: Document, heading: Heading, skipped: int) -> Open
 
 
 def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
-    hidden = sorted([*document.headings, *document.code, *document.comments], key=lambda item: item.start)
+    hidden = sorted([*document.headings, *document.code, *document.comments], key=by_start)
     before, found = "", list[Opening | AnswerMark]()
     for line in document.lines:
         is_free = not before or _LINE_END.match(before[-1]) is not None or _LIST_MARK.match(line.text) is not None
@@ -359,7 +359,7 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
 
 def _line_opening(document: Document, line: Line, content: int, is_free: bool) -> Iterator[Opening | AnswerMark]:
     label = _LABEL.match(document.text, content, line.end)
-    words = normalised(label[1] if label else document.text[content : line.end])
+    words = normalized(label[1] if label else document.text[content : line.end])
     start = line.start + len(line.text) - len(line.text.lstrip("> \t"))
     whole = Opening(start=start, end=line.end, body=line.end, words=line.end)
     answer = answer_words(words)
@@ -394,7 +394,7 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
 
 
 def _enumerated(document: Document, line: Opening, after: int, enumerator: Enumerator) -> Opening:
-    """A title behind a number, or all in bold, is a heading; behind a letter or numeral alone, the answer begins."""
+    """A title after a number, or all in bold, is a heading; after a letter or numeral alone, the answer begins."""
     rest = document.prose[after : line.end]
     title = title_of(rest)
     is_set_off = enumerator.number is not None or _BOLD.match(document.text, line.start, line.end) is not None
@@ -427,7 +427,7 @@ def _part(numeral: str) -> re.Pattern[str]:
 
 
 def _begins_a_part(before: str, numeral: str) -> bool:
-    """Whether a numeral behind these words opens a part: they end a sentence or are a whole answer.
+    """Whether a numeral after these words opens a part: they end a sentence or are a whole answer.
 
     A whole answer is a yes or no, or a formula before a numeral in brackets.
     """

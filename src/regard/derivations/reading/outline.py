@@ -69,7 +69,7 @@ class _OpenSection:
     """A section while it is built; `rank` orders headings, a plain line coming below the heading it stands under.
 
     `num_answers` is how many answers had been marked before it; `first_inner` is where its first inner section begins;
-    `words` is where the words behind its enumerator begin; `written` is the number and letter of a plain line.
+    `words` is where the words after its enumerator begin; `written` is the number and letter of a plain line.
     """
 
     start: int
@@ -211,7 +211,7 @@ class _OutlineBuilder:
     def _from_symbol(self, enumerator: Enumerator, third: tuple[str, ...], part: _OpenSection) -> tuple[str, ...]:
         assert enumerator.symbol is not None
         symbol, path = enumerator.symbol.lower(), self.path
-        # An i, v or x behind h, u or w is a letter.
+        # An i, v or x after h, u or w is a letter.
         is_next_letter = len(path) >= 2 and len(symbol) == 1 and path[1] == chr(ord(symbol) - 1)
         if symbol in ROMANS and not is_next_letter:
             if len(path) >= 2 and not part.is_roman:
@@ -252,7 +252,7 @@ class _OutlineBuilder:
 
     # -- answers -------------------------------------------------------------------------------------------------------
     def mark(self, mark: AnswerMark, index: int) -> None:
-        """Takes note that an answer begins: what its question holds before it is the question's own text."""
+        """Records that an answer begins: what its question holds before it is the question's own text."""
         if mark.is_end:
             self.num_answers += 1
             self.restated.append(Range(start=mark.end, end=self._next_start(index)))

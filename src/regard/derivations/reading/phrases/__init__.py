@@ -1,4 +1,4 @@
-"""Words and phrases that tell how a document is meant, by purpose and language; `*.toml` here lists them.
+"""Words and phrases that show how a document is meant; the TOML files here list them by purpose and language.
 
 A phrase is a regular expression in which a space matches any white space, `(…)` groups without capturing, and `{name}`
 stands for any phrase of the list `name`. It matches whole words only; write `\\w*` where a word may go on.
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
-_WORD_EDGE = r"(?:(?<![A-Za-zÀ-ÿ])|(?![A-Za-zÀ-ÿ]))"
+_WORD_EDGE = r"(?<![A-Za-zÀ-ÿ](?=[A-Za-zÀ-ÿ]))"  # anywhere but between two letters
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 _REFERENCE = re.compile(r"\{([a-z_]+)\}")
 
