@@ -138,7 +138,7 @@ def test_a_package_with_relative_imports_is_read(tmp_path):
 )
 def test_a_hostile_import_ends_in_a_reason(worker, tmp_path, line, words):
     write_homework(tmp_path, attention=f"{line}\n{ATTENTION}")
-    first = next(worker.run(task_for(tmp_path, TABLE)))
+    first, *_ = worker.run(task_for(tmp_path, TABLE))
     if isinstance(first, Ended):
         assert words in first.reason
     else:

@@ -20,7 +20,7 @@ WIDTH, HEADS, KV_HEADS = 64, 4, 2
 class WholeDecoder(TorchLayer):
     """The decoder on embeddings, with padding, positions and a cache."""
 
-    def shown(self):
+    def own_capabilities(self):
         return {"mask", "positions", "cache"}
 
     def forward(self, x, mask=None, positions=None):
@@ -49,7 +49,7 @@ class WholeDecoder(TorchLayer):
 class OneAttention(TorchLayer):
     """The attention alone, whose matrices an oracle can use."""
 
-    def shown(self):
+    def own_capabilities(self):
         return {"mask", "positions", "weights"}
 
     def forward(self, x, mask=None, positions=None):
