@@ -34,18 +34,10 @@ def test_what_the_system_refuses_a_process_is_told_in_a_line(prepared, tmp_path)
 
 def test_the_process_that_failed_first_is_blamed(tmp_path, monkeypatch):
     """The second of three processes refuses; the others wait, are ended, and would tell something else."""
-    stand_in = tmp_path / "regard" / "training"
-    stand_in.mkdir(parents=True)
-    for package in (stand_in, stand_in.parent):
-        (package / "__init__.py").touch()
-    (stand_in / "worker.py").write_text(
-        "import os, sys, time\n"
-        "if os.environ['RANK'] == '1':\n    time.sleep(0.5)\n    sys.exit('The second is to blame.')\n"
-        "sys.stderr.write('Waiting.\\n')\nsys.stderr.flush()\ntime.sleep(60)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    monkeypatch.setattr("regard.training.launching._WORKER", "training.stand_ins:second_fails")
     begun = time.monotonic()
-    with pytest.raises(TrainingFailed, match="failed: The second is to blame"):
+    with pytest.raises(TrainingFailed, match=r"failed: .*The second is to blame"):
         list(launch(tmp_path, ProcessLayout(processes=3, threads=1)))
     assert time.monotonic() - begun < 30
 
@@ -78,7 +70,7 @@ def test_processes_end_with_the_one_that_launched_them(small_run):
     # Steps are measured in silence, so that no process notices by telling somebody who is gone.
     script = (
         "import sys, pathlib; from regard.training.launching import ProcessLayout, launch\n"
-        "list(launch(pathlib.Path(sys.argv[1]), ProcessLayout(processes=2, threads=1), '1000'))"
+        "list(launch(pathlib.Path(sys.argv[1]), ProcessLayout(processes=2, threads=1), seconds=1000))"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     launcher = subprocess.Popen([sys.executable, "-c", script, str(folder.path)], env=environment)

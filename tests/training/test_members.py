@@ -278,13 +278,9 @@ def test_the_display_says_which_member_tells_and_forgets_the_run_before():
     assert "step 1: 3 of 4 held-out questions right" in lines
 
 
-def test_what_else_is_printed_by_a_process_is_left_out(tmp_path, monkeypatch):
-    stand_in = tmp_path / "regard" / "training"
-    stand_in.mkdir(parents=True)
-    for package in (stand_in, stand_in.parent):
-        (package / "__init__.py").touch()
-    (stand_in / "worker.py").write_text("print('onednn_verbose,info')\nprint('7')\nprint('{\"kind\": \"step\"}')\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+def test_what_else_is_printed_by_a_process_is_left_out(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    monkeypatch.setattr("regard.training.launching._WORKER", "training.stand_ins:print_and_send")
     told = list(launch(Path("-strange"), ProcessLayout(processes=1, threads=1, members=2)))
     assert sorted(message["member"] for message in told) == [0, 1]
     assert {message["kind"] for message in told} == {"step"}

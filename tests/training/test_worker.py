@@ -1,12 +1,7 @@
 """Runs: exact repetition, exact resumption, several processes."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +10,7 @@ pytest.importorskip("torch")
 
 import torch
 
+from regard.core.processes import Child
 from regard.training.checkpoint import read_tensors, write_checkpoint
 from regard.training.data.batches import make_batch
 from regard.training.launching import ProcessLayout, launch
@@ -48,22 +44,20 @@ def test_a_run_that_stopped_ends_with_the_same_bits(recipe, precision, small_run
     assert other.weights.read_bytes() == folder.weights.read_bytes()
 
 
-def test_killed_at_random_moments_it_still_ends_with_the_same_bits(prepared, finished, tmp_path):
-    folder = copied(prepared, tmp_path / "killed")
+def test_killed_at_random_moments_it_still_ends_with_the_same_bits(small_run, tmp_path):
+    whole = small_run(steps=80, checkpoint_every=3, evaluate_every=20)
+    killed = copied(whole, tmp_path / "killed")
     rng = random.Random(0)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "regard.training.worker", str(folder.path)]
     for _ in range(2):
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
-    assert folder.weights.read_bytes() == finished.weights.read_bytes()
-    steps = [line["step"] for line in folder.read_metrics() if line["kind"] == "step"]
-    assert steps == list(range(1, 13))
+        with Child("regard.training.worker:run_worker", environment={"OMP_NUM_THREADS": "1"}) as child:
+            child.send({"folder": str(killed.path), "member": 0, "seconds": None})
+            assert child.receive(60)["kind"] == "step"
+            time.sleep(rng.uniform(0, 0.1))
+        assert not killed.is_finished
+    work(whole, ProcessGroup(), quiet)
+    list(launch(killed.path, ProcessLayout(processes=1, threads=1)))
+    assert killed.weights.read_bytes() == whole.weights.read_bytes()
+    assert [line["step"] for line in killed.read_metrics() if line["kind"] == "step"] == list(range(1, 81))
 
 
 def test_two_processes_match_one(small_run, tmp_path):

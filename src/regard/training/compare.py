@@ -6,6 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -190,8 +191,8 @@ class _Comparison:
     def _train_and_ask(self, run: ComparedRun) -> Bool[np.ndarray, " question"]:
         folder = RunFolder(self._request.out / run.folder_name)
         if not folder.has_usable_weights(lambda _: None):
-            with folder.lock():
-                for message in launch(folder.path, _ONE_CORE):
+            with folder.lock(), closing(launch(folder.path, _ONE_CORE)) as messages:
+                for message in messages:
                     if self._is_stopped.is_set():
                         return np.zeros(0, dtype=bool)
                     if message["kind"] == MessageKind.STEP:

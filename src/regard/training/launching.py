@@ -1,29 +1,19 @@
-"""Starts the processes of a training, receives their messages, and ends them together."""
+"""Starts the processes of a training, forwards their messages, and ends them together."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from queue import SimpleQueue
+from signal import SIGKILL
 from socket import socket
-from typing import IO
 
 from regard.core.errors import InputError, RegardError
+from regard.core.processes import Child, Ended, Inbox
 from regard.core.worker_pool import interrupts_deferred
 
-REFUSED = 2
-"""The exit code of a process that wrote, in its last line on standard error, why it can't do its work."""
-
-UNTIL_STDIN_ENDS = "--until-stdin-ends"
-"""Nothing is written to standard input: it ends with the launching program, and then the process should end too."""
+_WORKER = "regard.training.worker:run_worker"
 
 
 class MessageKind(StrEnum):
@@ -36,6 +26,8 @@ class MessageKind(StrEnum):
     STEP = "step"
     HELD_OUT = "held out"
     TOGETHER = "together"
+    REFUSED = "refused"
+    FAILED = "failed"
 
 
 class TrainingFailed(RegardError):
@@ -60,79 +52,41 @@ class ProcessLayout:
         return f"{self} ({'members × ' if self.members > 1 else ''}processes × threads)"
 
 
-def launch(folder: Path, layout: ProcessLayout, *more: str, members: Sequence[int] | None = None) -> Iterator[dict]:
+def launch(
+    folder: Path, layout: ProcessLayout, *, members: Sequence[int] | None = None, seconds: float | None = None
+) -> Generator[dict, None, None]:
     """The messages of the first process of each member; by default, of all members in the layout.
 
+    With `seconds`, the processes only measure their steps for about that long.
     When one process fails, or the caller stops iterating, all are ended.
     """
-    workers: list[subprocess.Popen] = []
-    threads: list[threading.Thread] = []
-    messages: SimpleQueue[dict | None] = SimpleQueue()
-    failed: list[int] = []
+    inbox: Inbox = SimpleQueue()
+    member_of: dict[Child, int] = {}
     chosen = range(layout.members) if members is None else members
     with ExitStack() as stack:
-        errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(len(chosen) * layout.processes)]
-        stack.callback(_end, workers, threads)
-        _start(workers, layout, errors, [_command(folder, member, *more) for member in chosen])
-        for number, worker in enumerate(workers):
-            threads.append(threading.Thread(target=_watch, args=(number, workers, failed), daemon=True))
-            if worker.stdout is not None:
-                member = chosen[number // layout.processes]
-                threads.append(threading.Thread(target=_forward, args=(member, worker.stdout, messages), daemon=True))
-        for thread in threads:
-            thread.start()
-        for _ in chosen:
-            while (message := messages.get()) is not None:
-                yield message
-        for thread in threads:
-            thread.join()
-        if failed:
-            errors[failed[0]].seek(0)
-            raise _failure(workers[failed[0]].returncode, errors[failed[0]].read().decode(errors="replace"))
+        with interrupts_deferred():
+            for member, port in zip(chosen, _free_ports(len(chosen)), strict=True):
+                for rank in range(layout.processes):
+                    environment = _environment(layout, rank, port)
+                    child = stack.enter_context(Child(_WORKER, environment=environment, inbox=inbox))
+                    member_of[child] = member
+        for child, member in member_of.items():
+            child.send({"folder": str(folder), "member": member, "seconds": seconds})
+        running = set(member_of)
+        while running:
+            child, message = inbox.get()
+            if message is None:
+                _require_success(child.ended())
+                running.remove(child)
+            elif message["kind"] == MessageKind.REFUSED:
+                raise InputError(message["text"])
+            elif message["kind"] == MessageKind.FAILED:
+                raise TrainingFailed(f"The training failed: {message['text']}")
+            else:
+                yield {**message, "member": member_of[child]}
 
 
-def _command(folder: Path, member: int, *more: str) -> list[str]:
-    options = [UNTIL_STDIN_ENDS, "--member", str(member)]
-    return [sys.executable, "-m", "regard.training.worker", *options, "--", str(folder), *more]
-
-
-def _forward(member: int, lines: IO[bytes], messages: "SimpleQueue[dict | None]") -> None:
-    """Queues every message with its member, then None. Other output of libraries is ignored."""
-    for line in lines:
-        with suppress(ValueError):
-            message = json.loads(line)
-            if isinstance(message, dict) and "kind" in message:
-                messages.put({**message, "member": member})
-    messages.put(None)
-
-
-def _start(
-    workers: list[subprocess.Popen], layout: ProcessLayout, errors: Sequence[IO[bytes]], commands: Sequence[list[str]]
-) -> None:
-    """Starts the processes of each command; they join `workers` one by one, so all are known if a later one fails."""
-    ports = _free_ports(len(commands))
-    with interrupts_deferred():
-        for command, port in zip(commands, ports, strict=True):
-            for rank in range(layout.processes):
-                workers.append(
-                    subprocess.Popen(
-                        command,
-                        env=_environment(layout, rank, port),
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                        stderr=errors[len(workers)],
-                    )
-                )
-
-
-def _environment(layout: ProcessLayout, rank: int, port: int) -> dict[str, str]:
-    distributed = {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(layout.processes),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-    }
+def _environment(layout: ProcessLayout, rank: int, port: int) -> Mapping[str, str]:
     speed = {
         "OMP_NUM_THREADS": str(layout.threads),
         "OMP_WAIT_POLICY": "active" if layout.threads > 1 else "passive",
@@ -141,7 +95,15 @@ def _environment(layout: ProcessLayout, rank: int, port: int) -> dict[str, str]:
         "MALLOC_TRIM_THRESHOLD_": str(2**33),
         "MALLOC_TOP_PAD_": str(2**27),
     }
-    return {**os.environ, **speed, **(distributed if layout.processes > 1 else {})}
+    if layout.processes == 1:
+        return speed
+    return speed | {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(layout.processes),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
 
 
 def _free_ports(count: int) -> list[int]:
@@ -153,38 +115,12 @@ def _free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def _watch(number: int, workers: list[subprocess.Popen], failed: list[int]) -> None:
-    """Records a failed process, and kills the others, which would wait for it for ever."""
-    if workers[number].wait() != 0:
-        failed.append(number)
-        for worker in workers:
-            worker.kill()
-
-
-def _end(workers: list[subprocess.Popen], threads: list[threading.Thread]) -> None:
-    for worker in workers:
-        worker.kill()
-    for worker in workers:
-        worker.wait()
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join()
-    for worker in workers:
-        for pipe in (worker.stdin, worker.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def _failure(code: int, text: str) -> RegardError:
-    """The error of the process that failed first."""
-    last = next((line for line in reversed(text.strip().splitlines()) if line.strip()), "")
-    if code == REFUSED and last:
-        return InputError(last)
-    if code == -signal.SIGKILL:
-        return TrainingFailed(
-            "The training was killed, probably because memory ran out. Resume it with more memory free, or make the "
+def _require_success(ended: Ended) -> None:
+    """Raises an error for a process that ended without saying why."""
+    if ended.exit_code == -SIGKILL:
+        raise TrainingFailed(
+            "The training was killed, probably because memory ran out. Free some memory and resume it, or make the "
             "model or the batch smaller (--set batch.rows=…)."
         )
-    if code < 0:
-        return TrainingFailed(f"Signal {-code} ended the training. Resume it from its last checkpoint.")
-    return TrainingFailed(f"The training failed: {last or f'a process exited with code {code} and no message'}")
+    if ended.exit_code != 0:
+        raise TrainingFailed(f"The training failed: {ended.reason}. Resume it from its last checkpoint.")

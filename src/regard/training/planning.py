@@ -142,7 +142,7 @@ def calibrate(
     for layout in layouts:
         announce(f"measuring steps with {layout.in_words}")
         folder.write_plan(replace(plan, processes=layout.processes, threads=layout.threads), MEASURED)
-        messages = list(launch(folder.path, layout, str(seconds)))
+        messages = list(launch(folder.path, layout, seconds=seconds))
         slowest = max(message["seconds"] for message in messages if message["kind"] == MessageKind.SPEED)
         speeds.append(LayoutSpeed(layout=layout, seconds=slowest))
     (folder.path / MEASURED).unlink()

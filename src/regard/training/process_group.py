@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from regard.training.launching import REFUSED
+from regard.render.command_line import ExitCode
 
 Result = TypeVar("Result")
 
@@ -96,7 +96,7 @@ class ProcessGroup:
         with suppress(RuntimeError):
             dist.barrier()
         self.leave()
-        raise failure or SystemExit(REFUSED)
+        raise failure or SystemExit(ExitCode.BAD_INPUT)
 
     def leave(self) -> None:
         """Leaves the group."""

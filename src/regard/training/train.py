@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,8 +132,10 @@ def _fix_plan(
 def _run(folder: RunFolder, plan: RunPlan, members: Sequence[int], notify: Notify) -> RunReport:
     """Trains these members to the end, then asks all members together."""
     notify({"kind": MessageKind.PLAN, "steps": plan.steps, "members": plan.members, "layout": plan.layout.in_words})
-    for message in launch(folder.path, plan.layout, members=members):
-        notify(message)
+    # Closed here, an interrupted launch ends its processes while the folder is still locked.
+    with closing(launch(folder.path, plan.layout, members=members)) as messages:
+        for message in messages:
+            notify(message)
     if _needs_joint_evaluation(folder, plan):
         score = evaluation.evaluate([folder], folder.held_out()).exact_match
         # A torn line, as a full disk leaves it, would swallow the next one.

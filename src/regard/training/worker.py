@@ -1,23 +1,18 @@
 """The work of one training process: steps, checkpoints, measurements."""
 
-import argparse
-import json
 import os
-import sys
-import threading
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NoReturn
 
 import torch
 
 from regard.core.errors import InputError, RegardError, as_input_error
+from regard.core.processes import Channel
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
-from regard.training.launching import REFUSED, UNTIL_STDIN_ENDS, MessageKind
+from regard.training.launching import MessageKind
 from regard.training.process_group import ProcessGroup, join_process_group
 from regard.training.run_folder import MEASURED, RunFolder
 from regard.training.trainer import Trainer
@@ -100,38 +95,26 @@ def _evaluate(trainer: Trainer, folder: RunFolder, notify: Notify) -> None:
     notify({"kind": MessageKind.HELD_OUT, **measured})
 
 
-def main(arguments: list[str]) -> None:
-    """`[--until-stdin-ends] [--member N] FOLDER [SECONDS]`: train the run in the folder, or only measure its steps.
+def run_worker(channel: Channel) -> None:
+    """Trains one member of the run in a folder or, if the request has `seconds`, only measures its steps.
 
-    Failures end the process at once, before others fail because it is gone.
+    A failure ends the process at once, before other processes of the group fail because they miss this one.
     """
-    parser = argparse.ArgumentParser()
-    parser.add_argument(UNTIL_STDIN_ENDS, action="store_true")
-    parser.add_argument("--member", type=int, default=0)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("seconds", type=float, nargs="?")
-    given = parser.parse_args(arguments)
-    if given.until_stdin_ends:
-        threading.Thread(target=_exit_with_stdin, daemon=True).start()
+    request = next(iter(channel))
     try:
-        _run(RunFolder(given.folder, given.member), given.seconds)
-    except RegardError as error:
-        _exit(str(error), REFUSED)
-    except OSError as error:
-        _exit(str(as_input_error(error)), REFUSED)
-    except Exception as error:  # noqa: BLE001 - whatever it is, others must not fail first
-        is_out = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
-        _exit(_NO_MEMORY if is_out else traceback.format_exc(), REFUSED if is_out else 1)
+        _run(RunFolder(Path(request["folder"]), request["member"]), request["seconds"], channel)
+    except Exception as error:  # noqa: BLE001 - whatever it is, this process must report it first
+        channel.send(**_failure(error))
+        os._exit(1)
 
 
-def _run(folder: RunFolder, seconds: float | None) -> None:
+def _run(folder: RunFolder, seconds: float | None, channel: Channel) -> None:
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     group = join_process_group()
 
     def notify(message: dict) -> None:
         if group.is_first:
-            sys.stdout.write(json.dumps(message) + "\n")
-            sys.stdout.flush()
+            channel.send(**message)
 
     if seconds is None:
         work(folder, group, notify)
@@ -140,18 +123,13 @@ def _run(folder: RunFolder, seconds: float | None) -> None:
     group.leave()
 
 
-def _exit_with_stdin() -> None:
-    """Exits once the launcher is gone: a resumed run must not meet the previous one."""
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os._exit(1)
-
-
-def _exit(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"{message if code != REFUSED else ' '.join(message.split())}\n")
-    sys.stderr.flush()
-    os._exit(code)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _failure(error: Exception) -> dict:
+    """The message about an error that ended the work."""
+    if isinstance(error, RegardError):
+        return {"kind": MessageKind.REFUSED, "text": str(error)}
+    if isinstance(error, OSError):
+        return {"kind": MessageKind.REFUSED, "text": str(as_input_error(error))}
+    # PyTorch has no exception type of its own for this.
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return {"kind": MessageKind.REFUSED, "text": _NO_MEMORY}
+    return {"kind": MessageKind.FAILED, "text": " ".join(f"{type(error).__name__}: {error}".split())}
