@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
     from regard.derivations.verify import verify
     from regard.designs import Demand, Sampling, Scenario
-    from regard.designs.designed import DesignReport
+    from regard.designs.report import DesignReport
     from regard.explorer import ExplorerPage, explore
 
 __all__ = [
@@ -74,7 +74,7 @@ _HOMES = {
     "regard.core.estimate": ("Estimate",),
     "regard.explorer": ("ExplorerPage", "explore"),
     "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
-    "regard.designs.designed": ("DesignReport",),
+    "regard.designs.report": ("DesignReport",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.conformance.check": ("check",),

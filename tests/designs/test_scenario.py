@@ -140,7 +140,7 @@ def test_queries_that_are_zero_have_no_scale():
         (lambda: Scenario(n=10, alpha=math.inf), "variance"),
         (lambda: COURSE.design("mu_a", beta=math.nan), "beta"),
         (lambda: COURSE.design("mu_a", n=4), "number of keys"),
-        (lambda: COURSE.design("9**9**9**9*mu_a"), "finite"),
+        (lambda: COURSE.design("9**9**9**9*mu_a"), "exponent"),
         (lambda: COURSE.design("mu_a", demand=Demand(target="mu_a")), "mu_a"),
         (lambda: Demand(epsilon=0), "ε"),
         (lambda: Demand(require=1.5), "required"),

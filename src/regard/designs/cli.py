@@ -1,6 +1,7 @@
 """`regard design`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from regard.core.errors import InputError
 from regard.render.command_line import ExitCode, is_unicode
 
 if TYPE_CHECKING:
-    from regard.designs.designed import DesignReport
+    from regard.designs.report import DesignReport
 
 
 class _Number(click.ParamType):
@@ -19,7 +20,7 @@ class _Number(click.ParamType):
     name = "NUMBER"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text, or a refusal that repeats it."""
+        """The text itself if it is a number."""
         del ctx
         try:
             float(value)
@@ -30,27 +31,29 @@ class _Number(click.ParamType):
 
 
 @click.command()
-@click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeat it.")
-@click.option("--beta", type=_Number(), help="The scale that beta stands for in the queries.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="What another letter stands for.")
+@click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeatable.")
+@click.option("--beta", type=_Number(), help="Value of beta in the queries.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="Value of another letter.")
 @click.option("--n", type=int, default=10, show_default=True, help="Number of keys.")
-@click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length: k_a = gamma*mu_a.")
-@click.option("--alpha", type=float, default=0.0, show_default=True, help="Isotropic noise of every key.")
+@click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length k_a = gamma*mu_a.")
+@click.option("--alpha", type=float, default=0.0, show_default=True, help="Variance of isotropic noise on every key.")
 @click.option("--qk-norm", is_flag=True, help="Divide every key by its norm; the query's length is the gain.")
-@click.option("--given", multiple=True, metavar="CONDITION", help="Only keys for which it holds, such as gamma>0.")
+@click.option("--given", multiple=True, metavar="CONDITION", help="Condition on a key's length, such as gamma>0.")
 @click.option("--target", default="(v_a+v_b)/2", show_default=True, help="What the output should be.")
-@click.option("--epsilon", type=float, default=0.1, show_default=True, help="How near the target is near enough.")
-@click.option("--require", type=float, metavar="CHANCE", help="Refute the design if it is near less often.")
-@click.option("--draws", type=int, default=100_000, show_default=True, help="Draws, where nothing is certified.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
+@click.option("--epsilon", type=float, default=0.1, show_default=True, help="Distance that counts as near the target.")
+@click.option("--require", type=float, metavar="PROBABILITY", help="Refute the design if it is near less often.")
+@click.option(
+    "--draws", type=int, default=100_000, show_default=True, help="Random draws where nothing can be certified."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random draws.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report as JSON; - is standard output.")
-@click.option("--html", "html_file", metavar="FILE", help="Write the report as one page with plots.")
-@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if what is required is undecided.")
+@click.option("--html", "html_file", metavar="FILE", help="Write the report as a page with plots.")
+@click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if it is undecided whether --require is met.")
 def design(json_file: str | None, html_file: str | None, is_strict: bool, **options: Any) -> int:
-    """Evaluate queries of your own: their weights, the output's distribution, the scale they need.
+    """Evaluate queries of your own: their weights, the output's distribution, and the scale they need.
 
-    Keys lie around orthonormal means mu_a, mu_b, …; every head is a sum of them. What has a closed law is enclosed
-    with certainty, the rest is sampled with intervals. The heads' outputs are averaged.
+    Keys are random around orthonormal means mu_a, mu_b, …, and each head's query is a sum of multiples of these means.
+    The heads' outputs are averaged. Numbers are certified where possible, otherwise sampled with confidence intervals.
 
     \b
     Examples:
@@ -59,19 +62,17 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
       regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5 --qk-norm --given "gamma>0"
       regard design --head "20 mu_a + 19 mu_b" --alpha 0.01 --require 0.9
 
-    Exit code: 0 evaluated, 1 less often near the target than --require, 2 bad input, 3 undecided (with --strict).
+    Exit code: 0 evaluated, 1 near the target less often than --require, 2 bad input, 3 undecided (with --strict).
     """
-    from regard.designs.request import design as verb
-
     if html_file == "-":
-        raise InputError("--html - would write a file of that name. Name one, for example --html design.html.")
+        raise InputError("--html cannot write to standard output. Name a file, for example --html design.html.")
     files = [file for file in (json_file, html_file) if file not in (None, "-")]
     if files:
         from regard.core.files import ensure_writable
 
         for file in files:
             ensure_writable(Path(file))
-    report = verb(_request(options))
+    report = _evaluated(options)
     if files:
         _write(report, json_file, html_file)
     if json_file == "-":
@@ -79,7 +80,7 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
 
         sys.stdout.write(as_json("design", report.verdicts, report.to_dict(), is_ascii=not is_unicode()))
     else:
-        from regard.designs.design_text import show_design
+        from regard.designs.terminal import show_design
         from regard.render.terminal import open_console
 
         show_design(open_console(), report)
@@ -93,7 +94,7 @@ def _write(report: "DesignReport", json_file: str | None, html_file: str | None)
     from regard.core.files import write_atomically
 
     if html_file is not None:
-        from regard.designs.design_page import render_design
+        from regard.designs.page import render_design
 
         write_atomically(Path(html_file), render_design(report))
     if json_file not in (None, "-"):
@@ -104,20 +105,19 @@ def _write(report: "DesignReport", json_file: str | None, html_file: str | None)
 
 def _only(conditions: tuple[str, ...]) -> str | None:
     if len(conditions) > 1:
-        raise InputError(f"--given is said {len(conditions)} times. Write one condition, for example 0<gamma<2.")
+        raise InputError(f"--given is used {len(conditions)} times. Write one condition, for example 0<gamma<2.")
     return conditions[0] if conditions else None
 
 
-def _request(options: dict[str, Any]) -> Any:
+def _evaluated(options: dict[str, Any]) -> "DesignReport":
     from regard.designs import Demand, Sampling, Scenario
-    from regard.designs.request import DesignRequest, read_settings
 
-    scalars = read_settings(options["settings"], what="--set")
+    scalars = _settings(options["settings"], what="--set")
     if options["beta"] is not None:
         if "beta" in scalars:
-            raise InputError("--beta and --set beta say it twice. Give one of them.")
+            raise InputError("--beta and --set beta set the same letter twice. Use one of them.")
         scalars["beta"] = options["beta"]
-    noise = read_settings(options["norm_noise"], what="--norm-noise")
+    noise = _settings(options["norm_noise"], what="--norm-noise")
     scenario = Scenario(
         n=options["n"],
         norm_noise=",".join(f"{name}={number}" for name, number in noise.items()),
@@ -127,4 +127,21 @@ def _request(options: dict[str, Any]) -> Any:
         sampling=Sampling(draws=options["draws"], seed=options["seed"]),
     )
     demand = Demand(target=options["target"], epsilon=options["epsilon"], require=options["require"])
-    return DesignRequest(heads=options["heads"], scenario=scenario, demand=demand, scalars=scalars)
+    return scenario.design(*options["heads"], demand=demand, **scalars)
+
+
+def _settings(texts: Sequence[str], *, what: str) -> dict[str, str]:
+    """Each NAME=NUMBER once.
+
+    >>> _settings(["a=0.5,b=0.1"], what="--norm-noise")
+    {'a': '0.5', 'b': '0.1'}
+    """
+    found: dict[str, str] = {}
+    for part in (piece.strip() for text in texts for piece in text.split(",")):
+        name, sign, number = (piece.strip() for piece in part.partition("="))
+        if not (name and sign and number):
+            raise InputError(f"{what} {part!r} cannot be read. Write a name and a number: {what} a=0.5.")
+        if found.get(name, number) != number:
+            raise InputError(f"{what} sets both {name}={found[name]} and {name}={number}. Set each name once.")
+        found[name] = number
+    return found

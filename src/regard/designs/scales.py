@@ -1,4 +1,4 @@
-"""What another scale of the same queries would give: the best one, the one needed, the ceiling of reliability."""
+"""The same queries at other scales: the best scale, the one needed, and the limit of reliability."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,38 +7,39 @@ from dataclasses import dataclass, replace
 from regard.analysis.engines import SquaredError, Within, certified_root
 from regard.core.errors import RegardError
 from regard.core.estimate import Estimate
-from regard.designs.asking import Bench
-from regard.designs.designed import ScaleFinding, Scales
+from regard.designs.experiment import Experiment
+from regard.designs.report import ScaleFinding, Scales
 
-# Largest coefficients that are tried: from queries that hardly look to ones that see only the best key.
+# The largest coefficients tried: from queries that attend almost evenly to ones that attend only to the best key.
 _SOFTEST, _SHARPEST, _DOUBLINGS = 0.25, 1024.0, 12
+# A scale that stands for the limit.
 _FAR = 1e12
 _ROUGH_DRAWS = 1_000
 _TOLERANCE = 5e-3
-# How near, on a logarithm, the rough look comes to the best scale.
+# How near, on a logarithmic scale, the approximation comes to the best scale.
 _NEAR = 0.15
-_MOST_TRIES = 4
-# A scale so far below the softest one tried attends to all keys alike.
-_BLINDER = 1e6
+_MAX_TRIES = 4
+# Queries this many times shorter than the shortest tried attend evenly to all keys.
+_EVEN = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleSearch:
     """The search over scales of one design; `unit` names the scale and `written` is its value in the design."""
 
-    bench: Bench
+    experiment: Experiment
     target: Mapping[str, float]
     epsilon: float
     unit: str
     written: float
 
     def run(self) -> Scales | None:
-        """What was found, None for queries that are zero at every scale."""
-        steepest = max(abs(x) for row in self.bench.design.coefficients.values() for x in row)
+        """What was found, None if all queries are zero."""
+        steepest = max(abs(x) for row in self.experiment.design.coefficients.values() for x in row)
         if steepest == 0:
             return None
         grid = [_SOFTEST * (_SHARPEST / _SOFTEST) ** (k / _DOUBLINGS) / steepest for k in range(_DOUBLINGS + 1)]
-        rough = [self.bench.glance(factor, self.target, self.epsilon, draws=_ROUGH_DRAWS) for factor in grid]
+        rough = [self.experiment.approximate(factor, self.target, self.epsilon, draws=_ROUGH_DRAWS) for factor in grid]
         errors, chances = zip(*rough, strict=True)
         low = min(range(len(grid)), key=errors.__getitem__)
         farthest = self._finding(grid[-1], self._error(grid[-1]))
@@ -47,7 +48,7 @@ class ScaleSearch:
             step = math.log(grid[1] / grid[0])
             best = self._best(math.log(grid[low]) + step * _vertex(errors[low - 1 : low + 2]))
         if best is not None and best.found.value >= farthest.found.value:
-            # The errors are below the rounding of the rough look, and still falling.
+            # The errors are below the rounding of the approximation, and still falling.
             best = None
         needed = self._needed(grid, errors, best)
         return Scales(
@@ -65,33 +66,33 @@ class ScaleSearch:
     def _most_often(
         self, chances: Mapping[float, float], best: ScaleFinding | None, needed: ScaleFinding | None
     ) -> ScaleFinding:
-        """The scale, of those tried, at which the output is near most often; the one written wins a draw."""
+        """The scale, of those tried, at which the output is near most often; the one written wins a tie."""
         likely = max(chances, key=chances.__getitem__)
         found = [finding.scale / self.written for finding in (best, needed) if finding is not None]
-        tried = [(factor, self._chance(factor)) for factor in (1.0, likely, *found)]
+        tried = [(factor, self._probability(factor)) for factor in (1.0, likely, *found)]
         return self._finding(*max(tried, key=lambda pair: pair[1].value))
 
     def _ceiling(self, steepest: float) -> Estimate:
-        """The chance at a scale far out, widened by what it may be short of the limit there."""
-        far = self._chance(_FAR / steepest)
-        noise = max(self.bench.keys.noise.values(), default=0.0)
-        short = 10 * (1 + math.log(self.bench.keys.n)) / (_FAR * math.sqrt(noise)) if noise > 0 else 0.0
+        """The probability at a very large scale, its interval widened by how far it may still be from the limit."""
+        far = self._probability(_FAR / steepest)
+        noise = max(self.experiment.keys.noise.values(), default=0.0)
+        short = 10 * (1 + math.log(self.experiment.keys.n)) / (_FAR * math.sqrt(noise)) if noise > 0 else 0.0
         return replace(far, lower=max(far.lower - short, 0.0), upper=min(far.upper + short, 1.0))
 
     def _error(self, factor: float) -> Estimate:
-        return self.bench.scaled(factor).answer(SquaredError(target=self.target))
+        return self.experiment.scaled(factor).answer(SquaredError(target=self.target))
 
-    def _chance(self, factor: float) -> Estimate:
-        return self.bench.scaled(factor).answer(Within(target=self.target, radius=self.epsilon))
+    def _probability(self, factor: float) -> Estimate:
+        return self.experiment.scaled(factor).answer(Within(target=self.target, radius=self.epsilon))
 
     def _finding(self, factor: float, found: Estimate, bounds: tuple[float, float] | None = None) -> ScaleFinding:
         lower, upper = (None, None) if bounds is None else (bound * self.written for bound in bounds)
         return ScaleFinding(scale=factor * self.written, found=found, lower=lower, upper=upper)
 
     def _best(self, rough: float) -> ScaleFinding:
-        """The least error near e^rough, enclosed if the error is certainly larger on either side."""
+        """The least error near e^rough; the scale is enclosed if the error is certainly larger on both sides."""
         factor, error = math.exp(rough), self._error(math.exp(rough))
-        for _ in range(_MOST_TRIES):
+        for _ in range(_MAX_TRIES):
             sides = [(side, self._error(side)) for side in (factor * math.exp(-_NEAR), factor * math.exp(_NEAR))]
             step = _vertex([sides[0][1].value, error.value, sides[1][1].value])
             known = [*sides, (factor, error)]
@@ -104,7 +105,7 @@ class ScaleSearch:
         return self._finding(factor, error)
 
     def _needed(self, grid: list[float], errors: tuple[float, ...], best: ScaleFinding | None) -> ScaleFinding | None:
-        """The smallest scale at which the root-mean-square error is epsilon."""
+        """The smallest scale at which the root mean square error is at most epsilon."""
         goal = self.epsilon**2
         reached = [factor for factor, error in zip(grid, errors, strict=True) if error <= goal]
         if best is not None and best.found.value <= goal:
@@ -114,9 +115,8 @@ class ScaleSearch:
         high = min(reached)
         below = [factor for factor in grid if factor < high]
         if not below:
-            blind = self._error(0.0)
-            low = high / _BLINDER
-            return self._finding(0.0, blind) if blind.upper <= goal else self._crossing(low, high, goal)
+            even = self._error(0.0)
+            return self._finding(0.0, even) if even.upper <= goal else self._crossing(high / _EVEN, high, goal)
         return self._crossing(below[-1], high, goal)
 
     def _crossing(self, low: float, high: float, goal: float) -> ScaleFinding | None:
@@ -127,13 +127,13 @@ class ScaleSearch:
             found = certified_root(excess, low, high, tolerance=_TOLERANCE * low)
             return self._finding(found.value, self._error(found.upper), (found.lower, found.upper))
         except RegardError:
-            # Sampled, or too close to tell: the crossing of the sampled curve.
+            # Sampled or too close to decide: use the crossing of the sampled curve.
             factor = _bisected(lambda place: excess(place).value, low, high)
             return self._finding(factor, self._error(factor))
 
 
 def _vertex(values: Sequence[float]) -> float:
-    """Where the parabola through (−1, y₀), (0, y₁), (1, y₂) is least, no farther out than 1.5.
+    """Where the parabola through (−1, y₀), (0, y₁), (1, y₂) is least, clipped to [−1.5, 1.5].
 
     >>> _vertex([4.0, 1.0, 0.0])
     1.0
@@ -144,7 +144,7 @@ def _vertex(values: Sequence[float]) -> float:
 
 
 def _bisected(function: Callable[[float], float], low: float, high: float) -> float:
-    """A root of a function that is positive at the low end and not at the high one."""
+    """A root of a function that is positive at the low end but not at the high end."""
     while high / low > 1 + _TOLERANCE:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if function(middle) > 0 else (low, middle)

@@ -1,4 +1,4 @@
-"""A scenario of random keys, and what a design gives in it."""
+"""A scenario of random keys, and the evaluation of designs in it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +21,10 @@ from regard.analysis.engines import (
 from regard.analysis.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign, one_head, read_noise
 from regard.core.errors import DomainError, InputError
 from regard.core.estimate import Estimate
-from regard.designs.asking import Bench, Sampling
-from regard.designs.conditions import read_condition
-from regard.designs.designed import DesignReport, Head, KeyWeight, Output, Scales
-from regard.designs.expressions import Reader
+from regard.designs.experiment import Experiment, Sampling
+from regard.designs.expressions import Reader, read_condition
+from regard.designs.report import DesignReport, Head, KeyWeight, Output, Scales, verdicts_on
 from regard.designs.scales import ScaleSearch
-from regard.designs.verdicts import verdicts_on
 
 if TYPE_CHECKING:
     from regard.render.figures import Figure
@@ -40,7 +38,7 @@ Numeric = float | int | str | Fraction
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What the output is to be: near the target, within epsilon, and how often at least (None: just tell)."""
+    """What the output should be: within `epsilon` of `target`, with a probability of at least `require` (if given)."""
 
     target: str = HALF_AND_HALF
     epsilon: float = 0.1
@@ -48,19 +46,17 @@ class Demand:
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon < inf:
-            raise DomainError(
-                f"ε = {self.epsilon:g} is no distance to keep: it must be positive and finite. Give one such as 0.1."
-            )
+            raise DomainError(f"ε = {self.epsilon:g} must be positive and finite. Use for example 0.1.")
         if self.require is not None and not 0 < self.require <= 1:
-            raise DomainError(f"A chance of at least {self.require} cannot be required. Give one in (0, 1].")
+            raise DomainError(f"A probability of {self.require} cannot be required. Use one in (0, 1].")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """Random keys around orthonormal means: k_j ~ N(μ_j, αI + noise_j μ_j μ_jᵀ), with orthonormal values v_j.
 
-    `norm_noise` gives the variance of a key's length along its mean, `qk_norm` divides every key by its norm (the
-    query keeps its length, which is the gain), `given` is a condition on a length such as "gamma>0".
+    `norm_noise` gives the variance of a key's length along its mean. `qk_norm` divides every key by its norm (the query
+    keeps its length, which is the gain). `given` is a condition on a length, such as "gamma>0".
 
     >>> report = Scenario(n=10, norm_noise={"a": 0.5}).design("beta*(mu_a+mu_b)", beta=20)
     >>> f"{report.output.coefficient_variance.value:.12f}"
@@ -82,18 +78,18 @@ class Scenario:
         object.__setattr__(self, "keys", keys)
 
     def design(self, *heads: str, demand: Demand | None = None, **scalars: Numeric) -> DesignReport:
-        """What these queries give; letters in them are the `scalars`, n apart."""
+        """The report on these queries; `scalars` are the values of the letters in them, except n."""
         return _Evaluation(
             scenario=self, heads=heads, demand=demand or Demand(), scalars=_exact(scalars, self.n)
         ).report()
 
 
 def _exact(scalars: Mapping[str, Numeric], n: int) -> dict[str, Fraction]:
-    """Each letter with the number that its decimal digits spell."""
+    """The letters with their values, exactly as their decimal digits say."""
     values: dict[str, Fraction] = {"n": Fraction(n)}
     for name, number in scalars.items():
         if name == "n":
-            raise InputError("n is the number of keys. Give it once, as such.")
+            raise InputError("n is the number of keys. Set it in the scenario only.")
         try:
             values[name] = number if isinstance(number, Fraction) else Fraction(str(number))
         except (ValueError, ZeroDivisionError, OverflowError) as error:
@@ -103,7 +99,7 @@ def _exact(scalars: Mapping[str, Numeric], n: int) -> dict[str, Fraction]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Evaluation:
-    """One design in one scenario."""
+    """The evaluation of one design in one scenario."""
 
     scenario: Scenario
     heads: Sequence[str]
@@ -111,78 +107,84 @@ class _Evaluation:
     scalars: Mapping[str, Fraction]
 
     def report(self) -> DesignReport:
-        """All that can be said about it."""
+        """The report with everything in it."""
         target = Reader(vector="v", scalars=self.scalars).coefficients(self.demand.target)
         rows = self._rows(self.scalars)
-        bench = self._bench(rows, target)
-        output = self._output(bench, target)
-        chance = None if bench.given is None else self._chance(bench, bench.given)
-        scales = self._search(bench, target, rows).run()
+        experiment = self._experiment(rows, target)
+        output = self._output(experiment, target)
+        chance = None if experiment.given is None else self._chance(experiment, experiment.given)
+        scales = self._search(experiment, target, rows).run()
         return DesignReport(
-            heads=self._heads(bench, rows),
+            heads=self._heads(experiment, rows),
             setting=self._setting(),
             given=self.scenario.given,
             chance=chance,
             output=output,
             scales=scales,
+            require=self.demand.require,
             verdicts=verdicts_on(output, self.demand.target, self.demand.require),
-            histogram=self._histogram(bench),
-            draw_figures=lambda: self._figures(bench, target, scales),
+            histogram=self._histogram(experiment),
+            draw_figures=lambda: self._figures(experiment, target, scales),
         )
 
-    def _figures(self, bench: Bench, target: Mapping[str, float], scales: Scales | None) -> "tuple[Figure, ...]":
-        from regard.designs.pictures import Pictures
+    def _figures(
+        self, experiment: Experiment, target: Mapping[str, float], scales: Scales | None
+    ) -> "tuple[Figure, ...]":
+        from regard.designs.page import DesignFigures
 
         beta = float(self.scalars["beta"]) if "beta" in self.scalars else None
-        return Pictures(bench=bench, target=target, epsilon=self.demand.epsilon, scales=scales, beta=beta).draw()
+        figures = DesignFigures(
+            experiment=experiment, target=target, epsilon=self.demand.epsilon, scales=scales, beta=beta
+        )
+        return figures.draw()
 
     def _rows(self, scalars: Mapping[str, Fraction]) -> list[dict[str, float]]:
         if not self.heads:
-            raise InputError('No head is given. Write one, for example --head "beta*(mu_a+mu_b)" --beta 20.')
+            raise InputError('No head is given. Add one, for example --head "beta*(mu_a+mu_b)" --beta 20.')
         reader = Reader(vector="mu", scalars=scalars)
         return [reader.coefficients(head) for head in self.heads]
 
-    def _bench(self, rows: Sequence[Mapping[str, float]], target: Mapping[str, float]) -> Bench:
+    def _experiment(self, rows: Sequence[Mapping[str, float]], target: Mapping[str, float]) -> Experiment:
         scenario, keys = self.scenario, self.scenario.keys
         given = None if scenario.given is None else read_condition(scenario.given, keys.noise, self.scalars)
-        # Sorted, and only those that matter, so that equivalent expressions draw the same keys.
+        # Sorted, and without zeros, so that equivalent expressions draw the same keys.
         asked = {key for row in rows for key, factor in row.items() if factor != 0}
         named = dict.fromkeys(("a", "b", *sorted({*target, *asked})))
         design = QueryDesign(coefficients={key: tuple(row.get(key, 0.0) for row in rows) for key in named})
-        bench = Bench(keys=keys, design=design, given=given, sampling=scenario.sampling)
+        experiment = Experiment(keys=keys, design=design, given=given, sampling=scenario.sampling)
         if given is not None:
-            self._lengths(bench).check_condition(given)
-        return bench
+            self._lengths(experiment).check_condition(given)
+        return experiment
 
-    def _chance(self, bench: Bench, given: Deviation) -> Estimate:
-        return certified.answer(self._lengths(bench), ConditionProbability(of=given))
+    def _chance(self, experiment: Experiment, given: Deviation) -> Estimate:
+        return certified.answer(self._lengths(experiment), ConditionProbability(of=given))
 
-    def _lengths(self, bench: Bench) -> LogitLaw:
-        """The law before any normalisation, in which conditions on lengths have their probability."""
-        return replace(bench.keys, is_normalised=False).logits(bench.design)
+    def _lengths(self, experiment: Experiment) -> LogitLaw:
+        """The law before normalisation, in which conditions on lengths have their probability."""
+        return replace(experiment.keys, is_normalised=False).logits(experiment.design)
 
-    def _heads(self, bench: Bench, rows: Sequence[Mapping[str, float]]) -> tuple[Head, ...]:
+    def _heads(self, experiment: Experiment, rows: Sequence[Mapping[str, float]]) -> tuple[Head, ...]:
         questions = [
             ask(of=weight(key, head))
             for head in range(len(rows))
-            for key, _ in bench.groups
+            for key, _ in experiment.groups
             for ask in (Mean, Variance)
         ]
-        found = iter(bench.answers(questions))
+        found = iter(experiment.answers(questions))
         return tuple(
             Head(
                 source=source,
                 coefficients=row,
                 weights=tuple(
                     KeyWeight(key=key, count=count, mean=next(found), variance=next(found))
-                    for key, count in bench.groups
+                    for key, count in experiment.groups
                 ),
             )
             for source, row in zip(self.heads, rows, strict=True)
         )
 
-    def _output(self, bench: Bench, target: Mapping[str, float]) -> Output:
-        error, within, mean, variance, total, *quantiles = bench.answers(
+    def _output(self, experiment: Experiment, target: Mapping[str, float]) -> Output:
+        error, within, mean, variance, total, *quantiles = experiment.answers(
             [
                 SquaredError(target=target),
                 Within(target=target, radius=self.demand.epsilon),
@@ -200,31 +202,33 @@ class _Evaluation:
             coefficient_mean=mean,
             coefficient_variance=variance,
             total_variance=total,
-            variance_ratio=self._ratio(bench, variance),
+            variance_ratio=self._ratio(experiment, variance),
             quantiles=dict(zip(_LEVELS, quantiles, strict=True)),
         )
 
-    def _ratio(self, bench: Bench, variance: Estimate) -> Estimate | None:
-        """How many times the variance of one head β(μ_a+μ_b) is that of this design; None if that is no number."""
+    def _ratio(self, experiment: Experiment, variance: Estimate) -> Estimate | None:
+        """The variance of one head β(μ_a+μ_b) over that of this design, None if there is no such number."""
         beta = self.scalars.get("beta")
         if beta is None or beta < 0:
             return None
-        single = bench.instead(one_head(float(beta))).answer(Variance(of=coefficient("a")))
+        single = experiment.with_design(one_head(float(beta))).answer(Variance(of=coefficient("a")))
         try:
             return single / variance
         except ZeroDivisionError:
             return None
 
-    def _search(self, bench: Bench, target: Mapping[str, float], rows: list[dict[str, float]]) -> ScaleSearch:
+    def _search(self, experiment: Experiment, target: Mapping[str, float], rows: list[dict[str, float]]) -> ScaleSearch:
         beta = self.scalars.get("beta", Fraction(0))
         doubled = self._rows({**self.scalars, "beta": 2 * beta}) if beta > 0 else []
         is_beta = doubled == [{key: 2 * x for key, x in row.items()} for row in rows]
         unit, written = ("beta", float(beta)) if is_beta else ("factor", 1.0)
-        return ScaleSearch(bench=bench, target=target, epsilon=self.demand.epsilon, unit=unit, written=written)
+        return ScaleSearch(
+            experiment=experiment, target=target, epsilon=self.demand.epsilon, unit=unit, written=written
+        )
 
-    def _histogram(self, bench: Bench) -> list[tuple[float, float, float]]:
-        """How likely v_a's coefficient lies in each twentieth of [0, 1]."""
-        shares = bench.histogram("a", _BINS, draws=_HISTOGRAM_DRAWS)
+    def _histogram(self, experiment: Experiment) -> list[tuple[float, float, float]]:
+        """The probability of v_a's coefficient in each twentieth of [0, 1]."""
+        shares = experiment.histogram("a", _BINS, draws=_HISTOGRAM_DRAWS)
         return [(place / _BINS, (place + 1) / _BINS, share) for place, share in enumerate(shares)]
 
     def _setting(self) -> dict[str, object]:

@@ -1,13 +1,13 @@
-"""An evaluated design in a terminal: weights, output, histogram, and what another scale would give."""
+"""The report on a design in a terminal: weights, output, histogram, and other scales."""
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from regard.core.estimate import Estimate
-from regard.designs.designed import DesignReport, Head, KeyWeight, ScaleFinding, Scales
+from regard.designs.expressions import GREEK
+from regard.designs.report import DesignReport, Head, KeyWeight, ScaleFinding, Scales
 from regard.render.terminal import SIGNS, STYLES, quantity, say, spelled
 
 _BARS = " ▏▎▍▌▋▊▉█"
@@ -15,23 +15,23 @@ _WIDEST_BAR = 40
 
 
 def show_design(console: Console, report: DesignReport) -> None:
-    """Prints what a reader asks in turn: the setting, each head, the output, the scale."""
+    """Prints the setting, each head, the output, the scales, and the verdict on what was required."""
     say(console, setting_line(report), style="dim")
     for number, head in enumerate(report.heads, start=1):
         _title(console, f"Head {number}", f"{head.source} = {written_sum(head.coefficients, 'μ')}")
         _rows(console, [("key", "weight", "variance"), *_weights(head)])
-    _title(console, "Output", f"c against {written_sum(report.output.target, 'v')}")
+    _title(console, "Output", f"c compared with {written_sum(report.output.target, 'v')}")
     _rows(console, list(output_rows(report)))
-    _title(console, "How v_a's coefficient in c falls", _levels(report))
+    _title(console, "Distribution of v_a's coefficient in c", _levels(report))
     _histogram(console, report.histogram)
     if report.scales is not None:
-        _title(console, "Scale", "the same queries, longer or shorter")
+        _title(console, "Scale", "the same queries at other scales")
         _rows(console, list(scale_rows(report.scales, report.output.epsilon)))
-    _demands(console, report)
+    _requirement(console, report)
 
 
 def written_sum(coefficients: Mapping[str, float], letter: str, *, is_latex: bool = False) -> str:
-    """A sum of vectors as a reader writes it.
+    """A sum of vectors as people write it.
 
     >>> written_sum({"a": 20.0, "b": -1.0}, "μ"), written_sum({"a": 0.5, "b": 0.5}, "v"), written_sum({"a": 0.0}, "v")
     ('20 μ_a − μ_b', '0.5 v_a + 0.5 v_b', '0')
@@ -49,37 +49,30 @@ def written_sum(coefficients: Mapping[str, float], letter: str, *, is_latex: boo
 def setting_line(report: DesignReport) -> str:
     """The scenario in one line."""
     setting = report.setting
-    parts = [f"n = {setting['n']}", *(f"{_letter(name)} = {value:g}" for name, value in setting["scalars"].items())]
+    letters = {name: letter for letter, name in GREEK.items()}
+    parts = [f"n = {setting['n']}"]
+    parts += [f"{letters.get(name, name)} = {value:g}" for name, value in setting["scalars"].items()]
     parts += [f"γ_{key} ~ N(1, {noise + setting['alpha']:g})" for key, noise in setting["norm_noise"].items()]
     parts += [f"α = {setting['alpha']:g}"] if setting["alpha"] else []
     parts += ["keys normalised"] if setting["qk_norm"] else []
     if report.given is not None and report.chance is not None:
         parts.append(f"given {report.given} (probability {number(report.chance)})")
-    parts.append(_how_sure(report.output.squared_error))
+    parts.append(_basis(report.output.squared_error))
     return " · ".join(parts)
 
 
-def _letter(name: str) -> str:
-    """The Greek letter of a name, or the name itself."""
-    spelt = name.upper().replace("LAMBDA", "LAMDA")
-    try:
-        return unicodedata.lookup(f"GREEK {'CAPITAL' if name[0].isupper() else 'SMALL'} LETTER {spelt}")
-    except KeyError:
-        return name
-
-
 def scale_rows(scales: Scales, epsilon: float) -> Iterable[tuple[str, str, str]]:
-    """What another scale would give: name, scale, what is found there."""
+    """What other scales would give: name, scale, what was found there."""
     if scales.best is None:
         far = scales.farthest
-        trend = "shorter is better" if scales.is_rising else f"none: it falls up to {_scale(scales, far)}"
-        yield "least error", trend, f"E = {number(far.found)}{' far out' if scales.is_rising else ''}"
+        trend = "smaller is better" if scales.is_rising else f"still falling at {_scale(scales, far)}"
+        yield "least error", trend, f"E = {number(far.found)}{' at the largest scale' if scales.is_rising else ''}"
     else:
         yield "least error", _scale(scales, scales.best), f"E = {number(scales.best.found)}"
     yield f"rms error {epsilon:g} needs", _needed(scales), ""
     most = scales.most_often
     where = _scale(scales, most) if most.found.upper > 0 else "never"
-    yield f"most often within {epsilon:g}", where, f"P = {number(most.found)}, of the scales tried"
+    yield f"most often within {epsilon:g}", where, f"P = {number(most.found)}, among the scales tried"
     yield "ceiling", f"{_unit(scales)} → ∞", f"P = {number(scales.ceiling)}"
 
 
@@ -100,21 +93,21 @@ def _scale(scales: Scales, finding: ScaleFinding) -> str:
     return f"{name} = {finding.scale:.4g}" if name == "β" else f"{finding.scale:.4g} times as long"
 
 
-def _how_sure(estimate: Estimate) -> str:
+def _basis(estimate: Estimate) -> str:
     if estimate.is_certain:
         return "certified"
-    return f"sampled: {estimate.draws} draws, seed {estimate.seed}, {estimate.confidence:.1%} sure"
+    return f"sampled: {estimate.draws} draws, seed {estimate.seed}, {estimate.confidence:.1%} confidence"
 
 
 def number(estimate: Estimate) -> str:
-    """The value to twelve digits, or with the error that sampling leaves."""
+    """The value to twelve digits, or with its sampling error."""
     if estimate.is_certain:
         return f"{estimate.value:.12g}" if estimate.value or not estimate.upper else f"below {estimate.upper:.2g}"
     return quantity(estimate.value, max(estimate.upper - estimate.value, estimate.value - estimate.lower))
 
 
 def _short(estimate: Estimate, digits: int) -> str:
-    """The value to a few digits where it is certain, else with the error that sampling leaves."""
+    """The value to a few digits if it is certain, else with its sampling error."""
     return f"{estimate.value:.{digits}g}" if estimate.is_certain else number(estimate)
 
 
@@ -124,7 +117,7 @@ def _weights(head: Head) -> Iterable[tuple[str, str, str]]:
 
 
 def weight_name(weight: KeyWeight) -> str:
-    """The key, and how many there are of its kind."""
+    """The key, and how many keys have the same law."""
     return weight.key if weight.count == 1 else f"{weight.key} (each of {weight.count})"
 
 
@@ -167,7 +160,7 @@ def _histogram(console: Console, bins: Sequence[tuple[float, float, float]]) -> 
 
 
 def _plain(text: str, encoding: str) -> str:
-    """Blocks where the output knows them, else number signs."""
+    """The bars in block characters, or in number signs where the encoding has no blocks."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -175,12 +168,10 @@ def _plain(text: str, encoding: str) -> str:
     return text
 
 
-def _demands(console: Console, report: DesignReport) -> None:
-    """The verdict on what was required, if anything was."""
-    for verdict in report.verdicts:
-        if "≥" in verdict.statement:
-            console.print()
-            lead = Text(
-                f"{spelled(SIGNS[verdict.status], console.encoding)} {verdict.status}  ", style=STYLES[verdict.status]
-            )
-            say(console, f"{verdict.statement}: {verdict.reason}", lead=lead)
+def _requirement(console: Console, report: DesignReport) -> None:
+    verdict = report.requirement
+    if verdict is not None:
+        console.print()
+        sign = spelled(SIGNS[verdict.status], console.encoding)
+        lead = Text(f"{sign} {verdict.status}  ", style=STYLES[verdict.status])
+        say(console, f"{verdict.statement}: {verdict.reason}", lead=lead)

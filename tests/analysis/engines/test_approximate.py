@@ -1,13 +1,13 @@
-"""The quick look along one random direction, beside what the certified engine encloses."""
+"""Approximate answers along one random direction, compared with certified enclosures."""
 
 import itertools
 
 import pytest
 
 from regard.analysis.engines import Probability, SquaredError, Within, certified, coefficient
+from regard.analysis.engines.approximate import OutputGrid
 from regard.analysis.scenarios import CourseKeys, Deviation, QueryDesign, course_keys, one_head, two_heads
 from regard.core.errors import NotCertifiable
-from regard.designs.rough import Look
 
 TARGET = {"a": 0.5, "b": 0.5}
 POSITIVE = Deviation(group="a", lower=-1.0)
@@ -24,22 +24,21 @@ CASES = [
 
 
 @pytest.mark.parametrize(("keys", "design", "given"), CASES)
-def test_a_glance_is_near_what_is_certified(keys, design, given):
+def test_an_approximation_is_near_what_is_certified(keys, design, given):
     law = keys.logits(design)
-    look = Look.at(law, given)
-    squares = look.squared_distances(TARGET)
-    error, chance = certified.answers(law, [
-        SquaredError(target=TARGET, given=given),
-        Within(target=TARGET, radius=0.4, given=given),
-    ])  # fmt: skip
-    assert look.mean(squares) == pytest.approx(error.value, abs=2e-3)
-    assert look.chance(squares, at_most=0.16) == pytest.approx(chance.value, abs=5e-3)
+    grid = OutputGrid.of(law, given)
+    squares = grid.squared_distances(TARGET)
+    error, near = certified.answers(
+        law, [SquaredError(target=TARGET, given=given), Within(target=TARGET, radius=0.4, given=given)]
+    )
+    assert grid.mean(squares) == pytest.approx(error.value, abs=2e-3)
+    assert grid.probability(squares, at_most=0.16) == pytest.approx(near.value, abs=5e-3)
 
 
 @pytest.mark.parametrize(("keys", "design", "given"), CASES[:3])
 def test_a_histogram_has_the_certified_shares(keys, design, given):
     law = keys.logits(design)
-    shares = Look.at(law, given, fineness=8).histogram("a", 5)
+    shares = OutputGrid.of(law, given, fineness=8).histogram("a", 5)
     assert sum(shares) == pytest.approx(1)
     edges = [place / 5 for place in range(6)]
     for share, (low, high) in zip(shares, itertools.pairwise(edges), strict=True):
@@ -48,12 +47,14 @@ def test_a_histogram_has_the_certified_shares(keys, design, given):
 
 
 def test_a_factor_multiplies_every_query():
-    once, twice = (Look.at(course_keys(n=10).logits(one_head(beta)), None, factor) for beta, factor in ((8, 1), (4, 2)))
+    once, twice = (
+        OutputGrid.of(course_keys(n=10).logits(one_head(beta)), None, factor) for beta, factor in ((8, 1), (4, 2))
+    )
     assert once.mean(once.squared_distances(TARGET)) == pytest.approx(twice.mean(twice.squared_distances(TARGET)))
 
 
-def test_several_random_directions_cannot_be_looked_at():
+def test_several_random_directions_have_no_grid():
     law = CourseKeys(n=10, noise={"a": 0.5, "b": 0.5}).logits(one_head(1.0))
-    assert Look.at(law, None) is None
+    assert OutputGrid.of(law, None) is None
     with pytest.raises(NotCertifiable):
         certified.answer(law, SquaredError(target=TARGET))

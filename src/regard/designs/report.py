@@ -1,4 +1,4 @@
-"""A design that has been evaluated: what terminals, pages and JSON show of it."""
+"""The report on a design, which the terminal, the page and the JSON show, and its verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from regard.core.estimate import Estimate
-from regard.core.verdict import Verdict
+from regard.core.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     from regard.render.figures import Figure
 
 
 def enclosed(name: str, estimate: Estimate | None) -> dict[str, float | None]:
-    """A number with its enclosure under one name, null where there is none.
+    """A number and the bounds of its interval as JSON fields, null where there is none.
 
     >>> enclosed("mean", Estimate(value=0.5, lower=0.4, upper=0.6, method="certified"))
     {'mean': 0.5, 'mean_lower': 0.4, 'mean_upper': 0.6}
@@ -23,14 +23,14 @@ def enclosed(name: str, estimate: Estimate | None) -> dict[str, float | None]:
     return {name: estimate.value, f"{name}_lower": estimate.lower, f"{name}_upper": estimate.upper}
 
 
-def _sureness(estimate: Estimate) -> dict[str, Any]:
-    """How a number was found, and how sure it is."""
+def _provenance(estimate: Estimate) -> dict[str, Any]:
+    """How a number was found, and with what confidence."""
     return {name: getattr(estimate, name) for name in ("method", "confidence", "draws", "seed")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyWeight:
-    """The weight that a head gives one key; `count` keys are alike."""
+    """The weight that a head gives one key; `count` keys have the same law."""
 
     key: str
     count: int
@@ -40,12 +40,12 @@ class KeyWeight:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         numbers = {**enclosed("mean", self.mean), **enclosed("variance", self.variance)}
-        return {"count": self.count, **numbers, **_sureness(self.mean)}
+        return {"count": self.count, **numbers, **_provenance(self.mean)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """A query as it was typed, as a sum of means, and the weights that it gives."""
+    """A query as typed and as a sum of means, and the weights it gives."""
 
     source: str
     coefficients: Mapping[str, float]
@@ -78,12 +78,12 @@ class Output:
         for name in (*numbers, "variance_ratio"):
             row |= enclosed(name, getattr(self, name))
         levels = [{"level": level, **enclosed("value", found)} for level, found in self.quantiles.items()]
-        return {**row, **_sureness(self.squared_error), "quantiles": levels}
+        return {**row, **_provenance(self.squared_error), "quantiles": levels}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleFinding:
-    """A scale and what is found there; `lower` and `upper` enclose the scale itself where that is certain."""
+    """A scale and what was found there; `lower` and `upper` enclose the scale itself where that is certain."""
 
     scale: float
     found: Estimate
@@ -93,17 +93,17 @@ class ScaleFinding:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         bounds = {"scale": self.scale, "scale_lower": self.lower, "scale_upper": self.upper}
-        return {**bounds, **enclosed("value", self.found), **_sureness(self.found)}
+        return {**bounds, **enclosed("value", self.found), **_provenance(self.found)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scales:
-    """What another scale of all heads would give; scales are values of `unit`.
+    """What the same queries would give at other scales; a scale is a value of β or a factor, as `unit` says.
 
-    `best` has the least squared error (None: it only falls, or only rises, as far as was looked), `needed` is the
-    smallest at which the root of it is at most epsilon (None: no scale; zero if queries of length zero will do, and
-    `is_always_enough` if every scale that was tried will), `most_often` comes within epsilon most often, and `ceiling`
-    is the chance of that as the scale grows without bound.
+    `best` has the least squared error (None if the error only falls or only rises over the scales tried). `needed` is
+    the smallest scale whose root mean square error is at most epsilon (None if there is none, 0 if queries of length
+    zero will do; `is_always_enough` if every scale tried will do). `most_often` comes within epsilon most often, and
+    `ceiling` is the probability of that as the scale grows without bound.
     """
 
     unit: str
@@ -121,13 +121,16 @@ class Scales:
         findings = {name: getattr(self, name) for name in ("best", "farthest", "needed", "most_often")}
         rows = {name: None if found is None else found.to_dict() for name, found in findings.items()}
         known = {name: getattr(self, name) for name in ("unit", "written", "is_rising", "is_always_enough")}
-        sure = {f"ceiling_{name}": value for name, value in _sureness(self.ceiling).items()}
+        sure = {f"ceiling_{name}": value for name, value in _provenance(self.ceiling).items()}
         return {**known, **rows, **enclosed("ceiling", self.ceiling), **sure}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DesignReport:
-    """All that was found out about a design; shows itself in a notebook."""
+    """All that was found out about a design; shows itself in a notebook.
+
+    `chance` is the probability of the condition `given`, `require` the probability of being near that was required.
+    """
 
     heads: tuple[Head, ...]
     setting: Mapping[str, Any]
@@ -135,14 +138,22 @@ class DesignReport:
     chance: Estimate | None
     output: Output
     scales: Scales | None
+    require: float | None
     verdicts: tuple[Verdict, ...]
     histogram: Sequence[tuple[float, float, float]]
     draw_figures: "Callable[[], tuple[Figure, ...]]" = field(default=tuple, repr=False, compare=False)
 
     @cached_property
     def figures(self) -> "tuple[Figure, ...]":
-        """Curves that are computed when first looked at."""
+        """The plots, computed when first used."""
         return self.draw_figures()
+
+    @property
+    def requirement(self) -> Verdict | None:
+        """The verdict on the required probability, None if none was required."""
+        if self.require is None:
+            return None
+        return next(verdict for verdict in self.verdicts if verdict.id == "within")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values beside the verdicts."""
@@ -156,6 +167,48 @@ class DesignReport:
         }
 
     def _repr_html_(self) -> str:
-        from regard.designs.design_page import design_frame
+        from regard.designs.page import design_frame
 
         return design_frame(self)
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+def verdicts_on(output: Output, target: str, require: float | None) -> tuple[Verdict, ...]:
+    """The error and the probability of being near the target; where one is required, whether it is reached."""
+    facts = [
+        _fact("squared-error", f"E‖c − {target}‖² = {output.squared_error.value:.12g}", output.squared_error),
+        _reliability(output, target, require),
+    ]
+    if output.variance_ratio is not None:
+        ratio = output.variance_ratio
+        statement = f"one head β(μ_a+μ_b) gives v_a's coefficient {ratio.value:.12g} times the variance"
+        facts.append(_fact("variance-ratio", statement, ratio))
+    return tuple(facts)
+
+
+def _fact(name: str, statement: str, found: Estimate, *, status: Status | None = None, reason: str = "") -> Verdict:
+    """A number with a certain enclosure is `proved`, one with a confidence interval `holds`."""
+    sampled = f"{found.draws} draws, {found.confidence:.4%} confidence" if found.confidence is not None else ""
+    basis = sampled or "enclosed with interval arithmetic"
+    return Verdict(
+        id=name,
+        statement=statement,
+        status=status or ("proved" if found.is_certain else "holds"),
+        method=found.method,
+        reason=reason or f"{found.enclosure}, {basis}",
+        value=found.value,
+        bound=max(found.upper - found.value, found.value - found.lower),
+        seed=found.seed,
+    )
+
+
+def _reliability(output: Output, target: str, require: float | None) -> Verdict:
+    found, event = output.within, f"P(‖c − {target}‖ ≤ {output.epsilon:g})"
+    if require is None:
+        return _fact("within", f"{event} = {found.value:.12g}", found)
+    status, reason = None, ""
+    if found.upper < require:
+        status, reason = "refuted", f"it is {found.value:.6g}, in {found.enclosure}"
+    elif found.lower < require:
+        status, reason = "undecided", f"{require:g} lies in {found.enclosure}, so this is too close to call"
+    return _fact("within", f"{event} ≥ {require:g}", found, status=status, reason=reason)

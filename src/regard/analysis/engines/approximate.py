@@ -1,31 +1,32 @@
-"""A quick look at a design along its only random direction: weights at a few hundred deviations, in doubles.
+"""Approximate answers in doubles where only one direction is random: weights on a grid of a few hundred deviations.
 
-Nothing is proved here. It draws the histogram and says about where the best scale is; the engines decide.
+Good enough for histograms, plots and the start of a search. It proves nothing.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 from regard.analysis.scenarios import Deviation, LogitLaw
 
-_FARTHEST = 8.0
-# Steps over the spread of the deviation, and over the logits at which a weight passes from none to all.
-_STEPS, _LOGIT_STEPS, _STEEPEST = 96, 64, 24.0
+# The grid covers this many standard deviations of the deviation, and logits of a weight from −24 to 24.
+_MAX_SIGMAS, _MAX_LOGIT = 8.0, 24.0
+_STEPS, _LOGIT_STEPS = 96, 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Look:
-    """The output's coefficients at some deviations, and stretches between two of them with their probabilities."""
+class OutputGrid:
+    """The output's coefficients on a grid of deviations: `stretches` are (probability, left point, right point)."""
 
     law: LogitLaw
     points: Sequence[Sequence[float]]
     stretches: Sequence[tuple[float, int, int]]
 
     @classmethod
-    def at(cls, law: LogitLaw, given: Deviation | None, factor: float = 1.0, *, fineness: int = 1) -> "Look | None":
-        """The look at every query multiplied by the factor; None where more than one direction is random."""
+    def of(cls, law: LogitLaw, given: Deviation | None, factor: float = 1.0, *, fineness: int = 1) -> Self | None:
+        """The grid with every query multiplied by the factor, None if more than one direction is random."""
         heads = range(law.num_heads)
         moves = [(group, column) for group in range(len(law.names)) for column in law.random_columns(group, heads)]
         if len(moves) > 1 or (moves and (moves[0][1] != 0 or law.counts[moves[0][0]] != 1)):
@@ -42,7 +43,7 @@ class Look:
         return cls(law=law, points=[_coefficients(group, sigmoids, place) for place in places], stretches=stretches)
 
     def histogram(self, group: str, num_bins: int) -> list[float]:
-        """How likely the coefficient of one key of the group lies in each part of [0, 1]."""
+        """The probability that the coefficient of one key of the group lies in each of the equal parts of [0, 1]."""
         values = [point[self.law.index(group)] * num_bins for point in self.points]
         shares = [0.0] * num_bins
         for mass, left, right in self.stretches:
@@ -54,7 +55,7 @@ class Look:
         return shares
 
     def squared_distances(self, target: Mapping[str, float]) -> list[float]:
-        """‖c − target‖² at each of the points, for orthonormal values."""
+        """‖c − target‖² at each point, for orthonormal values."""
         terms = [(count, target.get(name, 0.0)) for name, count in zip(self.law.names, self.law.counts, strict=True)]
         return [
             sum([count * (x - aim) * (x - aim) for (count, aim), x in zip(terms, point, strict=True)])
@@ -62,17 +63,17 @@ class Look:
         ]
 
     def mean(self, values: Sequence[float]) -> float:
-        """The expectation of something known at each of the points."""
+        """The expectation of a quantity with these values at the points."""
         return sum(mass * (values[left] + values[right]) / 2 for mass, left, right in self.stretches)
 
-    def chance(self, values: Sequence[float], *, at_most: float) -> float:
-        """The probability that something known at each of the points is at most so large."""
+    def probability(self, values: Sequence[float], *, at_most: float) -> float:
+        """The probability that a quantity with these values at the points is at most so large."""
         return sum(mass * _share_below(values[left], values[right], at_most) for mass, left, right in self.stretches)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sigmoid:
-    """A head's weight on the random key, 1/(1 + exp(offset − slope·δ)), and every group's share a key of the rest."""
+    """A head's weight on the random key, 1/(1 + exp(offset − slope·δ)), and each key's share of the rest."""
 
     offset: float
     slope: float
@@ -100,22 +101,22 @@ class _Sigmoid:
         return 1 / (1 + math.exp(exponent))
 
     def bends(self, fineness: int) -> list[float]:
-        """Deviations at which the weight passes from none to all, evenly spaced in its logit."""
+        """Deviations over which the weight goes from 0 to 1, evenly spaced in its logit."""
         if self.slope == 0 or math.isinf(self.offset):
             return []
         steps = _LOGIT_STEPS * fineness
-        logits = (_STEEPEST * (2 * step / steps - 1) for step in range(steps + 1))
+        logits = (_MAX_LOGIT * (2 * step / steps - 1) for step in range(steps + 1))
         return [(self.offset - logit) / self.slope for logit in logits]
 
 
 def _coefficients(group: int, sigmoids: Sequence[_Sigmoid], deviation: float) -> list[float]:
-    """The coefficient of one key of each group where the random key strays so far."""
+    """The coefficient of one key of each group, given the random key's deviation."""
     weights = [sigmoid(deviation) for sigmoid in sigmoids]
     found = [0.0] * len(sigmoids[0].shares)
     for weight, sigmoid in zip(weights, sigmoids, strict=True):
         for place, share in enumerate(sigmoid.shares):
             found[place] += (1 - weight) * share / len(sigmoids)
-    # A group of several keys of which none is random has its first key set apart here; all its keys are alike.
+    # Where no key is random, this is the first key of the first group; the other keys of that group equal it.
     found[group] = sum(weights) / len(weights)
     return found
 
@@ -137,15 +138,15 @@ def _signs(law: LogitLaw, group: int, given: Deviation | None) -> tuple[list[flo
 def _spread(
     law: LogitLaw, group: int, given: Deviation | None, bends: Sequence[float]
 ) -> tuple[list[float], list[tuple[float, int, int]]]:
-    """Deviations of the random key, fine where its density or a weight bends, and the probability of each stretch."""
+    """Deviations of the random key, dense where its density or a weight changes, and each stretch's probability."""
     sigma, bound = math.sqrt(law.own_variance(law.names[group])), _bound(law, group, given)
-    low, high = max(bound.lower, -_FARTHEST * sigma), min(bound.upper, _FARTHEST * sigma)
+    low, high = max(bound.lower, -_MAX_SIGMAS * sigma), min(bound.upper, _MAX_SIGMAS * sigma)
     if not low < high:
-        # A condition beyond what the grid reaches: all of it lies at its nearer end.
+        # The condition lies outside the grid: put all the probability at its nearer end.
         return [low if low > 0 else high], [(1.0, 0, 0)]
     even = (low + (high - low) * step / _STEPS for step in range(_STEPS))
     places = sorted({*even, *(place for place in bends if low < place < high), high})
-    # The smaller tail keeps its digits.
+    # Measured from the smaller tail, which keeps its digits.
     side = 1.0 if low + high < 0 else -1.0
     tails = [math.erfc(-side * place / (sigma * math.sqrt(2))) for place in places]
     masses = [abs(after - before) for before, after in pairwise(tails)]
@@ -154,13 +155,13 @@ def _spread(
 
 
 def _bound(law: LogitLaw, group: int, given: Deviation | None) -> Deviation:
-    """The condition, where it is on this key."""
+    """The condition if it is on this key, else none."""
     is_on_it = given is not None and given.group == law.names[group]
     return given if is_on_it and given is not None else Deviation(group=law.names[group])
 
 
 def _share_below(one: float, other: float, bound: float) -> float:
-    """How much of the way from one number to the other lies at or below the bound."""
+    """The share of the interval between two numbers that lies at or below the bound."""
     low, high = (one, other) if one <= other else (other, one)
     if high <= bound:
         return 1.0
