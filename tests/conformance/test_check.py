@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import regard
 from regard.conformance.isolation import CheckLimits
 from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis, LawVerdict
+from regard.core.verdict import Place
 
 CAUSAL = Spec(causal=True, positions="none")
 QUICK = ("CAUSAL", "DET", "PREFIX")
@@ -218,3 +221,17 @@ def test_a_warm_process_dies_as_a_cold_one_does():
     assert "SIGSEGV" in report.failures[0].reason
     [verdict] = isolated("exits", laws=("CAUSAL",), is_preloaded=True).verdicts
     assert "exit code 7" in verdict.reason
+
+
+def test_a_verdict_survives_the_way_to_another_process():
+    verdict = LawVerdict(
+        id="CAUSAL",
+        statement="no output depends on a later input",
+        status="refuted",
+        outcome="refuted",
+        layer="a layer",
+        diagnosis=(Diagnosis("mask", "it is missing"), Diagnosis(None, "rotary: only a word here")),
+        assumes=("a lemma",),
+        where=Place(file="a.py", line=3, column=1),
+    )
+    assert LawVerdict.from_fields(json.loads(json.dumps(asdict(verdict)))) == verdict

@@ -27,7 +27,7 @@ def test_a_contract_catches_its_broken_example(name):
 @pytest.mark.parametrize("kind", REFERENCE)
 @pytest.mark.parametrize("seed", range(3))
 def test_reference_pieces_keep_every_contract(kind, seed):
-    verdicts = [judge(law, REFERENCE[kind], seed=seed) for law in contracts_for(kind).values()]
+    verdicts = [judge(law, REFERENCE[kind], seed=seed) for law in contracts_for(kind, REFERENCE[kind].spec).values()]
     assert {verdict.id: verdict.outcome for verdict in verdicts} == {verdict.id: "holds" for verdict in verdicts}
 
 

@@ -42,6 +42,15 @@ def test_a_right_homework_raises_no_alarm(worker, tmp_path, seed):
         assert failures(outcomes(worker, tmp_path, LAYER, seed=seed, rope=rope)) == {}
 
 
+def test_an_abandoned_piece_leaves_no_message_for_the_next(worker, tmp_path):
+    write_homework(tmp_path)
+    abandoned = worker.run(task_for(tmp_path, TABLE))
+    assert next(abandoned)["event"] == "loaded"
+    assert all(law.startswith("TURN-") for law in outcomes(worker, tmp_path, TURN))
+    assert list(abandoned) == []
+    assert all(law.startswith("TURN-") for law in outcomes(worker, tmp_path, TURN))
+
+
 RATES = "torch.pow(10000.0, -torch.arange(0, dim, 2).float() / dim)"
 BROKEN_ROTARY = {
     "exponent without its 2": (TABLE, RATES, RATES.replace("0, dim, 2", "0, dim // 2"), "TABLE-ANGLES"),
@@ -160,7 +169,7 @@ def test_known_mistakes_are_named(worker, tmp_path):
     exchanged = changed(ATTENTION, "[angles.cos(), angles.sin()]", "[angles.sin(), angles.cos()]")
     write_homework(tmp_path, attention=exchanged)
     row = failures(outcomes(worker, tmp_path, TABLE))["TABLE-ANGLES"]
-    assert row["diagnosis"][0] == "matches sin before cos"
+    assert row["diagnosis"][0]["text"] == "matches sin before cos"
 
 
 @pytest.mark.parametrize("line", ["size = random.randint(1, max(len(document) // 2, 0))", f"assert document; {SIZE}"])

@@ -1,6 +1,6 @@
 """The child process of `homework_check`: imports a student's code and judges its pieces, with limits.
 
-Nothing is ever unpickled, and what the code prints is thrown away.
+Nothing is ever unpickled, and what the code prints is discarded.
 """
 
 import traceback
@@ -44,7 +44,7 @@ class Task:
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "Task":
-        """The task as it was told in JSON."""
+        """The task, from its fields as JSON gives them."""
         piece = {**row["piece"], "others": tuple(row["piece"]["others"])}
         return cls(**{**row, "piece": HomeworkPiece(**piece)})
 
@@ -86,7 +86,7 @@ def _judge(task: Task, channel: Channel) -> None:
             first = crashes.setdefault(verdict.reason or "", law.id)
             if first != law.id:
                 verdict = replace(verdict, outcome="skipped", reason=f"it crashes as in {first}")
-        channel.send(event="verdict", verdict=verdict.to_dict(), is_unwritten=is_unwritten)
+        channel.send(event="verdict", verdict=asdict(verdict), is_unwritten=is_unwritten)
 
 
 def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
@@ -101,15 +101,16 @@ def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
 
 
 def _laws(task: Task, subject: Subject) -> dict[str, Law]:
-    """The contracts on the piece; on the attention layer also every law of the catalogue that it can be tried by."""
+    """The contracts on the piece; for the attention layer, also every law of the catalog that applies to it."""
     if task.piece.name == "CausalSelfAttention":
-        contracts = {name: law for name, law in contracts_for("attend").items() if task.rope or name != "ATTEND-TABLE"}
-        return contracts | {name: law for name, law in all_laws().items() if missing(law, subject) is None}
+        return contracts_for("attend", subject.spec) | {
+            name: law for name, law in all_laws().items() if missing(law, subject) is None
+        }
     return {
         name: law
         for kind in ("table", "rotation", "corruption")
         if subject.has(kind)
-        for name, law in contracts_for(kind).items()
+        for name, law in contracts_for(kind, subject.spec).items()
     }
 
 

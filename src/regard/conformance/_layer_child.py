@@ -1,5 +1,7 @@
 """The child process of `isolation`: builds one layer, tries its laws, and reports each verdict as a message."""
 
+from dataclasses import asdict
+
 from regard.conformance.requests import CheckRequest, build_subject
 from regard.core.errors import RegardError
 from regard.core.processes import GIB, Channel, limit_resources
@@ -33,4 +35,4 @@ def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
     for law in laws.values():
         channel.send(event="trying", law=law.id)
         verdict = expected(try_law(law, subject, request), request.expect)
-        channel.send(event="verdict", verdict=verdict.to_dict())
+        channel.send(event="verdict", verdict=asdict(verdict))

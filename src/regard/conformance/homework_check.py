@@ -15,9 +15,10 @@ from regard.conformance.adapters.homework_files import (
     UnreadablePiece,
     find_pieces,
 )
-from regard.conformance.homework import contracts_for
+from regard.conformance.homework import all_contracts, contracts_for
 from regard.conformance.law import BlindSpot
-from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended, Message
 from regard.core.verdict import STATUSES, Place
@@ -55,10 +56,10 @@ _PARTS = (
 def check_layout(
     name: str, directory: str, *, seed: int = 0, time_limit: float = 60.0, memory_limit: float = 2.0
 ) -> tuple[CheckReport, ...]:
-    """One report a piece of the homework in DIR/src, in the homework's order.
+    """One report per piece of the homework in DIR/src, in the homework's order.
 
-    Student code runs in a process of its own, with `time_limit` seconds a piece and `memory_limit` GiB; no file but
-    Python source is read, so nothing is ever unpickled.
+    Student code runs in a child process, with `time_limit` seconds per piece and `memory_limit` GiB. It reads no file
+    but Python source, so nothing is ever unpickled.
     """
     if name not in HOMEWORKS:
         raise InputError(f"There is no layout {name}. The layouts are {', '.join(HOMEWORKS)}.")
@@ -70,18 +71,19 @@ def check_layout(
     folder = find_pieces(name, directory)
     command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
     with PieceWorker(folder.root, time_limit, memory_limit) as worker:
-        case = _Case(folder=folder, worker=worker, seed=seed, shown=directory, command=command)
+        check = _FolderCheck(folder=folder, worker=worker, seed=seed, shown=directory, command=command)
         for part in _PARTS:
-            case.add(part)
-    return tuple(case.reports.values())
+            check.add(part)
+    return tuple(check.reports.values())
 
 
 class PieceWorker:
-    """Judges pieces one after the other in a child process, and in a new one after it had to be ended."""
+    """Judges one piece after the other in a child process, which is replaced whenever it has to be ended."""
 
     def __init__(self, root: str, seconds: float, memory: float) -> None:
         self._root, self._seconds, self._memory = Path(root), seconds, memory
         self._child: Child | None = None
+        self._is_busy = False
 
     def __enter__(self) -> "PieceWorker":
         return self
@@ -91,59 +93,68 @@ class PieceWorker:
 
     def run(self, task: Task) -> Iterator[Message | Ended]:
         """The messages about a task; the last one is the event "done", or how the process ended."""
-        if self._child is None:
-            self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
-            self._child.send({"memory": int(self._memory * GIB)})
-            message = self._child.receive(_SECONDS_TO_START)
-            if isinstance(message, Ended):
-                self._end()
-                raise InputError(f"The process for the student's code did not start: {message.reason}.")
-        self._child.send(asdict(task))
+        if self._is_busy:
+            # The caller abandoned the last task, whose messages would be taken for this one's.
+            self._end()
+        child = self._child or self._start()
+        self._is_busy = True
+        child.send(asdict(task))
         until = time.monotonic() + self._seconds
-        while True:
-            message = self._child.receive(max(until - time.monotonic(), 0.0))
+        while self._child is child:
+            message = child.receive(max(until - time.monotonic(), 0.0))
             assert message is not None
             if isinstance(message, Ended):
                 self._end()
                 yield Ended.timed_out(self._seconds) if message.outcome == "timed out" else message
                 return
+            self._is_busy = message.get("event") != "done"
             yield message
             if message.get("event") == "done":
                 return
+
+    def _start(self) -> Child:
+        child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
+        child.send({"memory": int(self._memory * GIB)})
+        message = child.receive(_SECONDS_TO_START)
+        if isinstance(message, Ended):
+            self._end()
+            raise InputError(f"The process for the student's code did not start: {message.reason}.")
+        return child
 
     def _end(self) -> None:
         if self._child is not None:
             self._child.kill()
             self._child = None
+        self._is_busy = False
 
 
-class _Case:
-    """One folder on trial, part after part."""
+class _FolderCheck:
+    """Checks one folder, part after part."""
 
     def __init__(self, *, folder: StudentFolder, worker: PieceWorker, seed: int, shown: str, command: str) -> None:
         self._folder, self._worker, self._seed = folder, worker, seed
         self._shown, self._command = shown, command
-        self._doomed: dict[str, LawVerdict] = {}
+        self._failed_imports: dict[str, LawVerdict] = {}
         self._unwritten: set[str] = set()
         self.reports: dict[str, CheckReport] = {}
 
     def add(self, part: _Part) -> None:
         """Judges one part and keeps its report."""
         piece = self._folder.found.get(part.name)
-        missing = self._hindrance(part, piece)
+        missing = self._obstacle(part, piece)
         spec: dict[str, Any] = {}
         if missing is not None:
             verdicts = [missing, *self._skipped(part, missing.reason or "")]
         else:
             assert isinstance(piece, HomeworkPiece)
             verdicts = list(self._tried(part, piece, spec))
-        told = tuple(
+        completed = tuple(
             replace(each, seed=self._seed, reproduce=self._command, where=self._place(piece)) for each in verdicts
         )
-        self.reports[part.label] = _report(part, spec, told)
+        self.reports[part.label] = _report(part, spec, completed)
 
-    def _hindrance(self, part: _Part, piece: HomeworkPiece | UnreadablePiece | None) -> LawVerdict | None:
-        """Why the part is not run at all, as a verdict on LOADS."""
+    def _obstacle(self, part: _Part, piece: HomeworkPiece | UnreadablePiece | None) -> LawVerdict | None:
+        """Why the part cannot be run at all, as a verdict on LOADS."""
         if piece is None:
             return self._loads(part, "skipped", f"not found: no file under src defines {part.name}")
         if isinstance(piece, UnreadablePiece):
@@ -153,24 +164,24 @@ class _Case:
             return self._loads(part, "skipped", f"{NOT_WRITTEN} ({self._found(piece)})")
         for lack, names in self._lacking(part).items():
             return self._loads(part, "skipped", f"needs {' and '.join(names)}, {lack}")
-        doomed = self._doomed.get(piece.file)
-        return None if doomed is None else replace(doomed, layer=part.label)
+        failed = self._failed_imports.get(piece.file)
+        return None if failed is None else replace(failed, layer=part.label)
 
     def _lacking(self, part: _Part) -> dict[str, list[str]]:
-        """What the part relies on and the folder lacks, by why."""
+        """What the part relies on and the folder lacks, by reason."""
         absent = [name for name in part.relies_on if name not in self._folder.found]
         unwritten = [name for name in part.relies_on if name in self._unwritten]
         return {why: names for why, names in (("not found", absent), (NOT_WRITTEN, unwritten)) if names}
 
     def _tried(self, part: _Part, piece: HomeworkPiece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
-        """The process's verdicts; the law at which it ends gets that as its verdict."""
+        """The child's verdicts; if it ends early, that is the verdict on the law that it was trying."""
         task = Task(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
         done: set[str] = set()
         trying: tuple[str, str] | None = None
         for event in self._worker.run(task):
             if isinstance(event, Ended):
                 if trying is None and not spec:
-                    self._doomed[piece.file] = self._loads(part, event.outcome, event.reason)
+                    self._failed_imports[piece.file] = self._loads(part, event.outcome, event.reason)
                 yield from self._lost(part, trying, event.outcome, event.reason, done)
                 return
             match event.get("event"):
@@ -195,17 +206,16 @@ class _Case:
     def _lost(
         self, part: _Part, trying: tuple[str, str] | None, outcome: Outcome, reason: str, done: set[str]
     ) -> Iterator[LawVerdict]:
-        """What was under way has the outcome, and what would have come after it is skipped."""
+        """The outcome of what was being tried; what would have come after it is skipped."""
         law, statement = trying or (LOADS, _LOADS_STATEMENT)
-        told = reason if trying else f"it does not load: {reason}"
-        yield _bare(part, law, statement, outcome, told)
+        yield _bare(part, law, statement, outcome, reason if trying else f"it does not load: {reason}")
         later = f"not tried, since {law} {outcome}"
         yield from (each for each in self._skipped(part, later) if each.id not in done | {law})
 
     def _skipped(self, part: _Part, reason: str) -> Iterator[LawVerdict]:
-        for law in contracts_for(part.kind).values():
-            if part.rope or law.id != "ATTEND-TABLE":
-                yield _bare(part, law.id, law.statement, "skipped", reason)
+        spec = Spec(positions="rotary" if part.rope else "none")
+        for law in contracts_for(part.kind, spec).values():
+            yield _bare(part, law.id, law.statement, "skipped", reason)
 
     def _loads(self, part: _Part, outcome: Outcome, reason: str) -> LawVerdict:
         return _bare(part, LOADS, _LOADS_STATEMENT, outcome, reason)
@@ -229,22 +239,21 @@ def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) 
 
 
 def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdict:
-    """The verdict as it was told, if it is one: what comes from a student's process is not taken on trust."""
+    """The verdict from the child, if it is one: what comes from a process with student code cannot be trusted."""
     law, statement = trying or ("", "")
     is_one = isinstance(row, Mapping) and row.get("status") in STATUSES and row.get("outcome") in get_args(Outcome)
     try:
         if not is_one or row["id"] != law:
             raise TypeError
-        bugs = tuple(Diagnosis.from_text(str(line)) for line in row["diagnosis"])
-        kept = {**row, "diagnosis": bugs, "where": None, "assumes": None}
-        return replace(LawVerdict(**kept), layer=part.label)
+        return replace(LawVerdict.from_fields({**row, "where": None, "assumes": None}), layer=part.label)
     except (TypeError, KeyError):
-        return _bare(part, law, statement, "crashed", "what the process told about it could not be read")
+        return _bare(part, law, statement, "crashed", "the process sent a verdict that could not be read")
 
 
 def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:
     """The report; a piece compared with a formula is judged at spec grade."""
-    is_spec = any(each.method == "spec" and each.outcome in _RAN and each.id != "ATTEND-TABLE" for each in verdicts)
+    partial = {law.id for law in all_contracts().values() if law.is_partial}
+    is_spec = any(each.method == "spec" and each.outcome in _RAN and each.id not in partial for each in verdicts)
     blind = (*BlindSpot,) if part.kind == "attend" and not is_spec else ()
     return CheckReport(
         layer=part.label,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict
+from regard.conformance.verdict import CheckReport, LawVerdict
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended
 
@@ -123,7 +123,7 @@ class _Run:
                     case "trying":
                         is_trying = True
                     case "verdict":
-                        self._add(_verdict(message["verdict"]))
+                        self._add(LawVerdict.from_fields(message["verdict"]))
                     case "failed":
                         self.add_lost(laws[num_done] if is_trying else None, "crashed", message["reason"])
                         break
@@ -159,10 +159,3 @@ class _Run:
         from regard.conformance.judging import report_on
 
         return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
-
-
-def _verdict(row: Mapping[str, Any]) -> LawVerdict:
-    assumes = row["assumes"]
-    bugs = tuple(map(Diagnosis.from_text, row["diagnosis"]))
-    told = {"diagnosis": bugs, "assumes": None if assumes is None else tuple(assumes)}
-    return LawVerdict(**{**row, **told})

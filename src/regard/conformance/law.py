@@ -252,6 +252,7 @@ class Law:
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
+    A law that `is_partial` judges one part of a layer, so it never gives the layer's report the grade "spec".
     """
 
     id: str
@@ -270,6 +271,7 @@ class Law:
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
+    is_partial: bool = False
 
     @property
     def usual_bugs(self) -> tuple[Diagnosis, ...]:

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from regard.core.errors import InputError, RegardError
-from regard.core.verdict import Verdict
+from regard.core.verdict import Place, Verdict
 
 Outcome = Literal[
     "holds", "refuted", "expected failure", "unexpected pass", "skipped", "inconclusive", "crashed", "timed out"
@@ -22,8 +22,8 @@ BugFamily = Literal[
 class Diagnosis:
     """A probable bug: its family, None where it has none, and what it is in a few words.
 
-    >>> str(Diagnosis("window", "one key too many")), Diagnosis.from_text("window: one key too many").family
-    ('window: one key too many', 'window')
+    >>> str(Diagnosis("window", "one key too many"))
+    'window: one key too many'
     """
 
     family: BugFamily | None
@@ -31,14 +31,6 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return self.text if self.family is None else f"{self.family}: {self.text}"
-
-    @classmethod
-    def from_text(cls, line: str) -> "Diagnosis":
-        """The diagnosis that `str` and the JSON write as this line."""
-        for family in get_args(BugFamily):
-            if line.startswith(f"{family}: "):
-                return cls(family, line.removeprefix(f"{family}: "))
-        return cls(None, line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +71,16 @@ class LawVerdict(Verdict):
     def to_dict(self) -> dict[str, Any]:
         """The verdict's fields, the diagnosis as a list of lines."""
         return {**super().to_dict(), "diagnosis": [str(bug) for bug in self.diagnosis]}
+
+    @classmethod
+    def from_fields(cls, row: Mapping[str, Any]) -> "LawVerdict":
+        """The verdict that `dataclasses.asdict` made these fields of, as another process receives them in JSON."""
+        typed = {
+            "diagnosis": tuple(Diagnosis(**bug) for bug in row["diagnosis"]),
+            "assumes": None if row["assumes"] is None else tuple(row["assumes"]),
+            "where": None if row["where"] is None else Place(**row["where"]),
+        }
+        return cls(**{**row, **typed})
 
 
 class LawsBroken(RegardError, AssertionError):

@@ -195,13 +195,19 @@ def _library_entries() -> list[ZooEntry]:
         _entry("rotary_embedding_torch partial", "rotary_embedding_torch", _rotary_embedding, _PARTLY_ROTATED),
         _x_transformers_entry("Encoder", _ENCODER),
         _x_transformers_entry("Decoder", _DECODER),
-        _x_transformers_entry("Decoder rotary", Spec(causal=True, positions="rotary", depth=2), rotary_pos_emb=True),
-        _x_transformers_entry("Decoder alibi", Spec(causal=True, positions="alibi", depth=2), alibi_pos_bias=True),
-        _x_transformers_entry("Decoder relative", Spec(causal=True, positions="relative", depth=2), rel_pos_bias=True),
         _x_transformers_entry(
-            "Decoder grouped", Spec(causal=True, positions="none", depth=2, num_kv_heads=2), attn_kv_heads=2
+            "Decoder", Spec(causal=True, positions="rotary", depth=2), variant="rotary", rotary_pos_emb=True
         ),
-        _x_transformers_entry("Decoder flash", _DECODER, attn_flash=True),
+        _x_transformers_entry(
+            "Decoder", Spec(causal=True, positions="alibi", depth=2), variant="alibi", alibi_pos_bias=True
+        ),
+        _x_transformers_entry(
+            "Decoder", Spec(causal=True, positions="relative", depth=2), variant="relative", rel_pos_bias=True
+        ),
+        _x_transformers_entry(
+            "Decoder", Spec(causal=True, positions="none", depth=2, num_kv_heads=2), variant="grouped", attn_kv_heads=2
+        ),
+        _x_transformers_entry("Decoder", _DECODER, variant="flash", attn_flash=True),
     ]
 
 
@@ -250,14 +256,14 @@ def _rotary_embedding(spec: Spec) -> Subject:
     return RotaryEmbeddingLayer(spec)
 
 
-def _x_transformers_entry(label: str, spec: Spec, **options: Any) -> ZooEntry:
+def _x_transformers_entry(kind: str, spec: Spec, *, variant: str = "", **options: Any) -> ZooEntry:
     def build(spec: Spec) -> Subject:
         import x_transformers
 
         from regard.conformance.adapters.other_libraries import XTransformersLayer
 
-        make = getattr(x_transformers, label.split(maxsplit=1)[0])
+        make = getattr(x_transformers, kind)
         heads = {"heads": spec.num_heads, "attn_dim_head": spec.head_width}
         return XTransformersLayer(make(dim=spec.width, depth=spec.depth, **heads, **options), spec)
 
-    return _entry(f"x-transformers {label}", "x_transformers", build, spec)
+    return _entry(f"x-transformers {kind} {variant}".strip(), "x_transformers", build, spec)

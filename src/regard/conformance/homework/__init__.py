@@ -3,6 +3,7 @@
 from typing import TypeVar
 
 from regard.conformance.law import Comparison, Law, LawTrial
+from regard.conformance.subject import Spec
 
 __all__ = ["all_contracts", "contracts_for"]
 
@@ -17,9 +18,10 @@ def all_contracts() -> dict[str, Law]:
     return {law.id: law for law in sorted(laws, key=lambda law: law.id)}
 
 
-def contracts_for(capability: str) -> dict[str, Law]:
-    """The contracts on subjects with this capability: `table`, `rotation`, `attend` or `corruption`."""
-    return {name: law for name, law in all_contracts().items() if capability in law.needs}
+def contracts_for(capability: str, spec: Spec) -> dict[str, Law]:
+    """The contracts on subjects with this spec and this capability: `table`, `rotation`, `attend` or `corruption`."""
+    contracts = all_contracts().items()
+    return {name: law for name, law in contracts if capability in law.needs and law.applies(spec) is None}
 
 
 def piece_of(trial: LawTrial, kind: type[_Piece]) -> _Piece:

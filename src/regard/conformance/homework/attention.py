@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.conformance.homework import yes_no
 from regard.conformance.homework.rotary import TABLE_ULPS, reference_table
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial
+from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -81,12 +81,14 @@ CONTRACTS = (
         id="ATTEND-TABLE",
         statement="rope_cache is a buffer with the table for head_dim and block_size",
         needs=("attend", "kept table"),
+        applies=only_if(positions="rotary"),
         compare=_kept_table,
         signs=_signs,
         broken_example=lambda: _TableOfWholeWidth(
             Spec(causal=True, positions="rotary", max_positions=32), name="table of the whole width"
         ),
         grade="spec",
+        is_partial=True,
         size=NO_INPUTS,
         diagnosed_by="suspects",
         suspects=("the table is made for n_embd instead of n_embd / n_head", _WRONG_TABLE),
