@@ -78,7 +78,7 @@ def test_combined_masks_spread(torch):
 
 
 def test_undeclared_alignment_is_an_error():
-    with pytest.raises(InputError, match="3 queries and 16 keys can be aligned two ways"):
+    with pytest.raises(InputError, match="3 queries and 16 keys can be aligned in two ways"):
         causal_mask(3, 16)
     with pytest.raises(InputError, match="aligned two ways"):
         window_mask(3, 16, window=2)
@@ -88,12 +88,12 @@ def test_undeclared_alignment_is_an_error():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: causal_mask(3, 3, align="centre"), "'centre', which names no alignment"),
+        (lambda: causal_mask(3, 3, align="centre"), "'centre', which is not an alignment"),
         (lambda: causal_mask(0, 3, align="top-left"), "0 queries"),
-        (lambda: window_mask(3, 3, window=0), "window is 0, so no query sees even itself"),
+        (lambda: window_mask(3, 3, window=0), "window is 0, so no query would attend even to itself"),
         (lambda: padding_mask(np.array([4]), 3), "Lengths run from 4 to 4, but there are 3 keys"),
         (lambda: padding_mask(np.array([-1]), 3), "from -1"),
-        (lambda: padding_mask(np.array([1]), 3, side="both"), "'both', which is no end"),
+        (lambda: padding_mask(np.array([1]), 3, side="both"), "'both', which is not a side"),
         (lambda: combine_masks(None), "no mask to combine"),
         (lambda: combine_masks(causal_mask(2, 2), causal_mask(3, 3)), r"shapes \(2, 2\), \(3, 3\)"),
     ],

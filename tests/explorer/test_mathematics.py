@@ -21,8 +21,7 @@ from regard.analysis.closed_forms.softmax import (
 )
 from regard.analysis.engines import Mean, SquaredError, TotalVariance, Variance, certified, coefficient
 from regard.analysis.scenarios import GAMMA_POSITIVE, course_keys, identical_heads, one_head, two_heads
-from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import UNSCALED, Linear, Ntk, Yarn
+from regard.positions.rotary import UNSCALED, LinearScaling, NtkScaling, Rotary, YarnScaling
 from regard.positions.sinusoidal import sinusoid
 
 CLOSE = 1e-12
@@ -36,9 +35,9 @@ FORMATS = {
 }
 SCALINGS = {
     "none": lambda factor, length: UNSCALED,
-    "linear": lambda factor, length: Linear(factor=factor),
-    "ntk": lambda factor, length: Ntk(factor=factor),
-    "yarn": lambda factor, length: Yarn(factor=factor, original_length=length),
+    "linear": lambda factor, length: LinearScaling(factor=factor),
+    "ntk": lambda factor, length: NtkScaling(factor=factor),
+    "yarn": lambda factor, length: YarnScaling(factor=factor, original_length=length),
 }
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from regard.analysis.closed_forms.order import LayerWeights, causal_softmax, layer, relu, softmax
-from regard.attention.masks import causal_mask
-from regard.attention.weights import attention_weights
+from regard.attention import attention_weights, causal_mask
 from regard.positions.rotary import Rotary
 from regard.positions.sinusoidal import Sinusoidal
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from regard.attention import Rule, attention_weights, causal_mask
+from regard.attention import AttentionRule, attention_weights, causal_mask
 from regard.core.errors import InputError
 from regard.positions.alibi import Alibi, alibi_slopes
 
@@ -43,7 +43,7 @@ def test_bias_is_minus_slope_times_distance():
 def test_flat_content_gives_geometric_weights(head, mean):
     slope, length = EIGHT[head], 8192
     positions = np.arange(length)
-    rule = Rule(bias=Alibi(num_heads=8).bias(positions[-1:], positions)[head])
+    rule = AttentionRule(bias=Alibi(num_heads=8).bias(positions[-1:], positions)[head])
     weights = attention_weights(np.zeros((1, 2)), np.zeros((length, 2)), rule=rule)[0, ::-1]
     np.testing.assert_allclose(weights[:40], (1 - math.exp(-slope)) * np.exp(-slope * np.arange(40)), rtol=1e-9)
     assert weights @ positions == pytest.approx(mean, rel=1e-4)
@@ -53,10 +53,14 @@ def test_the_paper_s_own_form_gives_the_same_causal_weights(rng):
     """The released code adds m·u, which differs from −m(t − u) by a constant of the row."""
     queries, keys, positions = rng.normal(size=(8, 6, 4)), rng.normal(size=(8, 6, 4)), np.arange(6)
     mask = causal_mask(6, 6)
-    ours = attention_weights(queries, keys, mask=mask, rule=Rule(bias=Alibi(num_heads=8).bias(positions, positions)))
+    ours = attention_weights(
+        queries, keys, mask=mask, rule=AttentionRule(bias=Alibi(num_heads=8).bias(positions, positions))
+    )
     growing = np.array(EIGHT)[:, None, None] * positions[None, None, :]
-    np.testing.assert_allclose(attention_weights(queries, keys, mask=mask, rule=Rule(bias=growing)), ours, rtol=1e-12)
-    falling = attention_weights(queries, keys, mask=mask, rule=Rule(bias=-growing))
+    np.testing.assert_allclose(
+        attention_weights(queries, keys, mask=mask, rule=AttentionRule(bias=growing)), ours, rtol=1e-12
+    )
+    falling = attention_weights(queries, keys, mask=mask, rule=AttentionRule(bias=-growing))
     assert np.abs(falling - ours).max() > 0.1
 
 

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import regard.positions
-from regard.attention import Rule, attention_weights
+from regard.attention import AttentionRule, attention_weights
 from regard.core.catalog import discover
 from regard.positions import PositionCode, codes
 from regard.positions.alibi import Alibi
 from regard.positions.learned import Learned
 from regard.positions.none import NoPositions
-from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import Yarn
+from regard.positions.rotary import Rotary, YarnScaling
 from regard.positions.sinusoidal import Sinusoidal
 from regard.positions.t5_buckets import T5Buckets
 
@@ -22,7 +21,7 @@ EXAMPLES = [
     Sinusoidal(),
     Learned(table=TABLE),
     Rotary(),
-    Rotary(layout="half-split", rotary_dims=4, scaling=Yarn(factor=4.0, original_length=64)),
+    Rotary(layout="half-split", rotary_dims=4, scaling=YarnScaling(factor=4.0, original_length=64)),
     Alibi(num_heads=3),
     T5Buckets(table=TABLE[:, :3]),
 ]
@@ -33,11 +32,11 @@ ABSOLUTE = [code for code in EXAMPLES if isinstance(code, Sinusoidal | Learned)]
 def weights_of(code, x, positions):
     """Weights of three heads whose queries and keys are the placed embeddings themselves."""
     heads = code.rotate(np.broadcast_to(code.add(x, positions), (3, *x.shape)), positions)
-    return attention_weights(heads, heads, rule=Rule(bias=code.bias(positions, positions)))
+    return attention_weights(heads, heads, rule=AttentionRule(bias=code.bias(positions, positions)))
 
 
-def test_every_file_but_the_scalings_is_a_code():
-    assert set(discover(regard.positions)) - set(codes()) == {"rotary_scaling"}
+def test_every_file_is_a_code():
+    assert set(discover(regard.positions)) == set(codes())
     assert all(issubclass(code, PositionCode) for code in codes().values())
     assert {type(code) for code in EXAMPLES} == set(codes().values())
 

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from regard.claims.claim import Parameter, integer
-from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.rotary import rotary_frequencies
 from regard.render.figures import Axis, Chart, Series
 
 WIDTH = integer("d", 64, lower=2, is_even=True)

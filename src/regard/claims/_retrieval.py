@@ -11,7 +11,7 @@ from flint import arb, ctx
 from regard.analysis.closed_forms.softmax import average_weight, sink_weight, uniform_weight, weight_beside_a_sink
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.attention import Rule, attention_weights, masked_softmax
+from regard.attention import AttentionRule, attention_weights, masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
 from regard.claims._figures import counts, guide_at
 from regard.claims.claim import Method, Settings, Trial, integer
@@ -55,7 +55,7 @@ def orthonormal_keys(n: int, rng: np.random.Generator) -> Float[np.ndarray, "key
 
 def weights(query: Float[np.ndarray, " width"], keys: Float[np.ndarray, "key width"]) -> Float[np.ndarray, " key"]:
     """The reference layer's weights for one query, without the 1/√d."""
-    return attention_weights(query[None, :], keys, rule=Rule(scale=1.0))[0]
+    return attention_weights(query[None, :], keys, rule=AttentionRule(scale=1.0))[0]
 
 
 def log_odds(logits: Float[np.ndarray, " key"], num_hot: int) -> float:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.attention import (
+    AttentionRule,
     Linear,
-    Rule,
     attention_scores,
     causal_mask,
     masked_softmax,
@@ -100,7 +100,7 @@ def bias(oracle: "Oracle", inputs: AttentionInputs) -> np.ndarray | None:
 
 def score(oracle: "Oracle", queries: np.ndarray, keys: np.ndarray, added: np.ndarray | None) -> np.ndarray:
     """Logits [batch, head, query, key] before any mask."""
-    rule = Rule(scale=oracle.scale, softcap=oracle.spec.softcap, bias=added)
+    rule = AttentionRule(scale=oracle.scale, softcap=oracle.spec.softcap, bias=added)
     return attention_scores(queries, keys, rule=rule)
 
 

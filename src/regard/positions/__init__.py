@@ -1,6 +1,6 @@
-"""Position codes: one file each, found by its name.
+"""Position codes, one file each.
 
-A new code is a new file with a `PositionCode` in it, named by the file's `CODE`.
+A new code is a new file that defines a `PositionCode` and assigns it to `CODE`.
 """
 
 import sys
@@ -17,5 +17,4 @@ def codes() -> dict[str, type[PositionCode]]:
     >>> sorted(codes())
     ['alibi', 'learned', 'none', 'rotary', 'sinusoidal', 't5_buckets']
     """
-    modules = discover(sys.modules[__name__])
-    return {name: module.CODE for name, module in modules.items() if hasattr(module, "CODE")}
+    return {name: module.CODE for name, module in discover(sys.modules[__name__]).items()}

@@ -1,4 +1,4 @@
-"""What every position code is: three things it may do, each nothing unless it says otherwise."""
+"""The base class of position codes: three hooks, each of which does nothing by default."""
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -8,10 +8,10 @@ from regard.core.errors import InputError
 
 
 class PositionCode:
-    """A way to tell a layer where its tokens stand; this one tells nothing.
+    """Tells a layer the positions of its tokens; this one does nothing.
 
-    A code overrides what it does: `add` acts on embeddings, `rotate` on queries and on keys, `bias` on logits.
-    Positions are one row for all, or a row for each: an axis for every leading axis of what they place.
+    A code overrides one or more hooks: `add` changes embeddings, `rotate` queries and keys, `bias` logits.
+    Positions are a single row for all, or have an axis for every leading axis of the array they belong to.
     """
 
     def add(
@@ -19,7 +19,7 @@ class PositionCode:
         embeddings: Float[Array, "*batch position width"],
         positions: Real[Array, "*#batch position"],  # noqa: ARG002
     ) -> Float[Array, "*batch position width"]:
-        """The embeddings with their positions written into them."""
+        """The embeddings with their positions encoded in them."""
         return embeddings
 
     def rotate(
@@ -27,7 +27,7 @@ class PositionCode:
         heads: Float[Array, "*batch position width"],
         positions: Real[Array, "*#batch position"],  # noqa: ARG002
     ) -> Float[Array, "*batch position width"]:
-        """The queries, or the keys, of some heads turned according to their positions."""
+        """The queries or keys of some heads, rotated according to their positions."""
         return heads
 
     def bias(
@@ -35,24 +35,24 @@ class PositionCode:
         query_positions: Real[Array, "*batch query"],  # noqa: ARG002
         key_positions: Real[Array, "*batch key"],  # noqa: ARG002
     ) -> Float[Array, "*batch head query key"] | None:
-        """What is added to the logits; None where nothing is."""
+        """The bias to add to the logits, or None."""
         return None
 
 
 def positions_like(positions: Array, placed: Array) -> Array:
-    """Positions as an array of the same kind, and on the same device, as what they place."""
+    """Positions as an array of the same kind, and on the same device, as the array they belong to."""
     xp = array_namespace(placed)
     # By name, because numpy's isdtype rejects the types of ml_dtypes.
     if "float" not in str(placed.dtype):
-        raise InputError(f"The array to place has dtype {placed.dtype}, which cannot hold a code. Give real floats.")
+        raise InputError(f"The array has dtype {placed.dtype}, which cannot hold a position code. Give real floats.")
     shape, wanted = tuple(positions.shape), tuple(placed.shape[:-1])
     fits = len(shape) in (1, len(wanted)) and all(
         have in (1, want) for have, want in zip(shape[:-1][::-1], wanted[:-1][::-1], strict=False)
     )
     if not fits or shape[-1] != wanted[-1]:
         raise InputError(
-            f"Positions have shape {shape}, but they place an array of shape {tuple(placed.shape)}. "
-            f"Give {wanted[-1:]} to place all alike, or every axis of {wanted}, of length 1 where they do not vary."
+            f"Positions have shape {shape}, but the array has shape {tuple(placed.shape)}. "
+            f"Give {wanted[-1:]} to share them, or every axis of {wanted}, with length 1 where they do not vary."
         )
     if is_numpy_array(positions):
         # A copy, because torch refuses numpy arrays with negative strides and warns about read-only ones.
@@ -61,7 +61,7 @@ def positions_like(positions: Array, placed: Array) -> Array:
 
 
 def even_width(what: str, width: int) -> int:
-    """The width, which must be made of pairs."""
+    """The width, which must be even."""
     if width < 2 or width % 2:
         raise InputError(f"{what} is {width}, which does not divide into pairs. Use an even number, 2 or more.")
     return width
@@ -70,5 +70,5 @@ def even_width(what: str, width: int) -> int:
 def distances(
     query_positions: Real[Array, "*batch query"], key_positions: Real[Array, "*batch key"]
 ) -> Real[Array, "*batch query key"]:
-    """How far each key stands after each query; negative before it."""
+    """The position of each key minus that of each query."""
     return key_positions[..., None, :] - query_positions[..., :, None]

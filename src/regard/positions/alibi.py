@@ -1,4 +1,4 @@
-"""ALiBi: each head likes near keys, at its own slope."""
+"""ALiBi: logits fall linearly with distance, with a slope for each head."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from regard.positions._code import PositionCode, distances
 
 
 def alibi_slopes(num_heads: int) -> Float[np.ndarray, " head"]:
-    """Slope of each head, a geometric sequence that ends at 2⁻⁸ when the number of heads is a power of two.
+    """The slope of each head, a geometric sequence that ends at 2⁻⁸ if the number of heads is a power of two.
 
         m_h = 2^{−8h/H},   h = 1 … H
 
-    Other numbers take the slopes of the power of two P below, then every other slope of 2P.
+    Otherwise, the slopes are those of the next smaller power of two P, then every other slope of 2P.
 
     >>> alibi_slopes(2)
     array([0.0625    , 0.00390625])
@@ -27,17 +27,16 @@ def alibi_slopes(num_heads: int) -> Float[np.ndarray, " head"]:
 
 
 def _geometric(num_heads: int) -> Float[np.ndarray, " head"]:
-    """2^{−8h/H} for h = 1 … H."""
     return 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alibi(PositionCode):
-    """Logits fall with distance, linearly, at a slope of each head's own.
+    """Lowers the logits linearly with distance, with a slope for each head.
 
         b_h(t, u) = −m_h |t − u|
 
-    The paper has only keys before the query; here those after it are as far as those before.
+    The paper covers only keys before the query; here the distance counts in both directions.
 
     >>> Alibi(num_heads=8).bias(np.array([2]), np.arange(3))[0]
     array([[-1. , -0.5, -0. ]])

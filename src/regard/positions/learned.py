@@ -1,4 +1,4 @@
-"""Learned codes: a table with one vector a position, added to the embeddings."""
+"""Learned codes: a table with one vector per position, added to the embeddings."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from regard.positions._code import PositionCode, positions_like
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learned(PositionCode):
-    """Row t of a table is added to the embedding at position t.
+    """Adds row t of a table to the embedding at position t.
 
         X + Φ,   Φ(t) = table[t]
 
@@ -31,7 +31,7 @@ class Learned(PositionCode):
         if embeddings.shape[-1] != width:
             raise InputError(
                 f"Embeddings have width {embeddings.shape[-1]} and the table has width {width}. "
-                "Give the table one number for each of the embedding's."
+                "Give both the same width."
             )
         placed = positions_like(positions, embeddings)
         if xp.any((placed < 0) | (placed >= rows)):

@@ -1,4 +1,4 @@
-"""No position code: a layer sees its tokens as a set."""
+"""No position code: the layer treats its tokens as a set."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from regard.positions._code import PositionCode
 
 @dataclass(frozen=True, kw_only=True)
 class NoPositions(PositionCode):
-    """Nothing is added, turned or biased.
+    """Changes nothing.
 
     >>> import numpy as np
     >>> NoPositions().add(np.ones((1, 2)), np.array([7]))

@@ -31,11 +31,11 @@ def sinusoid(
 
 @dataclass(frozen=True, kw_only=True)
 class Sinusoidal(PositionCode):
-    """The code of each position is added to its embedding.
+    """Adds the code of each position to its embedding.
 
         X + Φ,   Φ(t, 2i) = sin(t / B^{2i/d}),   Φ(t, 2i+1) = cos(t / B^{2i/d})
 
-    The code is formed in float64 and rounded once, with the sum, to the dtype of the embeddings.
+    The code is computed in float64; the sum is rounded once to the dtype of the embeddings.
 
     >>> Sinusoidal().add(np.zeros((1, 4)), np.array([0]))
     array([[0., 1., 0., 1.]])
@@ -45,7 +45,7 @@ class Sinusoidal(PositionCode):
 
     def __post_init__(self) -> None:
         if not self.base > 1:
-            raise InputError(f"The base is {self.base}, so wavelengths do not grow. Use a base above 1.")
+            raise InputError(f"The base is {self.base}, so the wavelengths would not grow. Use a base above 1.")
 
     def add(
         self, embeddings: Float[Array, "*batch position width"], positions: Real[Array, "*#batch position"]

@@ -1,4 +1,4 @@
-"""T5's buckets: distances fall into classes, and each class has a learned bias for each head."""
+"""T5's buckets: each distance belongs to a bucket, and each bucket has a learned bias per head."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from regard.positions._code import PositionCode, distances
 def t5_bucket(
     gaps: Int[Array, "..."], *, num_buckets: int = 32, max_distance: int = 128, is_causal: bool = False
 ) -> Int[Array, "..."]:
-    """Bucket of each gap (key position minus query position).
+    """The bucket of each gap (key position minus query position).
 
         n < E:  b(n) = n
         n ≥ E:  b(n) = min(E + ⌊(N − E) log(n/E) / log(D/E)⌋, N − 1),   E = ⌊N/2⌋
 
     n is the distance, D is `max_distance`. A causal code has N buckets and puts keys after the query in bucket 0;
-    otherwise N is half of the buckets and those after the query have the second half.
+    otherwise N is half the number of buckets, and keys after the query use the second half.
 
     >>> t5_bucket(np.array([0, -7, -8, -16, -500, 1, 500]))
     array([ 0,  7,  8, 10, 15, 17, 31])
@@ -33,12 +33,12 @@ def t5_bucket(
 
 
 def _side(num_buckets: int, max_distance: int, is_causal: bool) -> int:
-    """Number of buckets for one direction."""
+    """The number of buckets per direction."""
     side = num_buckets if is_causal else num_buckets // 2
     if side < 2 or (num_buckets % 2 and not is_causal):
         raise InputError(
             f"There are {num_buckets} buckets. "
-            "A causal code needs 2 or more; one that looks both ways needs an even number, 4 or more."
+            "A causal code needs 2 or more; a bidirectional one needs an even number, 4 or more."
         )
     if max_distance <= side // 2:
         raise InputError(
@@ -51,8 +51,8 @@ def _side(num_buckets: int, max_distance: int, is_causal: bool) -> int:
 def _starts(num_buckets: int, max_distance: int) -> Int[np.ndarray, " bucket"]:
     """The smallest distance in each bucket but the first.
 
-    Bucket E + j starts at the smallest n with (n/E)^{N−E} ≥ (D/E)^j. Integers decide it, because logarithms in
-    floating point put a distance that lies exactly on a boundary on either side of it.
+    Bucket E + j starts at the smallest n with (n/E)^{N−E} ≥ (D/E)^j. This uses integers, because
+    floating-point logarithms may put a distance exactly on a boundary on either side of it.
     """
     exact = num_buckets // 2
     rest = num_buckets - exact
@@ -67,11 +67,11 @@ def _starts(num_buckets: int, max_distance: int) -> Int[np.ndarray, " bucket"]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class T5Buckets(PositionCode):
-    """Every distance in a bucket moves the logits of a head alike.
+    """Adds the same bias to the logits of a head for all distances in a bucket.
 
         b_h(t, u) = table[bucket(u − t), h]
 
-    T5 does not scale its logits: use it with `Rule(scale=1.0)`.
+    T5 does not scale its logits: use it with `AttentionRule(scale=1.0)`.
 
     >>> code = T5Buckets(table=np.array([[0.0], [1.0], [2.0], [3.0]]), max_distance=4)
     >>> code.bias(np.array([0]), np.arange(3))
@@ -88,7 +88,7 @@ class T5Buckets(PositionCode):
     def bias(
         self, query_positions: Int[Array, "*batch query"], key_positions: Int[Array, "*batch key"]
     ) -> Float[Array, "*batch head query key"]:
-        """The entry of each distance's bucket, for each head."""
+        """The table's entry for the bucket of each distance, per head."""
         buckets = t5_bucket(
             distances(query_positions, key_positions),
             num_buckets=self.table.shape[0],

@@ -20,7 +20,7 @@ from regard.analysis.closed_forms.low_rank import (
     weights_rank,
 )
 from regard.analysis.closed_forms.softmax import average_weight
-from regard.attention import Rule, attention_weights
+from regard.attention import AttentionRule, attention_weights
 
 
 @given(rows=st.integers(1, 6), columns=st.integers(1, 6), seed=st.integers(0, 99))
@@ -72,6 +72,6 @@ def test_the_query_of_a_pair_is_its_polynomial(i, j, t):
 def test_a_pair_on_the_moment_curve_gets_at_least_what_orthonormal_keys_give():
     keys = moment_keys(8)
     query = 3.0 * np.array(pair_query(keys[1, 0], keys[6, 0]))
-    weights = attention_weights(query[None], keys, rule=Rule(scale=1.0))[0]
+    weights = attention_weights(query[None], keys, rule=AttentionRule(scale=1.0))[0]
     assert min(weights[1], weights[6]) >= average_weight(3.0, 8)
     assert weights[1] == pytest.approx(weights[6], abs=1e-9)

@@ -31,7 +31,7 @@ from regard.analysis.closed_forms.softmax import (
     unit_gain,
     weight_beside_a_sink,
 )
-from regard.attention import Rule, attend, masked_softmax
+from regard.attention import AttentionRule, attend, masked_softmax
 
 logits = st.lists(st.floats(-20, 20), min_size=2, max_size=8)
 
@@ -216,7 +216,7 @@ def test_the_slope_of_self_attention(radius):
     ends = []
     for first in (step, -step):
         tokens = np.array([[first], [radius], [-radius]])
-        ends.append(attend(tokens, tokens, tokens, rule=Rule(scale=1.0))[0, 0])
+        ends.append(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0])
     assert abs((ends[0] - ends[1]) / (2 * step) - self_attention_slope(radius)) < 1e-6 * (1 + radius**2)
 
 

@@ -5,7 +5,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from regard.attention import Linear, MultiHead, Rule, causal_mask, multi_head
+from regard.attention import Linear, attend, causal_mask, merge_heads, repeat_heads, split_heads
 from regard.core.errors import InputError
 from regard.positions import codes
 from regard.training.model import Decoder, KVCache, ModelConfig, ModelInput
@@ -91,16 +91,10 @@ def test_attention_is_the_reference(num_kv_heads):
     visible = torch.ones(2, 7, 7, dtype=torch.bool).tril_()
     context = Decoder(config).attention_context(torch.arange(7)[None], torch.arange(7)[None], visible, torch.float64)
     matrices = layer.project.weight.detach().split([16, 4 * num_kv_heads, 4 * num_kv_heads])
-    query, key, value = (Linear(weight=matrix.T.numpy()) for matrix in matrices)
-    heads = MultiHead(
-        query=query,
-        key=key,
-        value=value,
-        output=Linear(weight=layer.output.weight.detach().T.numpy()),
-        num_heads=4,
-        num_kv_heads=num_kv_heads,
-    )
-    expected = multi_head(x.numpy(), heads, mask=causal_mask(7, 7), rule=Rule())
+    query, key, value = (Linear(weight=matrix.T.numpy())(x.numpy()) for matrix in matrices)
+    keys, values = (repeat_heads(split_heads(each, num_kv_heads), 4) for each in (key, value))
+    mixed = merge_heads(attend(split_heads(query, 4), keys, values, mask=causal_mask(7, 7)))
+    expected = Linear(weight=layer.output.weight.detach().T.numpy())(mixed)
     assert np.allclose(layer(x, context).detach().numpy(), expected, rtol=0, atol=1e-12)
     assert torch.allclose(layer.weights(x, context).sum(-1), torch.ones(2, 4, 7, dtype=torch.float64))
 

@@ -11,7 +11,7 @@ from flint import arb, ctx, fmpz
 
 from regard.analysis.closed_forms.arithmetic import Numbers, cos, exp, sin
 from regard.core.axes import Float, Real
-from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.rotary import rotary_frequencies
 
 PiLine: TypeAlias = tuple[int | Fraction, int | Fraction]
 """(a, b) stands for the number a + bπ."""

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import self_attention_slope
 from regard.analysis.engines.symbolic import Field, RationalFunction, identity
-from regard.attention import Rule, attend
+from regard.attention import AttentionRule, attend
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
@@ -78,7 +78,7 @@ def _by_differences(trial: Trial) -> Evidence:
     ends = []
     for first in (step, -step):
         tokens = np.array([[first], [radius], [-radius]])
-        ends.append(float(attend(tokens, tokens, tokens, rule=Rule(scale=1.0))[0, 0]))
+        ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
     with ctx.workprec(128):
         claimed = float(arb(trial.form.slope(arb(radius))))

@@ -10,7 +10,7 @@ import numpy as np
 from regard.analysis.closed_forms.low_rank import centred_logs_rank, power_table, rank_of, row_centred, weights_rank
 from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity
-from regard.attention import Rule, attention_weights
+from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
 from regard.claims._figures import spectra
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -108,7 +108,7 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
     width, tokens = _sizes(trial, _FLOAT_TOKENS)
     rng, claimed = trial.rng("layer"), trial.form.most(width, tokens)
     queries, keys = 2 * rng.normal(size=(tokens, width)), 2 * rng.normal(size=(tokens, width))
-    found = attention_weights(queries, keys, rule=Rule(scale=1.0))
+    found = attention_weights(queries, keys, rule=AttentionRule(scale=1.0))
     # log A is rounded relative to logits of some tens, while the weights of narrow heads have tiny singular values.
     matrix, cut = (found, 1e-13) if trial.form.of == "A" else (row_centred(np.log(found)), 1e-9)
     sizes = np.linalg.svd(matrix, compute_uv=False)

@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.low_rank import moment_keys, pair_query
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
-from regard.attention import Rule, attention_weights
+from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, Width, least_width_proved, least_width_tried
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
@@ -74,7 +74,7 @@ def _space_is_not(rng: np.random.Generator) -> Evidence:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer on the moment curve, for every pair of keys; and five random keys of width 3."""
-    n, rule = min(trial.at.n, _MOST_KEYS), Rule(scale=1.0)
+    n, rule = min(trial.at.n, _MOST_KEYS), AttentionRule(scale=1.0)
     keys, pairs = moment_keys(n), list(combinations(range(n), 2))
     scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
     queries = scale * np.array([pair_query(keys[i, 0], keys[j, 0]) for i, j in pairs])
@@ -90,7 +90,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     return smaller_case([curve, Evidence(status=status, detail=detail)], tried=n, asked=trial.at.n)
 
 
-def _in_space(rng: np.random.Generator, rule: Rule) -> float:
+def _in_space(rng: np.random.Generator, rule: AttentionRule) -> float:
     """The largest weight that random queries give both keys on the smaller side of Radon's partition."""
     keys = rng.normal(size=(5, 3))
     balance = np.linalg.svd(np.column_stack([keys, np.ones(5)]).T)[2][-1]

@@ -7,7 +7,7 @@ from regard.analysis.closed_forms.low_rank import circle_gap, circle_keys, neigh
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity, nonnegative, positive
-from regard.attention import Rule, attention_weights
+from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, Width, few_keys, least_width_proved, least_width_tried, rounding
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
@@ -78,7 +78,7 @@ def _line_is_not(rng: np.random.Generator) -> Evidence:
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer's weights for all n queries on the circle, and for random queries on a line."""
-    (n, size), rng, rule = few_keys(trial.at.n), trial.rng("line"), Rule(scale=1.0)
+    (n, size), rng, rule = few_keys(trial.at.n), trial.rng("line"), AttentionRule(scale=1.0)
     scale, keys = in_balls(lambda count: _scale(trial, count), n), circle_keys(n)
     weight = float(np.diagonal(attention_weights(scale * keys, keys, rule=rule)).min())
     wanted, known = (1 - trial.at.epsilon) * (1 - rounding(n, scale)), _known(trial, n, size)

@@ -11,7 +11,7 @@ from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
-from regard.positions.rotary_scaling import Linear, Ntk, rotary_frequencies
+from regard.positions.rotary import LinearScaling, NtkScaling, rotary_frequencies
 from regard.render.figures import Chart
 
 
@@ -50,8 +50,8 @@ def _by_reference_code(trial: Trial) -> Evidence:
 
     parts = []
     for name, scaling, slowdown in (
-        ("NTK-aware", Ntk(factor=factor), trial.form.ntk),
-        ("interpolation", Linear(factor=factor), trial.form.interpolation),
+        ("NTK-aware", NtkScaling(factor=factor), trial.form.ntk),
+        ("interpolation", LinearScaling(factor=factor), trial.form.interpolation),
     ):
         claimed = slowdown(pairs, width) * np.log(factor)
         found = np.log(plain / scaling.frequencies(base, width))
@@ -64,7 +64,7 @@ def _by_reference_code(trial: Trial) -> Evidence:
 def _figure(at: Settings) -> Chart:
     factor, width = min(at.s, 1e6), figure_width(at.d)
     return slowdowns(
-        {"NTK-aware": Ntk(factor=factor), "interpolation": Linear(factor=factor)},
+        {"NTK-aware": NtkScaling(factor=factor), "interpolation": LinearScaling(factor=factor)},
         width=width,
         base=at.B,
         caption=f"θ_i/θ'_i for d = {width}, B = {at.B:g}, s = {factor:g}. Interpolation slows all pairs equally, even "

@@ -10,8 +10,7 @@ from regard.analysis.engines.symbolic import angle_field, generic_angles, identi
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.rotary import Rotary, rotary_frequencies
 from regard.render.figures import Axis, HeatMap
 
 _ANGLES = ("t*theta_0", "t*theta_1")

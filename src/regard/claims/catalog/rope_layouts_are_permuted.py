@@ -13,7 +13,7 @@ from regard.analysis.engines.symbolic import Field, angle_field, generic_angles,
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.positions.rotary import Layout, Rotary
+from regard.positions.rotary import Rotary, RotaryLayout
 from regard.render.figures import Axis, Chart, Series
 
 Destination: TypeAlias = Callable[[Any, int, Any], Any]
@@ -100,7 +100,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference code in both layouts: on permuted vectors, and mixed."""
     width, note = tried(trial.at.d, 4096)
     rng, order = trial.rng("vectors"), _order(trial.form.destination, width)
-    interleaved, half_split = (Rotary(base=trial.at.B, layout=layout) for layout in get_args(Layout))
+    interleaved, half_split = (Rotary(base=trial.at.B, layout=layout) for layout in get_args(RotaryLayout))
     positions, vectors = rng.integers(1, 4096, size=(2, 16)), WholeVectors.draw(rng, 16, width)
     unit, frequencies = np.eye(width)[np.ones(16, dtype=int)], interleaved.frequencies(width)[:, None]
     where = f"d = {width}, B = {trial.at.B:g}"

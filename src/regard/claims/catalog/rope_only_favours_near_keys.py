@@ -13,8 +13,7 @@ from regard.analysis.engines.symbolic import angle_field, generic_angles, identi
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
-from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.rotary import Rotary, rotary_frequencies
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE, _MARGIN = 200, 50

@@ -8,7 +8,7 @@ from regard.analysis.engines.symbolic import angle_field, generic_angles, identi
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
-from regard.positions.rotary_scaling import rotary_frequencies
+from regard.positions.rotary import rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, HeatMap
 

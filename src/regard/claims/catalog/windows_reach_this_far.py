@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.position_codes import window_reach
 from regard.analysis.engines.symbolic import Field, identity
-from regard.attention import Rule, attend, causal_mask, combine_masks, window_mask
+from regard.attention import AttentionRule, attend, causal_mask, combine_masks, window_mask
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
@@ -61,7 +61,7 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
     both = np.concatenate([x[None], nudged])
     for _ in range(layers):
         # Halving keeps logits small, so that every visible token has a noticeable weight.
-        both = (both + attend(0.1 * both, both, both, mask=mask, rule=Rule(scale=1.0))) / 2
+        both = (both + attend(0.1 * both, both, both, mask=mask, rule=AttentionRule(scale=1.0))) / 2
     gaps = np.abs(both[1:, -1] - both[0, -1]).max(axis=-1)
     # The last row is not computed from tokens out of reach, so they do not change a single bit of it.
     return _compared(trial, gaps > 0, at)

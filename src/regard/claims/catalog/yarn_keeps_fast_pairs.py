@@ -11,8 +11,7 @@ from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
-from regard.positions.rotary import Rotary
-from regard.positions.rotary_scaling import Ntk, Ramp, Yarn, rotary_frequencies
+from regard.positions.rotary import NtkScaling, Ramp, Rotary, YarnScaling, rotary_frequencies
 from regard.render.figures import Chart
 
 # A pair this close to a threshold may be on either side of it once its rotations are rounded.
@@ -63,7 +62,7 @@ def _by_reference_code(trial: Trial) -> list[Evidence]:
     at = f"d = {width}, B = {base:g}, L = {length:g}, s = {factor:g}"
     parts = [_gains(trial, at)]
     for ramp in get_args(Ramp):
-        scaling = Yarn(factor=factor, original_length=length, beta_fast=_FAST, beta_slow=_SLOW, ramp=ramp)
+        scaling = YarnScaling(factor=factor, original_length=length, beta_fast=_FAST, beta_slow=_SLOW, ramp=ramp)
         slowed = plain / scaling.frequencies(base, width)
         for name, chosen, wanted in (("unchanged", is_kept, 1.0), (f"{factor:g} times slower", is_stretched, factor)):
             off = np.where(chosen, np.abs(slowed / wanted - 1), 0.0)
@@ -80,7 +79,7 @@ def _by_reference_code(trial: Trial) -> list[Evidence]:
 
 def _gains(trial: Trial, at: str) -> Evidence:
     """The score of a rotated vector with itself at one position, over its squared norm."""
-    scaling = Yarn(factor=trial.at.s, original_length=trial.at.length)
+    scaling = YarnScaling(factor=trial.at.s, original_length=trial.at.length)
     turned = Rotary(scaling=scaling).rotate(np.array([[3.0, 4.0]]), np.array([5]))
     found, claimed = float((turned**2).sum()) / 25, float(trial.form.logit_gain(np.log(trial.at.s)))
     return agreement("gain of the logits", claimed=claimed, found=found, tolerance=1e-12 * found, at=at)
@@ -90,7 +89,7 @@ def _figure(at: Settings) -> Chart:
     factor, width = min(at.s, 1e6), figure_width(at.d)
     length, base = int(min(at.length, 10**9)), max(at.B, 1.0 + 1e-9)
     return slowdowns(
-        {"YaRN": Yarn(factor=factor, original_length=length), "NTK-aware": Ntk(factor=factor)},
+        {"YaRN": YarnScaling(factor=factor, original_length=length), "NTK-aware": NtkScaling(factor=factor)},
         width=width,
         base=base,
         caption=f"θ_i/θ'_i for d = {width}, B = {at.B:g}, s = {factor:g}, trained length {length}. Pairs that turn "

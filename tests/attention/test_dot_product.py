@@ -1,5 +1,3 @@
-"""Weights and outputs against loops, torch's own attention, and the limits of arithmetic."""
-
 import math
 
 import ml_dtypes
@@ -8,8 +6,89 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.attention import Rule, attend, attention_weights, masked_softmax
+from regard.attention import AttentionRule, attend, attention_scores, attention_weights, masked_softmax
 from regard.core.errors import InputError
+
+
+def scores_written_out(queries, keys, *, scale, softcap=None, bias=None):
+    logits = np.zeros((len(queries), len(keys)))
+    for i, query in enumerate(queries):
+        for j, key in enumerate(keys):
+            z = scale * math.fsum(q * k for q, k in zip(query, key, strict=True))
+            z = z if softcap is None else softcap * math.tanh(z / softcap)
+            logits[i, j] = z if bias is None else z + bias[i, j]
+    return logits
+
+
+def test_default_scale_is_one_over_root_width():
+    scores = attention_scores(np.ones((1, 4)), np.ones((1, 4)))
+    assert scores == pytest.approx(np.array([[2.0]]))
+    assert scores != pytest.approx(np.array([[4.0]]))
+
+
+def test_scores_equal_sums_scores_written_out(rng):
+    queries, keys, bias = rng.normal(size=(3, 6)), rng.normal(size=(5, 6)), rng.normal(size=(3, 5))
+    scores = attention_scores(queries, keys, rule=AttentionRule(scale=0.7, softcap=1.5, bias=bias))
+    np.testing.assert_allclose(scores, scores_written_out(queries, keys, scale=0.7, softcap=1.5, bias=bias), rtol=1e-13)
+
+
+def test_cap_comes_before_bias(rng):
+    queries, keys, bias = rng.normal(size=(3, 6)), rng.normal(size=(5, 6)), rng.normal(size=(3, 5))
+    scores = attention_scores(queries, keys, rule=AttentionRule(scale=0.7, softcap=1.5, bias=bias))
+    capped_last = 1.5 * np.tanh((0.7 * queries @ keys.T + bias) / 1.5)
+    assert np.abs(scores - capped_last).max() > 0.1
+
+
+def test_cap_bounds_scores():
+    scores = attention_scores(np.full((1, 2), 100.0), np.full((1, 2), 100.0), rule=AttentionRule(softcap=50.0))
+    assert 49.9 < scores[0, 0] <= 50.0
+
+
+def test_bias_does_not_widen_the_result(rng):
+    queries = rng.normal(size=(2, 4)).astype(np.float32)
+    assert attention_scores(queries, queries, rule=AttentionRule(bias=np.zeros((2, 2)))).dtype == np.float32
+
+
+def test_bias_spreads_over_batch(rng):
+    queries, bias = rng.normal(size=(7, 2, 3, 4)), rng.normal(size=(2, 3, 3))
+    scores = attention_scores(queries, queries, rule=AttentionRule(bias=bias))
+    np.testing.assert_allclose(
+        scores[5], attention_scores(queries[5], queries[5], rule=AttentionRule(bias=bias)), rtol=1e-13
+    )
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("queries", "keys", "message"),
+    [((3, 4), (3, 5), "width 4 and keys have width 5"), ((4, 3, 8), (2, 3, 8), "repeat_heads")],
+)
+def test_shapes_that_do_not_match(queries, keys, message):
+    with pytest.raises(InputError, match=message):
+        attention_scores(np.ones(queries), np.ones(keys))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (1, 2, 2), (2, 3)])
+def test_bias_that_does_not_spread(shape):
+    with pytest.raises(InputError, match="bias has shape"):
+        attention_scores(np.ones((2, 4)), np.ones((2, 4)), rule=AttentionRule(bias=np.zeros(shape)))
+
+
+@pytest.mark.parametrize("softcap", [0.0, -1.0, math.nan, math.inf])
+def test_softcap_is_positive(softcap):
+    with pytest.raises(InputError, match="softcap is"):
+        AttentionRule(softcap=softcap)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_unknown_policy_is_named():
+    with pytest.raises(InputError, match="'ignore', which is not a policy"):
+        AttentionRule(empty="ignore")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_integers_are_refused_rather_than_rounded():
+    with pytest.raises(InputError, match="dtype int64"):
+        attention_scores(np.ones((2, 3), dtype=np.int64), np.ones((2, 3), dtype=np.int64))
 
 
 def written_out(queries, keys, values, mask, scale):
@@ -29,7 +108,7 @@ def random_mask(rng, *shape):
 
 
 def test_query_equal_to_an_orthonormal_key_does_not_copy():
-    weights = attention_weights(np.eye(10)[:1], np.eye(10), rule=Rule(scale=1.0))
+    weights = attention_weights(np.eye(10)[:1], np.eye(10), rule=AttentionRule(scale=1.0))
     assert weights[0, 0] == pytest.approx(math.e / (math.e + 9), rel=1e-15)
     assert weights[0, 0] == pytest.approx(0.232, abs=5e-4)
 
@@ -40,7 +119,7 @@ def test_attend_equals_loops(num_queries, num_keys, width, seed):
     rng = np.random.default_rng(seed)
     queries, keys = rng.normal(size=(num_queries, width)), rng.normal(size=(num_keys, width))
     values, mask = rng.normal(size=(num_keys, 3)), random_mask(rng, num_queries, num_keys)
-    output = attend(queries, keys, values, mask=mask, rule=Rule(scale=1.3))
+    output = attend(queries, keys, values, mask=mask, rule=AttentionRule(scale=1.3))
     np.testing.assert_allclose(output, written_out(queries, keys, values, mask, 1.3), rtol=1e-12, atol=1e-14)
 
 
@@ -70,7 +149,7 @@ def test_attend_equals_torch(torch, rng):
     queries, keys, values = (torch.tensor(rng.normal(size=(2, 3, 5, 8))) for _ in range(3))
     mask = torch.tensor(random_mask(rng, 2, 1, 5, 5))
     theirs = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=0.3)
-    torch.testing.assert_close(attend(queries, keys, values, mask=mask, rule=Rule(scale=0.3)), theirs)
+    torch.testing.assert_close(attend(queries, keys, values, mask=mask, rule=AttentionRule(scale=0.3)), theirs)
     assert not torch.allclose(attend(queries, keys, values, mask=mask), theirs)
 
 
@@ -78,12 +157,12 @@ def test_bias_equals_torch_float_mask(torch, rng):
     queries, keys, values = (torch.tensor(rng.normal(size=(3, 5, 8))) for _ in range(3))
     bias = torch.tensor(rng.normal(size=(5, 5)))
     theirs = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=bias)
-    torch.testing.assert_close(attend(queries, keys, values, rule=Rule(bias=bias)), theirs)
+    torch.testing.assert_close(attend(queries, keys, values, rule=AttentionRule(bias=bias)), theirs)
 
 
 def test_numpy_and_torch_give_the_same_numbers(torch, rng):
     queries, keys, values = (rng.normal(size=(2, 4, 6)) for _ in range(3))
-    mask, rule = random_mask(rng, 4, 4), Rule(softcap=2.0)
+    mask, rule = random_mask(rng, 4, 4), AttentionRule(softcap=2.0)
     tensors = attend(*map(torch.tensor, (queries, keys, values)), mask=mask, rule=rule)
     np.testing.assert_allclose(attend(queries, keys, values, mask=mask, rule=rule), tensors.numpy(), rtol=1e-13)
 
@@ -91,7 +170,7 @@ def test_numpy_and_torch_give_the_same_numbers(torch, rng):
 def test_gradients_equal_finite_differences_and_vanish_under_the_mask(torch, rng):
     arrays = [torch.tensor(rng.normal(size=(3, 2)), requires_grad=True) for _ in range(3)]
     mask = np.array([[True, False, False], [False, False, False], [True, True, False]])
-    rule = Rule(softcap=2.0, empty="zero")
+    rule = AttentionRule(softcap=2.0, empty="zero")
     assert torch.autograd.gradcheck(lambda q, k, v: attend(q, k, v, mask=mask, rule=rule), arrays)
     attend(*arrays, mask=mask, rule=rule).sum().backward()
     _, keys, values = arrays
@@ -172,7 +251,7 @@ def test_an_empty_row_is_an_error_that_names_the_query():
 
 
 def test_minus_infinity_in_the_bias_empties_a_row_too():
-    rule = Rule(bias=np.array([[0.0, 0.0], [-np.inf, -np.inf]]), empty="zero")
+    rule = AttentionRule(bias=np.array([[0.0, 0.0], [-np.inf, -np.inf]]), empty="zero")
     output = attend(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3)), rule=rule)
     np.testing.assert_array_equal(output, [[1, 1, 1], [0, 0, 0]])
 
