@@ -80,7 +80,7 @@ def test_combined_masks_spread(torch):
 def test_undeclared_alignment_is_an_error():
     with pytest.raises(InputError, match="3 queries and 16 keys can be aligned in two ways"):
         causal_mask(3, 16)
-    with pytest.raises(InputError, match="aligned two ways"):
+    with pytest.raises(InputError, match="aligned in two ways"):
         window_mask(3, 16, window=2)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from regard.designs.report import DesignReport
 
 
-class _Number(click.ParamType):
+class _DecimalText(click.ParamType):
     """A number, kept as it was typed so that no digit is lost."""
 
     name = "NUMBER"
@@ -32,7 +32,7 @@ class _Number(click.ParamType):
 
 @click.command()
 @click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeatable.")
-@click.option("--beta", type=_Number(), help="Value of beta in the queries.")
+@click.option("--beta", type=_DecimalText(), help="Value of beta in the queries.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="Value of another letter.")
 @click.option("--n", type=int, default=10, show_default=True, help="Number of keys.")
 @click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length k_a = gamma*mu_a.")

@@ -62,7 +62,7 @@ class Reader:
         if not text.strip():
             raise InputError(f"An expression is empty. Write for example {example}.")
         with _explaining(text, example):
-            found = _Parser(text, self).expression()
+            found = _ExpressionParser(text, self).expression()
         if found.constant != 0 or not found.parts:
             raise InputError(
                 f"{_shown(text)} is not a sum of multiples of {self.vector}_a, {self.vector}_b, …. "
@@ -88,7 +88,7 @@ def read_condition(text: str, noise: Mapping[str, float], scalars: Mapping[str, 
     """
     reader = Reader(vector="gamma", scalars=scalars, only_key=next(iter(noise)) if len(noise) == 1 else None)
     with _explaining(text, "gamma>0"):
-        sides, signs = _Parser(text, reader).comparison()
+        sides, signs = _ExpressionParser(text, reader).comparison()
     if len(signs) == 0:
         raise InputError(f"The condition {_shown(text)} compares nothing. Write for example gamma>0.")
     places = [place for place, side in enumerate(sides) if not side.is_scalar]
@@ -257,7 +257,7 @@ class Combination:
         return Combination(constant=_combined(operator.add, self.constant, other.constant), parts=parts)
 
 
-class _Parser:
+class _ExpressionParser:
     """Recursive descent through one text, with one method per rule of the grammar above."""
 
     def __init__(self, text: str, reader: Reader) -> None:

@@ -32,15 +32,15 @@ class OutputGrid:
         if len(moves) > 1 or (moves and (moves[0][1] != 0 or law.counts[moves[0][0]] != 1)):
             return None
         group = moves[0][0] if moves else 0
-        sigmoids = [_Sigmoid.of(law, group, head, factor) for head in heads]
+        curves = [_WeightCurve.of(law, group, head, factor) for head in heads]
         if not moves:
             places, stretches = [0.0], [(1.0, 0, 0)]
         elif law.names[group] in law.normalised:
             places, stretches = _signs(law, group, given)
         else:
-            bends = [place for sigmoid in {*sigmoids} for place in sigmoid.bends(fineness)]
+            bends = [place for curve in {*curves} for place in curve.bends(fineness)]
             places, stretches = _spread(law, group, given, bends)
-        return cls(law=law, points=[_coefficients(group, sigmoids, place) for place in places], stretches=stretches)
+        return cls(law=law, points=[_coefficients(group, curves, place) for place in places], stretches=stretches)
 
     def histogram(self, group: str, num_bins: int) -> list[float]:
         """The probability that the coefficient of one key of the group lies in each of the equal parts of [0, 1]."""
@@ -72,7 +72,7 @@ class OutputGrid:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Sigmoid:
+class _WeightCurve:
     """A head's weight on the random key, 1/(1 + exp(offset − slope·δ)), and each key's share of the rest."""
 
     offset: float
@@ -80,7 +80,7 @@ class _Sigmoid:
     shares: tuple[float, ...]
 
     @classmethod
-    def of(cls, law: LogitLaw, group: int, head: int, factor: float) -> "_Sigmoid":
+    def of(cls, law: LogitLaw, group: int, head: int, factor: float) -> "_WeightCurve":
         means = [factor * row[head] for row in law.means]
         counts = [count - (place == group) for place, count in enumerate(law.counts)]
         others = list(zip(means, counts, strict=True))
@@ -109,13 +109,13 @@ class _Sigmoid:
         return [(self.offset - logit) / self.slope for logit in logits]
 
 
-def _coefficients(group: int, sigmoids: Sequence[_Sigmoid], deviation: float) -> list[float]:
+def _coefficients(group: int, curves: Sequence[_WeightCurve], deviation: float) -> list[float]:
     """The coefficient of one key of each group, given the random key's deviation."""
-    weights = [sigmoid(deviation) for sigmoid in sigmoids]
-    found = [0.0] * len(sigmoids[0].shares)
-    for weight, sigmoid in zip(weights, sigmoids, strict=True):
-        for place, share in enumerate(sigmoid.shares):
-            found[place] += (1 - weight) * share / len(sigmoids)
+    weights = [curve(deviation) for curve in curves]
+    found = [0.0] * len(curves[0].shares)
+    for weight, curve in zip(weights, curves, strict=True):
+        for place, share in enumerate(curve.shares):
+            found[place] += (1 - weight) * share / len(curves)
     # Where no key is random, this is the first key of the first group; the other keys of that group equal it.
     found[group] = sum(weights) / len(weights)
     return found
