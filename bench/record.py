@@ -106,8 +106,13 @@ def train() -> Iterator[Row]:
 
 
 PARTS: dict[str, Callable[[], Iterator[Row]]] = {
-    "sheets": sheets, "real": real, "claims": claims, "designs": designs, "zoo": zoo, "train": train,
-}  # fmt: skip
+    "sheets": sheets,
+    "real": real,
+    "claims": claims,
+    "designs": designs,
+    "zoo": zoo,
+    "train": train,
+}
 
 
 def compare(before: Path, after: Path) -> int:

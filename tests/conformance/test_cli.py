@@ -86,9 +86,15 @@ def test_strict_asks_for_every_law(run):
 
 def test_several_layers_make_a_matrix_and_one_that_cannot_be_loaded_stops_nobody(run):
     code, out, _ = run(
-        "check", "checked_layers:lawful", "checked_layers:leaky", "checked_layers:nothing",
-        "--spec", "causal", "--laws", "CAUSAL,DET",
-    )  # fmt: skip
+        "check",
+        "checked_layers:lawful",
+        "checked_layers:leaky",
+        "checked_layers:nothing",
+        "--spec",
+        "causal",
+        "--laws",
+        "CAUSAL,DET",
+    )
     assert code == 1
     assert "3 layers, 2 with unexpected failures" in out
     assert "BUILD crashed" in out

@@ -60,8 +60,18 @@ def test_every_contract_of_a_right_homework_is_tried_and_no_file_is_unpickled(tm
     reports[TURN].require(["TURN-SHAPE", "TURN-NORM", "TURN-RELATIVE", "TURN-PAIRS", "TURN-TRUNCATED"])
     reports[PLAIN].require(["ATTEND-LENGTHS", "CAUSAL", "SPEC"])
     reports[ROPE].require(["ATTEND-LENGTHS", "ATTEND-TABLE", "CAUSAL", "SPEC"])
-    reports[DATA].require(["CORRUPT-VOCABULARY", "CORRUPT-PAIR", "CORRUPT-SPANS", "CORRUPT-LENGTHS", "CORRUPT-RANDOM",
-                           "CORRUPT-QUARTER", "CORRUPT-EVERY", "CORRUPT-SHORT"])  # fmt: skip
+    reports[DATA].require(
+        [
+            "CORRUPT-VOCABULARY",
+            "CORRUPT-PAIR",
+            "CORRUPT-SPANS",
+            "CORRUPT-LENGTHS",
+            "CORRUPT-RANDOM",
+            "CORRUPT-QUARTER",
+            "CORRUPT-EVERY",
+            "CORRUPT-SHORT",
+        ]
+    )
     found = reports[TURN].verdicts[0]
     assert "src/attention.py:15" in found.reason
     assert found.where is not None

@@ -70,14 +70,18 @@ BROKEN_ROTARY = {
         "x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]",
         "TURN-PAIRS",
     ),
-    "the other way": (TURN, "even * cos - odd * sin, even * sin + odd * cos",
-                      "even * cos + odd * sin, -even * sin + odd * cos", "TURN-PAIRS"),
+    "the other way": (
+        TURN,
+        "even * cos - odd * sin, even * sin + odd * cos",
+        "even * cos + odd * sin, -even * sin + odd * cos",
+        "TURN-PAIRS",
+    ),
     "one sign": (TURN, "even * cos - odd * sin", "even * cos + odd * sin", "TURN-NORM"),
     "cosines alone": (TURN, "even * cos - odd * sin, even * sin + odd * cos", "even * cos, odd * cos", "TURN-RELATIVE"),
     "pairs left open": (TURN, "turned.flatten(-2)", "turned", "TURN-SHAPE"),
     "double": (TURN, "turned.flatten(-2)", "turned.flatten(-2).double()", "TURN-SHAPE"),
     "in place": (TURN, "return turned.flatten(-2)", "return x.copy_(turned.flatten(-2))", "TURN-SHAPE"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("bug", BROKEN_ROTARY)
@@ -94,11 +98,19 @@ BROKEN_LAYERS = {
     "mask without the diagonal": (False, "tril()", "tril(-1)", "SPEC"),
     "softmax over queries": (False, "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)", "SPEC"),
     "softmax over heads": (False, "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=1)", "SPEC"),
-    "heads not transposed": (False, ".view(batch, length, self.heads, width // self.heads).transpose(1, 2)",
-                             ".reshape(batch, self.heads, length, width // self.heads)", "CAUSAL"),
+    "heads not transposed": (
+        False,
+        ".view(batch, length, self.heads, width // self.heads).transpose(1, 2)",
+        ".reshape(batch, self.heads, length, width // self.heads)",
+        "CAUSAL",
+    ),
     "heads not transposed back": (False, "(weights @ v).transpose(1, 2)", "(weights @ v)", "CAUSAL"),
-    "dropout left on": (False, "self.attn_drop(torch.softmax(scores, dim=-1))",
-                        "nn.functional.dropout(torch.softmax(scores, dim=-1), 0.1)", "DET"),
+    "dropout left on": (
+        False,
+        "self.attn_drop(torch.softmax(scores, dim=-1))",
+        "nn.functional.dropout(torch.softmax(scores, dim=-1), 0.1)",
+        "DET",
+    ),
     "no scale": (False, " / math.sqrt(k.shape[-1])", "", "SPEC"),
     "scale by the whole width": (False, "math.sqrt(k.shape[-1])", "math.sqrt(width)", "SPEC"),
     "keys for values": (False, "self.split(self.value(x))", "self.split(self.key(x))", "SPEC"),
@@ -106,13 +118,20 @@ BROKEN_LAYERS = {
     "no output projection": (False, "self.resid_drop(self.proj(mixed))", "self.resid_drop(mixed)", "SPEC"),
     "weak mask": (False, "-1e10", "-1e1", "CAUSAL"),
     "only queries turned": (True, "k = apply_rotary_emb(k, self.rope_cache)", "pass", "SPEC"),
-    "values turned too": (True, TURNED_QUERIES, TURNED_QUERIES + "; " + TURNED_QUERIES.replace("q", "v"),
-                          "SPEC"),
-    "turned before the split": (True, "precompute_rotary_emb(config.n_embd // config.n_head,",
-                                "precompute_rotary_emb(config.n_embd,", "LOADS or ATTEND-TABLE"),
-    "table is trained": (True, 'self.register_buffer("rope_cache", precompute_rotary_emb(',
-                         "self.rope_cache = nn.Parameter(precompute_rotary_emb(", "ATTEND-TABLE"),
-}  # fmt: skip
+    "values turned too": (True, TURNED_QUERIES, TURNED_QUERIES + "; " + TURNED_QUERIES.replace("q", "v"), "SPEC"),
+    "turned before the split": (
+        True,
+        "precompute_rotary_emb(config.n_embd // config.n_head,",
+        "precompute_rotary_emb(config.n_embd,",
+        "LOADS or ATTEND-TABLE",
+    ),
+    "table is trained": (
+        True,
+        'self.register_buffer("rope_cache", precompute_rotary_emb(',
+        "self.rope_cache = nn.Parameter(precompute_rotary_emb(",
+        "ATTEND-TABLE",
+    ),
+}
 
 
 @pytest.mark.parametrize("bug", BROKEN_LAYERS)
@@ -129,10 +148,16 @@ BROKEN_DATASETS = {
     "the span lost": ("self.MASK_CHAR + masked", "self.MASK_CHAR", "CORRUPT-SPANS"),
     "second MASK missing": (" + suffix + self.MASK_CHAR + masked", " + suffix + masked", "CORRUPT-SPANS"),
     "a third MASK": ("self.MASK_CHAR + masked", "self.MASK_CHAR + masked + self.MASK_CHAR", "CORRUPT-SPANS"),
-    "span in its place": ("self.MASK_CHAR + suffix + self.MASK_CHAR + masked",
-                          "self.MASK_CHAR + masked + self.MASK_CHAR + suffix", "CORRUPT-SPANS"),
-    "pads in front": ("text = text + self.PAD_CHAR * (self.block_size + 1 - len(text))",
-                      "text = self.PAD_CHAR * (self.block_size + 1 - len(text)) + text", "CORRUPT-SPANS"),
+    "span in its place": (
+        "self.MASK_CHAR + suffix + self.MASK_CHAR + masked",
+        "self.MASK_CHAR + masked + self.MASK_CHAR + suffix",
+        "CORRUPT-SPANS",
+    ),
+    "pads in front": (
+        "text = text + self.PAD_CHAR * (self.block_size + 1 - len(text))",
+        "text = self.PAD_CHAR * (self.block_size + 1 - len(text)) + text",
+        "CORRUPT-SPANS",
+    ),
     "padded with MASK": ("self.PAD_CHAR * (", "self.MASK_CHAR * (", "CORRUPT-SPANS"),
     "one pad too many": ("self.block_size + 1 - len", "self.block_size + 2 - len", "CORRUPT-PAIR"),
     "no pads": ("self.PAD_CHAR * (", "'' * (", "CORRUPT-PAIR"),
@@ -150,7 +175,7 @@ BROKEN_DATASETS = {
     "very short ones emptied": (SIZE, f"document = document * (len(document) > 3); {SIZE}", "CORRUPT-SHORT"),
     "MASK before PAD": ("[self.PAD_CHAR, self.MASK_CHAR]", "[self.MASK_CHAR, self.PAD_CHAR]", "CORRUPT-VOCABULARY"),
     "unsorted": ("sorted(set(data))", "sorted(set(data), reverse=True)", "CORRUPT-VOCABULARY"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("bug", BROKEN_DATASETS)

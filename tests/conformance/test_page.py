@@ -25,9 +25,19 @@ def verdict(law: str, layer: str) -> LawVerdict:
     told = {"counterexample": "batch 1 <b>length</b> 2", "diagnosis": (Diagnosis("mask", "it is missing"),)}
     told = told if status == "refuted" else {}
     return LawVerdict(
-        id=law, statement=f"the law {law}", status=status, outcome=outcome, reason=f"because of {law}", layer=layer,
-        error=0.3, tolerance=1e-5, control=2.0, seed=0, reproduce=f"regard check {layer}", **told,
-    )  # fmt: skip
+        id=law,
+        statement=f"the law {law}",
+        status=status,
+        outcome=outcome,
+        reason=f"because of {law}",
+        layer=layer,
+        error=0.3,
+        tolerance=1e-5,
+        control=2.0,
+        seed=0,
+        reproduce=f"regard check {layer}",
+        **told,
+    )
 
 
 def report(layer: str, *, laws=tuple(OUTCOMES)) -> CheckReport:

@@ -34,12 +34,16 @@ PLANS = st.tuples(
 def planned(plan) -> Chart:
     series, guides, (across, upward, is_log_x, is_log_y) = plan
     return Chart(
-        title=across, caption=upward,
-        x=Axis(label=across, is_log=is_log_x), y=Axis(label=upward, is_log=is_log_y),
-        series=[Series(label=label, x=[x for x, _ in rows], y=[y for _, y in rows], style=style)
-                for label, rows, style in series],
+        title=across,
+        caption=upward,
+        x=Axis(label=across, is_log=is_log_x),
+        y=Axis(label=upward, is_log=is_log_y),
+        series=[
+            Series(label=label, x=[x for x, _ in rows], y=[y for _, y in rows], style=style)
+            for label, rows, style in series
+        ],
         guides=[Guide(at=at, label=label, is_vertical=is_vertical) for at, label, is_vertical in guides],
-    )  # fmt: skip
+    )
 
 
 def chart(*series: Series, x: Axis | None = None, y: Axis | None = None, guides=()) -> Chart:
@@ -156,15 +160,21 @@ def test_bars_take_edges_or_starts():
     assert draw_figure(by_edges) == draw_figure(by_starts)
 
 
-@pytest.mark.parametrize(("figure", "complaint"), [
-    (chart(), "no series"),
-    (chart(Series(label="lonely", x=[], y=[])), "'lonely' of 'T' has no points"),
-    (chart(Series(label="uneven", x=[1.0], y=[1.0, 2.0])), "1 x and 2 y"),
-    (chart(Series(label="s", x=[1.0], y=[1.0]), x=Axis(label="x", lower=2.0, upper=1.0)), "from 2 to 1"),
-    (chart(Series(label="s", x=[1.0], y=[1.0]), y=Axis(label="y", is_log=True, lower=0.0)), "cannot start at 0"),
-    (HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[]), "no rows"),
-    (HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[[1.0], [1.0, 2.0]]), "rows of 1, 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("figure", "complaint"),
+    [
+        (chart(), "no series"),
+        (chart(Series(label="lonely", x=[], y=[])), "'lonely' of 'T' has no points"),
+        (chart(Series(label="uneven", x=[1.0], y=[1.0, 2.0])), "1 x and 2 y"),
+        (chart(Series(label="s", x=[1.0], y=[1.0]), x=Axis(label="x", lower=2.0, upper=1.0)), "from 2 to 1"),
+        (chart(Series(label="s", x=[1.0], y=[1.0]), y=Axis(label="y", is_log=True, lower=0.0)), "cannot start at 0"),
+        (HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[]), "no rows"),
+        (
+            HeatMap(title="H", caption="", x=Axis(label=""), y=Axis(label=""), values=[[1.0], [1.0, 2.0]]),
+            "rows of 1, 2",
+        ),
+    ],
+)
 def test_what_cannot_be_drawn_is_refused_with_the_reason(figure, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
         draw_figure(figure)
@@ -233,8 +243,9 @@ def test_a_large_heat_map_is_thinned():
 
 
 def test_the_ends_of_a_diverging_scale_are_as_far_from_zero():
-    figure = HeatMap(title="H", caption="C", x=Axis(label="x"), y=Axis(label="y"), values=[[-1.0, 0.0, 4.0]],
-                     scale="diverging")  # fmt: skip
+    figure = HeatMap(
+        title="H", caption="C", x=Axis(label="x"), y=Axis(label="y"), values=[[-1.0, 0.0, 4.0]], scale="diverging"
+    )
     shades = [each.get("class") for each in parsed(figure).iter("path") if "v1h" in each.get("d", "")]
     assert shades[1:] == [f"d{NUM_SHADES // 2}", f"d{NUM_SHADES - 1}"]
     assert shades[0] != "d0"

@@ -11,13 +11,26 @@ from regard.render.json import as_json, document, schema
 
 EVIDENCE = Evidence(method="algebra", status="proved", detail="an identity", value=0.5, bound=math.inf)
 CLAIM = ClaimVerdict(
-    id="copy", statement="β ≥ 0", status="proved", assumes=("π is irrational",), value=math.nan, bound=-math.inf,
-    seed=0, expected="proved", evidence=(EVIDENCE,),
-)  # fmt: skip
+    id="copy",
+    statement="β ≥ 0",
+    status="proved",
+    assumes=("π is irrational",),
+    value=math.nan,
+    bound=-math.inf,
+    seed=0,
+    expected="proved",
+    evidence=(EVIDENCE,),
+)
 STEP = StepVerdict(
-    id="answers.md:3:1", statement="x = x", status="holds", kind="step", source="x=x", question="1(a)",
-    where=Place(file="answers.md", line=3, column=1), probability=0.999,
-)  # fmt: skip
+    id="answers.md:3:1",
+    statement="x = x",
+    status="holds",
+    kind="step",
+    source="x=x",
+    question="1(a)",
+    where=Place(file="answers.md", line=3, column=1),
+    probability=0.999,
+)
 
 
 def is_valid(row: dict) -> bool:

@@ -13,9 +13,27 @@ Outcome = Literal[
 ]
 
 BugFamily = Literal[
-    "mask", "window", "scale", "rotary", "alibi", "positions", "cache", "padding", "heads", "kv-heads", "softmax",
-    "precision", "dropout", "in-place", "batch", "shape", "gradient", "path", "projection", "sink/softcap",
-]  # fmt: skip
+    "mask",
+    "window",
+    "scale",
+    "rotary",
+    "alibi",
+    "positions",
+    "cache",
+    "padding",
+    "heads",
+    "kv-heads",
+    "softmax",
+    "precision",
+    "dropout",
+    "in-place",
+    "batch",
+    "shape",
+    "gradient",
+    "path",
+    "projection",
+    "sink/softcap",
+]
 
 
 @dataclass(frozen=True)

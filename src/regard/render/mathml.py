@@ -32,17 +32,18 @@ _REWRITES = (
 )
 _ROWS = ("math", "mrow", "mstyle", "mtd", "msqrt", "mphantom", "mpadded", "menclose", "mtable", "mtr")
 _ARITY: Mapping[str, int] = {
-    "mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2,
-}  # fmt: skip
+    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
 _TOKENS = ("mi", "mn", "mo", "mtext", "ms")
 _LENGTH = re.compile(r"-?(?:[0-3](?:\.\d{1,4})?|\.\d{1,4})(?:em|ex)?")
 _NAMED_LENGTHS = {"negativethinmathspace": "-0.167em"}
 _LENGTH_ATTRIBUTES = ("width", "height", "depth", "lspace", "rspace", "minsize", "maxsize", "linethickness", "voffset")
 _KEYWORD_ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
-    "stretchy": ("true", "false"), "fence": ("true", "false"), "form": ("prefix", "infix", "postfix"),
-    "accent": ("true", "false"), "accentunder": ("true", "false"), "displaystyle": ("true", "false"),
-    "movablelimits": ("true", "false"), "scriptlevel": ("0", "1", "2"),
-}  # fmt: skip
+    **dict.fromkeys(("stretchy", "fence", "accent", "accentunder", "displaystyle", "movablelimits"), ("true", "false")),
+    "form": ("prefix", "infix", "postfix"),
+    "scriptlevel": ("0", "1", "2"),
+}
 _ALIGNMENTS = {"left": "align-left", "right": "align-right"}
 _LETTERLIKE = "∞∅∂∇ℓ⊤⊺…⋯⋮⋱%#&∀∃¬"
 _UPRIGHT = "⊤⊺∞"

@@ -43,9 +43,14 @@ def row(seed: int, place: int) -> Row:
     notes = [f"true, yet refuted: {verdict.where} {verdict.source!r}: {verdict.reason}" for verdict in original.refuted]
     notes += [f"no verdict on the sign at {line}:{column}" for line, column in original.lost]
     notes += [] if outcome.is_caught and not outcome.others else _failure(slip, outcome)
-    return Row(family=slip.family + " (strict)" * slip.is_strict, where=slip.where, is_caught=outcome.is_caught,
-               is_alone=not outcome.others, is_original_clean=not original.refuted and not original.lost,
-               notes=tuple(notes))  # fmt: skip
+    return Row(
+        family=slip.family + " (strict)" * slip.is_strict,
+        where=slip.where,
+        is_caught=outcome.is_caught,
+        is_alone=not outcome.others,
+        is_original_clean=not original.refuted and not original.lost,
+        notes=tuple(notes),
+    )
 
 
 def _failure(slip: Slip, outcome: Outcome) -> list[str]:

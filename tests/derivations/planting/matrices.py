@@ -29,13 +29,27 @@ def _forward(hidden: Term) -> Term:
 
 
 def _about_subspaces(name: str, chains: tuple[Chain, ...], **opening: str) -> Derivation:
-    return Derivation(name=name, subject="subspaces", number=("1", "b"), title="Combining values", opening=opening,
-                      chains=chains, stands_alone=True)  # fmt: skip
+    return Derivation(
+        name=name,
+        subject="subspaces",
+        number=("1", "b"),
+        title="Combining values",
+        opening=opening,
+        chains=chains,
+        stands_alone=True,
+    )
 
 
 def _about_layers(name: str, chains: tuple[Chain, ...], **opening: str) -> Derivation:
-    return Derivation(name=name, subject="layer", number=("2", "a", "i"), title="Permuting the input", opening=opening,
-                      chains=chains, stands_alone=True)  # fmt: skip
+    return Derivation(
+        name=name,
+        subject="layer",
+        number=("2", "a", "i"),
+        title="Permuting the input",
+        opening=opening,
+        chains=chains,
+        stands_alone=True,
+    )
 
 
 projection = design(M, A * A.T, _extracts)

@@ -43,11 +43,22 @@ def _scores(x: Term, y: Term, query: Term) -> tuple[Chain, ...]:
 
 
 def _d(name: str, subject: str, number: str, chains: tuple[Chain, ...], **opening: str) -> Derivation:
-    titles = {"1a": "Copying in attention", "1b": "An average of two", "1c": "Drawbacks of single-headed attention",
-              "1d": "Benefits of multi-headed attention"}  # fmt: skip
+    titles = {
+        "1a": "Copying in attention",
+        "1b": "An average of two",
+        "1c": "Drawbacks of single-headed attention",
+        "1d": "Benefits of multi-headed attention",
+    }
     path = tuple(number.split("."))
-    return Derivation(name=name, subject=subject, number=(path[0][0], path[0][1], *path[1:]), title=titles[path[0]],
-                      opening=opening, chains=chains, stands_alone=number == "1b")  # fmt: skip
+    return Derivation(
+        name=name,
+        subject=subject,
+        number=(path[0][0], path[0][1], *path[1:]),
+        title=titles[path[0]],
+        opening=opening,
+        chains=chains,
+        stands_alone=number == "1b",
+    )
 
 
 normaliser = Total(exp(Dot(k_j, q)), "j")

@@ -63,8 +63,18 @@ class _Keys:
         covariances = np.stack([regime.noise * np.eye(WIDTH)] * NUM_KEYS)
         covariances[a] += 0.5 * means[a] @ means[a].T * self.is_one_long
         values = rng.normal(size=keys.shape)
-        known = {"k": keys, "mu": means, "v": values, "Sigma": covariances, "n": NUM_KEYS, "d": WIDTH,
-                 "scale": regime.scale, "noise": regime.noise, "gamma": regime.gamma, "I": np.eye(WIDTH)}  # fmt: skip
+        known = {
+            "k": keys,
+            "mu": means,
+            "v": values,
+            "Sigma": covariances,
+            "n": NUM_KEYS,
+            "d": WIDTH,
+            "scale": regime.scale,
+            "noise": regime.noise,
+            "gamma": regime.gamma,
+            "I": np.eye(WIDTH),
+        }
         targets = (
             [means[a], means[b]] if self.num_heads == 2 else [means[j] if self.is_copying else means[a] + means[b]]
         )
@@ -100,8 +110,16 @@ def _subspaces(rng: np.random.Generator) -> World:
     columns = np.linalg.qr(rng.normal(size=(d, m + p)))[0]
     first, second = columns[:, :m], columns[:, m:]
     coordinates, others = rng.normal(size=(m, 1)), rng.normal(size=(p, 1))
-    known = {"A": first, "B": second, "c": coordinates, "v_a": first @ coordinates, "v_b": second @ others,
-             "I": np.eye(m), "coefficient": coordinates[:, 0], "axis": first.T[:, :, None]}  # fmt: skip
+    known = {
+        "A": first,
+        "B": second,
+        "c": coordinates,
+        "v_a": first @ coordinates,
+        "v_b": second @ others,
+        "I": np.eye(m),
+        "coefficient": coordinates[:, 0],
+        "axis": first.T[:, :, None],
+    }
     known |= {"s": known["v_a"] + known["v_b"], "M": first @ first.T}
     return World(values=known, places={"j": int(rng.integers(m))}, lengths={"j": m})
 
@@ -111,8 +129,15 @@ def _layer(rng: np.random.Generator) -> World:
     labels = rng.permutation(tokens)
     permutation = np.zeros((tokens, tokens))
     permutation[labels, np.roll(labels, 1)] = 1.0
-    known = {"P": permutation, "A": rng.normal(size=(tokens, tokens)), "ones": np.ones((tokens, 1)), "d": d,
-             "I": np.eye(tokens), "b_1": rng.normal(size=(1, d)), "b_2": rng.normal(size=(1, d))}  # fmt: skip
+    known = {
+        "P": permutation,
+        "A": rng.normal(size=(tokens, tokens)),
+        "ones": np.ones((tokens, 1)),
+        "d": d,
+        "I": np.eye(tokens),
+        "b_1": rng.normal(size=(1, d)),
+        "b_2": rng.normal(size=(1, d)),
+    }
     known |= {f"W_{name}": rng.normal(size=(d, d)) for name in ("Q", "K", "V", "1", "2")}
     inputs = rng.normal(size=(tokens, d))
     known |= _through_layer(inputs, known, "") | _through_layer(permutation @ inputs, known, "_perm")
@@ -134,8 +159,17 @@ def _sinusoids(rng: np.random.Generator) -> World:
     t, s, u = (int(position) for position in rng.permutation(np.arange(1, 12))[:3])
     permutation = np.roll(np.eye(tokens), 1, axis=0)
     inputs, codes = rng.normal(size=(2, tokens, 2 * num_pairs))
-    known = {"omega": rng.uniform(0.5, 2.0, size=num_pairs), "t": t, "s": s, "u": u, "d": 2 * num_pairs,
-             "P": permutation, "X": inputs, "X_perm": permutation @ inputs, "codes": codes}  # fmt: skip
+    known = {
+        "omega": rng.uniform(0.5, 2.0, size=num_pairs),
+        "t": t,
+        "s": s,
+        "u": u,
+        "d": 2 * num_pairs,
+        "P": permutation,
+        "X": inputs,
+        "X_perm": permutation @ inputs,
+        "codes": codes,
+    }
     return World(values=known, places={"i": int(rng.integers(num_pairs))}, lengths={"i": num_pairs})
 
 
@@ -145,8 +179,15 @@ def _rotations(rng: np.random.Generator) -> World:
     z, other = numbers[0], rng.normal(size=(2, 1))
     pair = np.array([[z.real], [z.imag]])
     known = dict(zip(("z", "z_1", "z_2", "t", "s", "t_1", "t_2"), [*numbers, *positions], strict=True))
-    known |= {"theta": rng.normal(), "imaginary": 1j, "x_1": z.real, "x_2": z.imag, "x": pair, "y": other,
-              "I": np.eye(2)}  # fmt: skip
+    known |= {
+        "theta": rng.normal(),
+        "imaginary": 1j,
+        "x_1": z.real,
+        "x_2": z.imag,
+        "x": pair,
+        "y": other,
+        "I": np.eye(2),
+    }
     return World(values=known, places={}, lengths={})
 
 

@@ -45,9 +45,19 @@ HANDS = {
     "matrix": ("pmatrix", "bmatrix"),
 }
 
-_LETTERS = {"mu": r"\mu", "gamma": r"\gamma", "noise": r"\alpha", "w": r"\alpha", "Sigma": r"\Sigma",
-            "omega": r"\omega", "theta": r"\theta", "imaginary": "i", "coefficient": "c", "axis": "a",
-            "codes": r"\Phi"}  # fmt: skip
+_LETTERS = {
+    "mu": r"\mu",
+    "gamma": r"\gamma",
+    "noise": r"\alpha",
+    "w": r"\alpha",
+    "Sigma": r"\Sigma",
+    "omega": r"\omega",
+    "theta": r"\theta",
+    "imaginary": "i",
+    "coefficient": "c",
+    "axis": "a",
+    "codes": r"\Phi",
+}
 _MATRICES = {*"XPQKVHZWAI"}
 
 
