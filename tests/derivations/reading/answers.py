@@ -3,8 +3,9 @@
 import re
 from itertools import pairwise
 
+from regard.derivations.reading.answer_marks import AnswerMark
 from regard.derivations.reading.document import Document, Range
-from regard.derivations.reading.openings import AnswerMark, openings
+from regard.derivations.reading.openings import openings
 from regard.derivations.reading.outline import outline
 
 RULE = re.compile(r"(?:[\r\n][ \t]*(?:-{3,}|\*{3,}|_{3,}))\s*\Z")
@@ -18,7 +19,7 @@ def answers(document: Document) -> list[tuple[str, Range]]:
     holes = [
         *found.restated,
         *(Range(start=section.start, end=section.body) for section in found.sections),
-        *(mark for mark in marks if mark.start in ends or mark.is_end),
+        *(mark for mark in marks if mark.start in ends and mark.form != "wrapper"),
         *document.comments,
         *([document.front_matter] if document.front_matter else []),
     ]

@@ -184,3 +184,19 @@ def test_the_gold_notebook_is_read(gold):
     for span in document.spans:
         place = document.place(span.start)
         assert stored[place.line - 1][place.column - 1] == "$"
+
+
+def test_blanks_accents_and_wide_letters_are_made_plain_and_places_stay_right():
+    text = "Si\xa0c'est e\u0301gal,\u2009on a\u200b\n$x\xa0＝ ｙ$ e\u0301t $z = 1$."
+    document = read_text(text)
+    assert document.prose.startswith("Si c'est égal, on a\n")
+    assert [span.source for span in document.spans] == ["x = y", "z = 1"]
+    last = document.place(document.spans[1].start)
+    assert (last.line, last.column) == (2, text.splitlines()[1].index("$z") + 1)
+
+
+def test_a_notebook_is_made_plain_too():
+    stored = json.dumps({"cells": [{"cell_type": "markdown", "source": ["e\u0301\xa0a $x = 1$"]}]}, ensure_ascii=False)
+    document = read_text(stored, kind="notebook")
+    assert document.text == "é a $x = 1$"
+    assert document.place(document.spans[0].start).column == stored.index("$x") + 1

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from derivations.reading.answers import answers
 from regard.core.errors import InputError
 from regard.derivations.reading.document import Document
-from regard.derivations.reading.files import read, read_text
+from regard.derivations.reading.files import normalized, read, read_text
 from regard.derivations.reading.outline import outline
 
 PIECES = (
@@ -20,10 +21,13 @@ PIECES = (
     "\\ { } <!-- --> <code> </code> | |-| > - 1. # ## ### --- === ** * _ % \\verb|x| \\begin{document} \\end{document} "
     "\\newcommand{\\a}{ \\def\\b#1{ \\text{ \\item \\item[(a)] \\section{1 (a)} \\question \\part \\begin{solution} "
     "\\end{solution} i. ii. (a) b) 1.(c) Q1-2. 第一题 Answer: 解： My answer: Part 2 x = y 5 word 如果 。 ， . : ! ? "
-    "![a](b) <img> title:"
+    "![a](b) <img> title: \\ans{ \\ifans{} \\begin{answer} \\end{answer} \\part[2] \\titledquestion{T}[3] Proof: Find "
+    "$$b)\\quad $$ii\\quad \\textcolor{red}{ {\\color{red} \\begin{quote} \\end{quote} <details> "
+    "</details> 1. 11. (C) or"
 ).split(" ")
 TEXTS = st.lists(
-    st.sampled_from([*PIECES, " ", "\n", "\n\n", "\r\n", "\r", "\t", "\ufeff", "𝛼", "\u2028"]), max_size=60
+    st.sampled_from([*PIECES, " ", "\n", "\n\n", "\r\n", "\r", "\t", "\ufeff", "𝛼", "\u2028", "\xa0", "e\u0301"]),
+    max_size=60,
 ).map("".join)
 KINDS = st.sampled_from(["markdown", "latex", "text"])
 
@@ -67,7 +71,7 @@ def test_any_text_is_read_or_refused(text, kind):
         document = read_text(text, kind=kind)
     except InputError:
         return
-    assert document.text == text.removeprefix("\ufeff")
+    assert document.text == normalized(text.removeprefix("\ufeff"))[0]
     check(document)
 
 
@@ -96,7 +100,7 @@ def test_any_notebook_is_read_or_refused(cells, is_ascii):
     lines = stored.split("\n")
     for offset, mark in enumerate(document.text):
         place = document.place(offset)
-        written = lines[place.line - 1][place.column - 1 :]
+        written = unicodedata.normalize("NFC", lines[place.line - 1][place.column - 1 :]).replace("\xa0", " ")
         assert (
             written.startswith((mark, "\\")) or document.text[offset - 1 : offset + 1] in ("\n\n", "\n") or mark == "\n"
         )
@@ -108,10 +112,11 @@ def test_places_count_lines_and_columns(text, offset):
         document = read_text(text)
     except InputError:
         return
-    offset = min(offset, len(document.text))
-    before = re.split(r"\r\n|\r(?!\n)|\n", document.text[:offset])
+    offset, stored = min(offset, len(document.text)), text.removeprefix("\ufeff")
+    origin = document.origin.at(offset)
+    before = re.split(r"\r\n|\r(?!\n)|\n", stored[:origin])
     place = document.place(offset)
-    if document.text[max(offset - 1, 0) : offset + 1] != "\r\n":
+    if stored[max(origin - 1, 0) : origin + 1] != "\r\n":
         assert (place.line, place.column) == (len(before), len(before[-1]) + 1)
 
 

@@ -1,5 +1,7 @@
 """How questions and answers open, and lines that only look as if they opened one."""
 
+import time
+
 import pytest
 
 from derivations.reading.answers import answers
@@ -331,8 +333,8 @@ def test_quotes_that_end_one_question_after_another_are_the_answers():
         "b. What of $c$? Say it.\n\n> $c = v$\n\n2. **Two**\n\na. Hm"
     )
     assert answer_texts(text) == [("/a", "> As $x$."), ("/b", "> $c = v$"), ("/a", "Hm")]
-    once = "1.(a) Explain it.\n\nIt is $x$.\n\n> quote\n\n1.(b) Why?\n\nAs $y$.\n\n> quote"
-    assert answer_texts(once)[0] == ("1/a", "Explain it.\n\nIt is $x$.\n\n> quote")
+    once = "1.(a) Explained.\n\nIt is $x$.\n\n> quote\n\n1.(b) Because.\n\nAs $y$.\n\n> quote"
+    assert answer_texts(once)[0] == ("1/a", "Explained.\n\nIt is $x$.\n\n> quote")
 
 
 def test_an_item_that_says_answer_opens_it():
@@ -351,3 +353,89 @@ def test_latex_environments_hold_answers():
         "\\part Y. \\begin{answer}No\\end{answer}"
     )
     assert answer_texts(text, "latex") == [("1/a", "$x = 1$"), ("1/b", "No")]
+
+
+# -- markers in formulas and in recognised handwriting -----------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("formula", "path", "source"),
+    [
+        (r"$$b) \quad x = y$$", "1/b", "x = y"),
+        (r"$$(b) \quad x = y$$", "1/b", "x = y"),
+        (r"$$b. \qquad x = y$$", "1/b", "x = y"),
+        (r"$$ii \quad x = y$$", "1/a/ii", "x = y"),
+        (r"$$(ii) \quad x = y$$", "1/a/ii", "x = y"),
+        (r"$$\text{(ii)} x = y$$", "1/a/ii", "x = y"),
+        ("$$\n(ii) \\quad x = y\n$$", "1/a/ii", "x = y\n"),
+        (r"- $ii) x = y$", "1/a/ii", "x = y"),
+        (r"$(b)$ We take $x = y$", "1/b", ""),
+    ],
+)
+def test_a_part_marked_inside_a_formula(formula, path, source):
+    document = read_text(f"## 1 (a)\n\n(i) $u = v$\n\n{formula}\n")
+    section = outline(document).sections[-1]
+    assert ("/".join(section.path), section.is_inferred) == (path, False)
+    span = document.spans[1]
+    assert span.source == source
+    assert document.text.startswith(source, span.raw_offset(0))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"$$i \; x = y$$",
+        r"$$(x) y = z$$",
+        r"$$(a)\, b = c$$",
+        r"$$x \quad y = z$$",
+        r"so $b) \quad x = y$",
+        "$$f(b) = c$$",
+    ],
+)
+def test_other_formulas_have_no_marker(formula):
+    document = read_text(f"## 1 (a)\n\n{formula}\n")
+    assert [section.path for section in outline(document).sections] == [("1", "a")]
+    assert not document.spans[0].marker
+
+
+def test_capital_letters_and_mixed_markers_continue_the_parts():
+    assert " ".join(paths("1.a) x\n\nb) y\n\n(C) z\n\ne. i) w\n\nii) v")) == "1/a 1/b 1/c 1/e/i 1/e/ii"
+    assert paths("- (a) Copying\n  - i. x\n  - ii. y\n- (B) An average") == ["/a", "/a/i", "/a/ii", "/b"]
+
+
+def test_digits_that_look_like_numerals():
+    text = (
+        "- (a) Copying\n  - 1. one\n\nii. two\n\n- (b) Two\n\ni. And\n\n11. So\n\n- (c) More\n\n1. We\n2. go\n\n1. on"
+    )
+    sections = outline(read_text(text)).sections
+    assert ["/".join(section.path) for section in sections] == ["/a", "/a/i", "/a/ii", "/b", "/b/i", "/b/ii", "/c"]
+    assert [section.is_inferred for section in sections] == [False, True, False, False, False, True, False]
+    counted = "## 1 (a)\n\ni. x\n\n" + "".join(f"{number}. $x = y$\n" for number in range(1, 13))
+    assert paths(counted) == ["1/a", "1/a/i"]
+
+
+def test_numerals_that_begin_again_after_an_unreadable_letter_open_the_next_part():
+    text = "## 1 (c)\n\ni. x\n\nor\n\n$$i \\quad y = z$$\n\n$$ii \\quad u = v$$\n\ni. again"
+    sections = outline(read_text(text)).sections
+    assert [("/".join(section.path), section.is_inferred) for section in sections] == [
+        ("1/c", False),
+        ("1/c/i", False),
+        ("1/d/i", True),
+        ("1/d/ii", True),
+    ]
+
+
+def test_headings_that_latex_numbers_in_letters():
+    counters = "\\renewcommand\\thesubsection{(\\alph{subsection})}\n"
+    body = (
+        "\\section{One}\n\\subsection{Two}\n\\subsection{}\n\\subsubsection{}\n\\subsection*{Aside}\n\\section{Three}\n"
+    )
+    assert paths(counters + body, "latex") == ["1", "1/a", "1/b", "1/b/i", "", "2"]
+    assert paths("\\section{One}\n\\subsection{Two}\n", "latex") == ["", ""]
+
+
+def test_many_sections_are_found_fast():
+    text = "".join(f"## {number} (a)\n\nWe have $x = {number}$.\n\n" for number in range(1, 100)) * 20
+    document = read_text(text)
+    found = outline(document)
+    start = time.perf_counter()
+    assert all(found.section_at(span.start) for span in document.spans)
+    assert time.perf_counter() - start < 1

@@ -90,7 +90,7 @@ class Composition:
 
     def placed(self, document: Document, stored_lines: tuple[int, ...]) -> Document:
         """A document that was read from the text, with its places in the file."""
-        return replace(document, origin=self.origin, stored_lines=stored_lines)
+        return replace(document, origin=document.origin.onto(self.origin), stored_lines=stored_lines)
 
     def _gap(self, at: int) -> None:
         if self._length:

@@ -14,6 +14,7 @@ from regard.derivations.reading.phrases import any_of
 
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _ESCAPED_BAR = re.compile(r"\\\|")
+_LONGEST_MARKS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,14 +106,38 @@ def _span(layout: TextLayout, piece: Delimited) -> MathSpan:
     starts = [0]
     for part in kept[:-1]:
         starts.append(starts[-1] + part.end - part.start)
+    source = "".join(layout.text[part.start : part.end] for part in kept)
+    origin = OffsetMap(starts=tuple(starts), targets=tuple(part.start for part in kept))
+    marker = _MARKER.match(source) if _starts_a_line(layout.text, piece.start) else None
+    if marker:
+        source, origin = source[marker.end() :], origin.after(marker.end())
     return MathSpan(
         start=piece.start,
         end=piece.end,
-        source="".join(layout.text[part.start : part.end] for part in kept),
+        source=source,
         delimiter=piece.delimiter,
         is_display=piece.is_display,
-        origin=OffsetMap(starts=tuple(starts), targets=tuple(part.start for part in kept)),
+        origin=origin,
+        marker=(marker[marker.lastgroup or 0] if marker else ""),
     )
+
+
+# The enumerator of a part in front of a formula: `$$b) \quad x = y$$`, `$$(ii) \quad x = y$$`, `$$iii \quad x = y$$`.
+_ENUMERATOR = r"(?:[A-Za-z]|[ivxIVX]{2,5}|\d{1,2})"
+_GAP = r"(?:\\(?:q?quad|enspace)(?![a-z])|\\hspace\*?\{[^{}]{0,20}\}|~~)"
+_MARKER = re.compile(
+    rf"\s*(?:(?P<closed>\(\s?{_ENUMERATOR}\s?\))(?=\s*(?:{_GAP}|$))|(?P<half>{_ENUMERATOR}\s?\))"
+    rf"|(?P<stopped>{_ENUMERATOR}\s?\.|i{{1,3}}|iv|vi{{1,3}}|ix)(?=\s*{_GAP})"
+    rf"|\\(?:text|textbf|textrm|mathbf|mathrm|mbox)\s?\{{\s*(?P<text>\(?\s?{_ENUMERATOR}\s?[).:])\s*\}})(?:\s*{_GAP})*\s*"
+)
+_LINE_START = re.compile(r"(?:.*[\r\n])?[ \t>*_]*(?:(?:[-+*]|\d{1,3}[.)]|\\item)[ \t]+)?[*_]*", re.DOTALL)
+
+
+def _starts_a_line(text: str, offset: int) -> bool:
+    begin = max(offset - _LONGEST_MARKS, 0)
+    before = text[begin:offset]
+    has_start = begin == 0 or "\n" in before or "\r" in before
+    return has_start and _LINE_START.fullmatch(before) is not None
 
 
 def _without(kept: Range, holes: Iterable[Range]) -> Iterator[Range]:

@@ -26,6 +26,7 @@ _STRUCK = re.compile(
 _STRUCK_IN_LATEX = re.compile(r"\\(?:sout|st)\s?\{[^{}]{1,4000}\}")
 _LIST_ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
 _LONGEST_LIST = 40
+_NUMBERED_ITEM = re.compile(r"[\s>]*(?:[-*+]\s+)?(\d{1,3})[.)](?=\s)")
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -76,6 +77,26 @@ class OffsetMap:
         piece = max(bisect_right(self.starts, offset) - 1, 0)
         return self.targets[piece] + offset - self.starts[piece]
 
+    def after(self, offset: int) -> "OffsetMap":
+        """The map of what is left of the derived text from an offset on."""
+        piece = max(bisect_right(self.starts, offset), 1)
+        starts = (0, *(start - offset for start in self.starts[piece:]))
+        return OffsetMap(starts=starts, targets=(self.at(offset), *self.targets[piece:]))
+
+    def onto(self, outer: "OffsetMap") -> "OffsetMap":
+        """The way back through two derived texts: this map leads into the text of which `outer` knows the origin.
+
+        >>> OffsetMap(starts=(0, 2), targets=(0, 3)).onto(OffsetMap(starts=(0, 4), targets=(10, 20)))
+        OffsetMap(starts=(0, 2, 3), targets=(10, 13, 20))
+        """
+        starts: list[int] = []
+        for start, end, target in zip(self.starts, [*self.starts[1:], None], self.targets, strict=True):
+            starts.append(start)
+            first = bisect_right(outer.starts, target)
+            last = len(outer.starts) if end is None else bisect_left(outer.starts, target + end - start)
+            starts += [start + inner - target for inner in outer.starts[first:last]]
+        return OffsetMap(starts=tuple(starts), targets=tuple(outer.at(self.at(start)) for start in starts))
+
 
 def range_at(ranges: Sequence[_R], offset: int) -> _R | None:
     """The range that holds an offset, among disjoint ranges in order."""
@@ -114,12 +135,15 @@ class MathSpan(Range):
     """A delimited piece of mathematics; `start` and `end` include the delimiters, `source` doesn't.
 
     `delimiter` is what opens it: `$`, `$$`, `\\(`, `\\[`, `` $` ``, ```` ```math ````, or the name of an environment.
+    `marker` is the enumerator of a part that stands in front of the formula, inside the delimiters; `source` is without
+    it.
     """
 
     source: str
     delimiter: str
     is_display: bool
     origin: OffsetMap
+    marker: str = ""
 
     def raw_offset(self, offset: int) -> int:
         """The offset in the document's text of the character at this offset of `source`."""
@@ -235,6 +259,13 @@ class Document:
     def is_struck(self, offset: int) -> bool:
         """True if the character at this offset is struck out."""
         return range_at(self.struck, offset) is not None
+
+    @cached_property
+    def list_numbers(self) -> dict[int, tuple[int, int, int]]:
+        """By the number of its line, the number of each item of a list, that of the item before and of the next one."""
+        found = [(line.number, int(item[1])) for line in self.lines if (item := _NUMBERED_ITEM.match(line.text))]
+        values = [0, *(value for _, value in found), 0]
+        return {line: (value, values[k], values[k + 2]) for k, (line, value) in enumerate(found)}
 
     def paragraph_start(self, offset: int) -> int:
         """Where the paragraph that holds an offset begins: after the empty line before it."""

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,13 +52,43 @@ def read_text(text: str, *, kind: DocumentKind = "markdown", path: str = "<text>
     """
     text = text.removeprefix("\ufeff")
     _check(text, path)
-    return _read_notebook(text, path) if kind == "notebook" else _read_source(text, kind, path)
+    if kind == "notebook":
+        return _read_notebook(text, path)
+    plain, origin = normalized(text)
+    document = _read_source(plain, kind, path)
+    return document if plain == text else replace(document, origin=origin, stored_lines=line_starts(text))
 
 
 def _read_source(text: str, kind: DocumentKind, path: str) -> Document:
     _check_size(len(line_starts(text)), MAX_LINES, "lines", path)
     _check_size(sum(text.count(mark) for mark in _DELIMITERS), MAX_DELIMITERS, "delimiters", path)
     return read_latex(text, path) if kind == "latex" else read_markdown(text, path, kind)
+
+
+_SPACES = str.maketrans(dict.fromkeys("\xa0\u1680\u202f\u205f" + "".join(map(chr, range(0x2000, 0x200B))), " "))
+_NARROW = [chr(code) for code in range(0x21, 0x7F) if chr(code).isalnum() or chr(code) in "=+<>"]
+_WIDE = str.maketrans({chr(0xFEE0 + ord(mark)): mark for mark in _NARROW})
+_COMPOSED = re.compile("[^\\W\\d_][\u0300-\u036f]+|[\u200b\u2060\ufeff\xad]+")
+
+
+def normalized(text: str) -> tuple[str, OffsetMap]:
+    """The text with plain blanks, letters composed with their accents, full-width letters made narrow; and its origin.
+
+    >>> normalized("si\\xa0e\\u0301gal")[0], normalized("e\\u0301x")[1].at(1)
+    ('si égal', 2)
+    """
+    plain = text.translate(_SPACES).translate(_WIDE)
+    pieces, starts, targets, place, length = [], [0], [0], 0, 0
+    for found in _COMPOSED.finditer(plain):
+        composed = unicodedata.normalize("NFC", found[0]) if found[0][0].isalpha() else ""
+        if len(composed) == len(found[0]):
+            continue
+        pieces += [plain[place : found.start()], composed]
+        length += found.start() - place + len(composed)
+        place = found.end()
+        starts.append(length)
+        targets.append(place)
+    return "".join([*pieces, plain[place:]]), OffsetMap(starts=tuple(starts), targets=tuple(targets))
 
 
 def documents_in(folder: str | Path) -> tuple[Path, ...]:
@@ -202,7 +233,9 @@ def _cell(strings: list[re.Match[str]]) -> _Cell:
             targets.append(string.start() + found.start())
             texts.append(text)
             length += len(text)
-    return _Cell(text="".join(texts), starts=tuple(starts), targets=tuple(targets))
+    text, origin = normalized("".join(texts))
+    origin = origin.onto(OffsetMap(starts=tuple(starts) or (0,), targets=tuple(targets) or (0,)))
+    return _Cell(text=text, starts=origin.starts, targets=origin.targets)
 
 
 def _joined(cells: list[_Cell], path: str, stored_lines: tuple[int, ...]) -> Document:

@@ -5,29 +5,38 @@ name is the empty string. Sections nest: one ends where its next sibling, or tha
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from regard.derivations.reading.document import PLACEHOLDER, Document, Range
-from regard.derivations.reading.openings import ROMANS, AnswerMark, Enumerator, Opening, letter, openings, roman
+from regard.derivations.reading.answer_marks import AnswerMark
+from regard.derivations.reading.document import PLACEHOLDER, Document, Range, by_start, range_at
+from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, roman
+from regard.derivations.reading.openings import POINTS, Opening, openings
 from regard.derivations.reading.phrases import any_of
 
-# From two questions on that end in a block quote, the quotes are the answers.
-_MIN_QUOTED = 2
+# From two questions on that end in a block quote (or in a colour, or a box), the quotes are the answers.
+_MIN_STYLED = 2
+_MIN_BLANK = 3
 _MAX_JUMP = 4
+_SHORTEST_WORD = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Section(Range):
     """A question's part of the document, from its heading at `start`; its text begins at `body`.
 
-    `is_restated` says that all of it is the question's own text, and the answer comes later.
+    `is_restated` says that all of it is the question's own text, and the answer comes later; `is_inferred` that the
+    path is not written but follows from the parts around it.
     """
 
     path: tuple[str, ...]
     title: str
     body: int
     is_restated: bool = False
+    is_inferred: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +48,46 @@ class Outline:
 
     def section_at(self, offset: int) -> Section | None:
         """The innermost section with a path that holds an offset; failing that, the innermost with a title."""
-        holding = [section for section in self.sections if section.holds(offset)]
+        holding = self.sections_at(offset)
         with_path = [section for section in holding if section.path]
         return next(reversed(with_path or holding), None)
+
+    def sections_at(self, offset: int) -> tuple[Section, ...]:
+        """The sections that hold an offset, the outermost first."""
+        starts, stacks = self._stacks
+        return stacks[bisect_right(starts, offset) - 1] if starts and offset >= starts[0] else ()
+
+    def is_restated(self, offset: int) -> bool:
+        """True if what stands at an offset belongs to a question and not to an answer."""
+        return range_at(self.restated, offset) is not None
+
+    @cached_property
+    def _stacks(self) -> tuple[list[int], list[tuple[Section, ...]]]:
+        """The offsets at which a section begins or ends, and the sections that are open from there on."""
+        starts: list[int] = []
+        stacks: list[tuple[Section, ...]] = []
+        opened: list[Section] = []
+        cuts = sorted({cut for section in self.sections for cut in (section.start, section.end)})
+        place = 0
+        for cut in cuts:
+            while opened and opened[-1].end <= cut:
+                opened.pop()
+            while place < len(self.sections) and self.sections[place].start == cut:
+                if self.sections[place].end > cut:
+                    opened.append(self.sections[place])
+                place += 1
+            starts.append(cut)
+            stacks.append(tuple(opened))
+        return starts, stacks
 
 
 def outline(document: Document) -> Outline:
     r"""The sections of a document, and what in them is question and not answer.
 
-    After "My answer:", "Solution:", 答 and the like comes the answer; what its section holds before that is the
-    question. A block quote right after a question in bold is an answer too. A section without any such mark is all
-    answer.
+    After "My answer:", "Solution:", 答 and the like comes the answer; wrappers such as `\begin{answer}` and `\ans{…}`
+    hold it. What else its section holds is the question. A block quote right after a question in bold is an answer too.
+    Where nothing marks the answer, the paragraphs in front that ask for something are the question; a section that asks
+    nothing is all answer.
 
     >>> from regard.derivations.reading.files import read_text
     >>> found = outline(read_text("1.(a) Copying\n\ni. Why?\n\nMy answer: so.\n\n1.(b)\n\nNo."))
@@ -57,11 +95,26 @@ def outline(document: Document) -> Outline:
     ([('1', 'a'), ('1', 'a', 'i'), ('1', 'b')], 24)
     """
     found = openings(document)
-    builder = _OutlineBuilder(document, found, takes_quotes=False)
-    if builder.num_quoted >= _MIN_QUOTED:
-        builder = _OutlineBuilder(document, found, takes_quotes=True)
+    builder = _OutlineBuilder(document, found, styles=frozenset())
+    styles = frozenset(style for style, number in builder.num_styled.items() if number >= _MIN_STYLED)
+    if styles:
+        builder = _OutlineBuilder(document, found, styles=styles)
     sections = sorted(builder.sections, key=lambda item: (item.start, -item.end))
-    return Outline(sections=tuple(_section(document, item) for item in sections), restated=tuple(builder.restated))
+    restated = _merged([*builder.restated, *_asked(document, builder, found)])
+    return Outline(sections=tuple(_section(document, item) for item in sections), restated=tuple(restated))
+
+
+def _merged(ranges: Sequence[Range]) -> Iterator[Range]:
+    """The same characters as disjoint ranges in order."""
+    start = end = -1
+    for item in sorted(ranges, key=by_start):
+        if item.start > end:
+            if start < end:
+                yield Range(start=start, end=end)
+            start, end = item.start, item.end
+        end = max(end, item.end)
+    if start < end:
+        yield Range(start=start, end=end)
 
 
 @dataclass(kw_only=True)
@@ -88,6 +141,8 @@ class _OpenSection:
     is_roman: bool = False
     ordinal: int = 0
     written: tuple[int, str] | None = None
+    is_inferred: bool = False
+    is_in_template: bool = False
 
 
 def _section(document: Document, item: _OpenSection) -> Section:
@@ -95,31 +150,42 @@ def _section(document: Document, item: _OpenSection) -> Section:
     is_empty = item.first_inner < 0 and not document.text[item.body : item.end].strip()
     body = min(item.words if is_empty else item.body, item.end)
     return Section(
-        start=item.start, end=item.end, body=body, path=item.path, title=item.title, is_restated=item.is_restated
+        start=item.start,
+        end=item.end,
+        body=body,
+        path=item.path,
+        title=item.title,
+        is_restated=item.is_restated,
+        is_inferred=item.is_inferred,
     )
 
 
 class _OutlineBuilder:
     """A stack of open sections, through which openings and answer marks go in order.
 
-    With `takes_quotes`, block quotes at the end of questions count as answers; `num_quoted` counts them either way.
+    What is written in one of the `styles` (a block quote, a colour) at the end of a question counts as its answer;
+    `num_styled` counts such places either way.
     """
 
-    def __init__(self, document: Document, found: Sequence[Opening | AnswerMark], *, takes_quotes: bool) -> None:
+    def __init__(self, document: Document, found: Sequence[Opening | AnswerMark], *, styles: frozenset[str]) -> None:
         start = document.front_matter.end if document.front_matter else 0
-        self.document, self.found, self.takes_quotes = document, found, takes_quotes
+        self.document, self.found, self.styles = document, found, styles
         self.sections: list[_OpenSection] = []
         self.restated: list[Range] = []
-        self.stack = [_OpenSection(start=start, body=start)]
+        self.root = _OpenSection(start=start, body=start)
+        self.stack = [self.root]
         self.since_answer: list[_OpenSection] = []
         self.latest: dict[tuple[str, ...], _OpenSection] = {}
-        self.num_answers = self.num_quoted = 0
+        self.num_answers = 0
+        self.num_styled = Counter[str]()
+        self.opening_starts = [item.start for item in found if isinstance(item, Opening)]
+        self.inferred: set[tuple[str, ...]] = set()
         for index, item in enumerate(found):
             if isinstance(item, Opening):
-                self.open(item)
+                self.open(item, index)
             else:
                 self.mark(item, index)
-        self._close_from(1, len(document.text))
+        self._close_from(0, len(document.text))
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -127,9 +193,9 @@ class _OutlineBuilder:
         return next((item.path for item in reversed(self.stack) if item.path), ())
 
     # -- openings ------------------------------------------------------------------------------------------------------
-    def open(self, opening: Opening) -> None:
+    def open(self, opening: Opening, index: int) -> None:
         """Opens a section, if the line opens one here."""
-        path = self._path_of(opening)
+        path = self._path_of(opening, index)
         if opening.enumerator and not path and not opening.is_heading:
             return
         rank = self._rank(opening, is_titled=not path)
@@ -159,6 +225,8 @@ class _OutlineBuilder:
             is_roman=is_roman and len(path) == 2 and path[1] not in ROMANS,
             ordinal=opening.ordinal,
             written=(enumerator.number or 0, enumerator.second or "") if enumerator and is_numbered else None,
+            is_inferred=path[:2] in self.inferred or opening.is_look_alike,
+            is_in_template=opening.is_in_template,
         )
         if self.stack[-1].first_inner < 0:
             self.stack[-1].first_inner = opening.start
@@ -166,7 +234,7 @@ class _OutlineBuilder:
         for items in (self.stack, self.sections, self.since_answer):
             items.append(section)
 
-    def _path_of(self, opening: Opening) -> tuple[str, ...]:
+    def _path_of(self, opening: Opening, index: int) -> tuple[str, ...]:
         """The path of the question that a line opens here; empty if it opens none."""
         enumerator = opening.enumerator
         if enumerator is None:
@@ -174,12 +242,35 @@ class _OutlineBuilder:
         path = self._resolve(opening, enumerator)
         if opening.is_heading or opening.is_answer or not path:
             return path
+        if opening.is_look_alike:
+            return path if self._is_numeral(path, index) else ()
         known = self.latest.get(path)
         holder = next(item for item in reversed(self.stack) if item.path == path[: len(item.path)] != path)
         if known and known.start >= holder.start:
-            return path if known.num_answers < self.num_answers else ()
+            return path if known.num_answers < self.num_answers else self._path_of_lost_part(opening, path)
         is_safe = enumerator.number is not None or enumerator.word != ""
         return path if is_safe or _follows(path, self.path) else ()
+
+    def _is_numeral(self, path: tuple[str, ...], index: int) -> bool:
+        """True if a 1 is the i before an ii, or an 11 the ii after an i."""
+        if len(path) < 3 or not path[1] or not _follows(path, self.path):
+            return False
+        if path[2] != ROMANS[0]:
+            return len(self.path) == 3
+        later = (self.found[place] for place in range(index + 1, len(self.found)))
+        following = next((item.enumerator for item in later if isinstance(item, Opening) and item.enumerator), None)
+        return following is not None and following.symbol == ROMANS[1]
+
+    def _path_of_lost_part(self, opening: Opening, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The path where the numerals begin again after a line that can't be read: the letter of the part was lost."""
+        lines, number = self.document.lines, self.document.line_at(opening.start).number - 1
+        before = next((lines[k].text.strip() for k in range(number - 1, -1, -1) if lines[k].text.strip()), "")
+        is_lost = len(path) == 3 and path[2] == ROMANS[0] and before.isalpha() and len(before) < _SHORTEST_WORD
+        if not is_lost or not path[1]:
+            return ()
+        lost = (path[0], letter(ord(path[1]) - ord("a") + 2))
+        self.inferred.add(lost)
+        return (*lost, path[2])
 
     def _resolve(self, opening: Opening, enumerator: Enumerator) -> tuple[str, ...]:
         """What an enumerator means where it stands."""
@@ -253,24 +344,32 @@ class _OutlineBuilder:
     # -- answers -------------------------------------------------------------------------------------------------------
     def mark(self, mark: AnswerMark, index: int) -> None:
         """Records that an answer begins: what its question holds before it is the question's own text."""
-        if mark.is_end:
-            self.num_answers += 1
-            self.restated.append(Range(start=mark.end, end=self._next_start(index)))
-            return
-        if not self._is_quoted_answer(mark, index) if mark.quote_end else self._is_conclusion(mark, index):
+        if not self._is_answer(mark, index):
             return
         self._close_asides(mark)
         self._close_restated(mark.start, index)
         owner = self.stack[-1]
         if not owner.is_marked:
-            self.restated.append(Range(start=owner.start, end=mark.start))
+            self.restated.append(Range(start=owner.start, end=mark.end if mark.form == "wrapper" else mark.start))
             owner.is_marked = True
         for outer in self.stack[:-1]:
             intro = self.document.prose[outer.body : min(outer.first_inner, outer.body + _NEARBY)]
             if not outer.is_marked and (owner.path or asks(intro)):
                 self.restated.append(Range(start=outer.start, end=outer.first_inner))
+        if mark.form == "wrapper":
+            self.restated.append(Range(start=mark.until, end=self._next_start(index, mark.closed)))
         self.num_answers += 1
         self.since_answer.clear()
+
+    def _is_answer(self, mark: AnswerMark, index: int) -> bool:
+        """Whether an answer really begins at a mark."""
+        if mark.form == "style":
+            return self._is_styled_answer(mark)
+        if mark.form == "reasoning":
+            owner = self._owner()
+            before = self.document.prose[max(owner.body, mark.start - _NEARBY) : mark.start]
+            return not owner.is_marked and asks(before)
+        return mark.form == "wrapper" or not self._is_conclusion(mark, index)
 
     def _restate(self, sections: Sequence[_OpenSection]) -> None:
         for section in sections:
@@ -279,8 +378,13 @@ class _OutlineBuilder:
 
     def _next_start(self, index: int, after: int = 0) -> int:
         """Where the next opening or mark stands, from an offset on."""
-        later = (self.found[place].start for place in range(index + 1, len(self.found)))
-        return next((start for start in later if start >= after), len(self.document.text))
+        place = bisect_left(self.found, after, lo=index + 1, key=by_start)
+        return self.found[place].start if place < len(self.found) else len(self.document.text)
+
+    def _next_opening(self, after: int) -> int:
+        """Where the next question may open, from an offset on."""
+        place = bisect_left(self.opening_starts, after)
+        return self.opening_starts[place] if place < len(self.opening_starts) else len(self.document.text)
 
     def _owner(self) -> _OpenSection:
         """The innermost open section that is more than a title in bold."""
@@ -295,19 +399,24 @@ class _OutlineBuilder:
         is_one_paragraph = after.strip() != "" and not _NEXT_PARAGRAPH.search(after)
         return PLACEHOLDER in before and not asks(before) and is_one_paragraph
 
-    def _is_quoted_answer(self, mark: AnswerMark, index: int) -> bool:
-        """True if a block quote answers: after a question in bold, or as the end of one question after another."""
+    def _is_styled_answer(self, mark: AnswerMark) -> bool:
+        """True if a block quote or the like answers: after a question in bold, or as the end of one after another."""
         owner = self._owner()
         if owner is self.stack[0] or owner.is_marked:
             return False
         start = owner.body if owner.is_heading else self.document.line_at(owner.start).start
         before = self.document.text[max(start, mark.start - _NEARBY) : mark.start]
-        if not _BOLD.sub("", before).strip("> \t\r\n"):
+        after = self.document.text[mark.closed : min(self._next_opening(mark.closed), mark.closed + _NEARBY)]
+        has_text_after = after.strip("> \t\r\n-*_\\{}") != ""
+        if mark.style == "quote" and not _BOLD.sub("", before).strip("> \t\r\n"):
+            if has_text_after and ends_in_a_question(self.document.prose[mark.start : mark.until]):
+                self.restated.append(Range(start=owner.start, end=mark.closed))
+                owner.body = mark.closed
+                return False
             return True
-        rest = self.document.text[mark.quote_end : self._next_start(index, mark.quote_end)]
-        is_last = not rest.strip("> \t\r\n-*_") and ends_in_a_question(before)
-        self.num_quoted += is_last
-        return is_last and self.takes_quotes
+        is_last = not has_text_after and ends_in_a_question(before)
+        self.num_styled[mark.style] += is_last
+        return is_last and mark.style in self.styles
 
     def _close_asides(self, mark: AnswerMark) -> None:
         """Titled sections inside the question's text end where the answer begins."""
@@ -367,14 +476,21 @@ def _ordinal(name: str, level: int) -> int:
 
 # -- question or answer? -----------------------------------------------------------------------------------------------
 _NEARBY = 1_500
+_EMPHASIS = r"(?:\*\*|__|\\(?:textbf|underline|emph)\s?\{)"
 _ASKS = re.compile(
-    rf"[?？][*_)\s]{{0,9}}(?:[\r\n]|\Z)|{any_of('asks_inside')}"
-    rf"|(?:\A|[.;:!)*]\s|[\r\n])[\s*_]{{0,4}}{any_of('asks')}"
+    rf"[?？][*_)}}\s]{{0,9}}(?:[\r\n]|\Z)|{any_of('asks_inside')}|{_EMPHASIS}\s?(?i:{any_of('order')})"
+    rf"|(?:\A|[.;:!)*}}]\s|[\r\n])[\s*_>]{{0,4}}{any_of('asks')}"
 )
-_ORDER = re.compile(rf"\*\*{any_of('order')}", re.IGNORECASE)
-_GAP = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
+_SETS_A_TASK = re.compile(
+    rf"[?？][*_)}}\s]{{0,9}}(?:[\r\n]|\Z)|(?:\A|[.:!)*}}]\s|[\r\n])[>\s]{{0,4}}{_EMPHASIS}?[\s*_]{{0,4}}{any_of('task')}"
+    rf"|{_EMPHASIS}\s?(?i:{any_of('order')})|(?i:, (?:please )?(?:briefly )?{any_of('task')})"
+)
+_GAP = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)")
 _NEXT_PARAGRAPH = re.compile(r"(?:\r\n|\r|\n)[ \t>]*(?:\r\n|\r|\n)\s*\S")
 _BOLD = re.compile(r"\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?")
+_NOTHING = re.compile(
+    r"(?:\s|\\(?:begin|end)\s?\{[a-z]+\*?\}|\\(?:label|vspace\*?)\s?\{[^{}]*\}|\\[a-z]+(?![a-z{])|[>*_{}\\-])*"
+)
 
 
 def asks(prose: str) -> bool:
@@ -383,7 +499,7 @@ def asks(prose: str) -> bool:
     >>> asks("Find a query."), asks("We find a query.")
     (True, False)
     """
-    return _ASKS.search(prose) is not None
+    return _ASKS.search(prose) is not None or POINTS.search(prose) is not None
 
 
 def ends_in_a_question(text: str) -> bool:
@@ -392,5 +508,76 @@ def ends_in_a_question(text: str) -> bool:
     >>> ends_in_a_question("Why?"), ends_in_a_question("Why?\\n\\nSo it is.")
     (True, False)
     """
-    paragraph = _GAP.split(text.strip())[-1]
-    return "?" in paragraph or "？" in paragraph or _ORDER.search(paragraph) is not None or asks(paragraph)
+    paragraph = _GAP.split(text.strip("> \t\r\n"))[-1]
+    return "?" in paragraph or "？" in paragraph or asks(paragraph)
+
+
+def _asked(document: Document, builder: _OutlineBuilder, found: Sequence[Opening | AnswerMark]) -> Iterator[Range]:
+    """What belongs to questions although no answer is marked."""
+    wrappers = [item for item in found if isinstance(item, AnswerMark) and item.form == "wrapper"]
+    if any(isinstance(item, Opening) and item.is_in_template for item in found):
+        yield from _template(document, builder, wrappers)
+        return
+    sections = [item for item in builder.sections if not item.is_marked and not item.is_restated]
+    leaves = [item for item in sections if item.first_inner < 0 and item.path]
+    if len(leaves) >= _MIN_BLANK and not builder.num_answers and all(_is_blank(document, item) for item in leaves):
+        yield Range(start=0, end=len(document.text))
+        return
+    asked = [question for item in leaves if (question := _leading_question(document, item))]
+    yield from asked
+    starts = [question.start for question in asked]
+    for item in sections:
+        if item.first_inner >= 0 and bisect_right(starts, item.end) > bisect_right(starts, item.start):
+            yield Range(start=item.start, end=item.first_inner)
+
+
+def _template(document: Document, builder: _OutlineBuilder, wrappers: Sequence[AnswerMark]) -> Iterator[Range]:
+    """In a course's template, what is outside of wrapped answers; where none is wrapped, what introduces and asks."""
+    filled = [mark for mark in wrappers if not _NOTHING.fullmatch(document.prose, mark.end, mark.until)]
+    sections = [item for item in (builder.root, *builder.sections) if range_at(filled, item.start) is None]
+    for item, following in zip(sections, [*sections[1:], None], strict=True):
+        end = following.start if following else len(document.text)
+        first, last = bisect_left(filled, item.start, key=by_start), bisect_left(filled, end, key=by_start)
+        if first < last:
+            starts = [item.start, *(mark.until for mark in filled[first:last])]
+            ends = [*(mark.end for mark in filled[first:last]), end]
+            yield from (Range(start=start, end=stop) for start, stop in zip(starts, ends, strict=True))
+        elif item.is_marked or item.is_restated:
+            continue
+        elif following and len(following.path) > len(item.path):
+            yield Range(start=item.start, end=end)
+        else:
+            parts = _paragraphs(document, item.body, end)
+            asking = [k for k, part in enumerate(parts) if _is_of_template(document.prose[part.start : part.end])]
+            if asking:
+                yield Range(start=item.start, end=end if asking[-1] == len(parts) - 1 else parts[asking[-1]].end)
+
+
+def _is_of_template(paragraph: str) -> bool:
+    return "?" in paragraph or _SETS_A_TASK.search(paragraph) is not None
+
+
+def _paragraphs(document: Document, start: int, end: int) -> list[Range]:
+    """The paragraphs that hold more than marks and commands."""
+    cuts = [start]
+    for gap in _GAP.finditer(document.prose, start, end):
+        cuts += [gap.start(), gap.end()]
+    cuts.append(max(start, end))
+    pairs = zip(cuts[::2], cuts[1::2], strict=True)
+    return [Range(start=a, end=b) for a, b in pairs if not _NOTHING.fullmatch(document.prose, a, b)]
+
+
+def _is_blank(document: Document, item: _OpenSection) -> bool:
+    """True if a section ends in a question, and so answers nothing."""
+    parts = _paragraphs(document, item.body, item.end)
+    return bool(parts) and ends_in_a_question(document.prose[parts[-1].start : parts[-1].end])
+
+
+def _leading_question(document: Document, item: _OpenSection) -> Range | None:
+    """The paragraphs at the beginning of a section that set a task, if something else follows them."""
+    end = -1
+    for part in _paragraphs(document, item.body, item.end):
+        if not _SETS_A_TASK.search(document.prose[part.start : part.end]):
+            return Range(start=item.start, end=end) if end >= 0 else None
+        end = part.end
+    return None
