@@ -69,6 +69,18 @@ def test_an_ill_shaped_limit_says_so():
     assert limit(r"u \approx \beta").kind == "ill-shaped"
 
 
+def test_what_rounding_hides_is_no_evidence():
+    """At β = 2048 both sides are below any rounding; at 8, 32 and 128 one is five times the other."""
+    assert limit(rf"1 - 2{SHARE} \approx \frac{{5(n-2)}}{{2e^\beta + n - 2}}").is_false
+
+
+@pytest.mark.parametrize("source", [rf"{SHARE} \approx \frac12", r"1 + \frac{1}{\sqrt\beta} \approx 1"])
+def test_the_errors_shown_for_a_limit_fall_to_almost_nothing(source):
+    errors = [float(error) for error in re.findall(r"([\d.e-]+) at", limit(source).reason)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] <= 0.05
+
+
 @pytest.mark.parametrize(
     ("errors", "is_so"),
     [
@@ -79,6 +91,7 @@ def test_an_ill_shaped_limit_says_so():
         ([1e-3] * 5, False),
         ([1, 0.1, 0.01, 0.2, 0.04], False),
         ([1, 0.1, math.nan, 0, 0], False),
+        ([4, 4, 4, 1e-13], False),
         ([math.inf] * 5, False),
     ],
 )

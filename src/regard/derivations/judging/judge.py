@@ -13,6 +13,7 @@ from regard.derivations.judging.limits import decide_growth, decide_limit, stay_
 from regard.derivations.judging.relations import Instances, Sides, readings
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
 from regard.derivations.judging.values import BALLS, ORDERS, IllShaped
 from regard.derivations.notation.syntax import (
     Apply,
@@ -221,7 +222,7 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
     sign = instances.relation.sign
     if sign == "=":
         limit = None if stay_apart(instances) else decide_limit(instances)
-        if limit is None or not limit.is_true:
+        if limit is None or not limit.is_true or not leaves_out_only_what_vanishes(instances):
             return exact
         loose = replace(limit, counterexample=exact.counterexample)
         return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
