@@ -89,7 +89,8 @@ def test_conditions_on_the_third_place(condition, holds):
 def test_a_sum_runs_over(source, places):
     node = expression(source)
     assert isinstance(node, BigOperator)
-    assert index_range(node, scope(), {}, instance(), ()) == ("i", places)
+    letter, found = index_range(node, scope(), {}, instance(), ())
+    assert (letter, list(found)) == ("i", places)
 
 
 def test_the_others_may_be_all_but_one():

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from flint import arb
 
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.indices import index_range, index_value, letters_in, satisfies
+from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, letters_in, satisfies
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol
-from regard.derivations.judging.setting import SymbolMeaning
-from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, add, inner, multiply
+from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -45,7 +45,8 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MAX_DEFINITIONS = 40
-_LARGEST_MATRIX_POWER = 9
+_LARGEST_REPEATED = 9
+_COST_OF_A_NODE = 10
 _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
@@ -65,7 +66,8 @@ class Convention:
     """How shorthand is meant.
 
     Whether a factor 1 is the vector of ones, which fixed members `\\sum_{others}` leaves out (all, if none is named),
-    whether indices count from zero or one, and whether free indices avoid the fixed ones and each other.
+    whether indices count from zero or one, and whether free indices avoid the fixed ones and each other. In the mixed
+    layout of derivatives a gradient has the shape of its variable and a Jacobian has a row for each entry of the top.
     """
 
     is_one_a_vector: bool = False
@@ -73,6 +75,7 @@ class Convention:
     first_index: int = 1
     avoids_fixed: bool = False
     is_distinct: bool = False
+    layout: Literal["mixed", "numerator", "denominator"] = "mixed"
 
 
 PLAIN = Convention()
@@ -82,8 +85,9 @@ PLAIN = Convention()
 class Evaluator:
     """The values of expressions of one scope on one instance; remembers what it has computed and how it read names.
 
-    `arguments` are values that stand for symbols, by the identity of their meaning, inside the formula of a function.
-    `known` are the values of symbols, which all evaluators of a scope on an instance share.
+    `arguments` are values that stand for symbols, or for one member of a family, by the identity of their meaning.
+    `known` are the values of symbols, which all evaluators of a scope on an instance share. `work` is what a step may
+    still cost.
     """
 
     scope: Scope
@@ -91,11 +95,13 @@ class Evaluator:
     arithmetic: Arithmetic
     convention: Convention = PLAIN
     indices: Mapping[str, int] = field(default_factory=dict)
-    arguments: Mapping[int, Value] = field(default_factory=dict)
+    arguments: Mapping[tuple[int, int | None], Value] = field(default_factory=dict)
     notes: dict[Note, None] = field(default_factory=dict)
     memory: dict[Any, tuple[Expression, Value]] = field(default_factory=dict)
     known: dict[tuple[int, int | None], Value] | None = None
     depth: int = 0
+    is_differentiating: bool = False
+    work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
         """The value of an expression, or IllShaped, UnknownSymbol, NotUnderstood."""
@@ -123,7 +129,9 @@ class Evaluator:
         rule = _RULES.get(type(node))
         if rule is None:
             raise NotUnderstood(f"{type(node).__name__} cannot be evaluated.")
-        return rule(self, node)
+        value = rule(self, node)
+        self.work.spend(_COST_OF_A_NODE + value.array.size)
+        return value
 
     def _changed(self, **changes: Any) -> Self:
         """What dataclasses.replace gives, at a third of its cost: every sum makes one for each of its terms."""
@@ -136,7 +144,7 @@ class Evaluator:
         """The evaluator in another scope, on another instance or in another arithmetic; nothing computed is shared."""
         return self._changed(memory={}, known=None, **changes)
 
-    def _with_arguments(self, arguments: Mapping[int, Value], **changes: Any) -> Self:
+    def _with_arguments(self, arguments: Mapping[tuple[int, int | None], Value], **changes: Any) -> Self:
         """The evaluator with values put in for some symbols."""
         return self._changed(arguments=arguments, memory={}, **changes)
 
@@ -188,11 +196,11 @@ class Evaluator:
         meaning = found.meaning
         place = None if found.member is None else self._place(found.member)
         if place is not None and meaning.name in self.scope.member_formulas:
-            for letter, formula in self.scope.member_formulas[meaning.name].items():
+            for letter in self.scope.member_formulas[meaning.name]:
                 if self.instance.fixed_index(letter) == place:
-                    return self._inside(formula, {}, {})
-        if id(meaning) in self.arguments:
-            return self.arguments[id(meaning)]
+                    return self._meant(FoundSymbol(self.scope.meanings[f"{meaning.name}_{letter}"]))
+        if (id(meaning), place) in self.arguments:
+            return self.arguments[id(meaning), place]
         if self.arguments:
             return self._valued(meaning, place)
         values, key = self._values_of_symbols(), (id(meaning), place)
@@ -233,8 +241,11 @@ class Evaluator:
             return constant
         scope, bare = self.scope, Symbol(node.name)
         is_labelled = any(isinstance(script, Label) for script in node.subscripts)
-        if node.subscripts and scope.knows(bare) and not is_labelled:
+        if node.subscripts and scope.knows(bare) and not is_labelled and not self(bare).is_scalar:
             return self._entry(Scripted(bare, node.subscripts))
+        if node.name == "delta" and len(node.subscripts) == 2 and not is_labelled:
+            row, column = map(self._place, node.subscripts)
+            return Value(self.arithmetic.number(Fraction(int(row == column))))
         unprimed = Symbol(node.name.removesuffix("'"), node.subscripts)
         if unprimed != node and not scope.setting.is_prime_a_label and scope.knows(unprimed):
             self._remember(NoteKind.PRIME_AS_TRANSPOSE.note(describe(node)))
@@ -271,13 +282,21 @@ class Evaluator:
             total = add(total, self(term))
         return total
 
-    def _sum_over_an_index(self, node: BigOperator) -> Value:
-        if node.operator != "sum":
+    def _over_an_index(self, node: BigOperator) -> Value:
+        """Σ or Π over an index; what does not depend on the index is added or multiplied at once."""
+        if node.operator not in ("sum", "product"):
             raise NotUnderstood(f"A {node.operator} over an index is not supported.")
         letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
-        total = Value(self.arithmetic.number(Fraction(0)), is_zero=True)
+        is_sum = node.operator == "sum"
+        if isinstance(places, range) and letter not in letters_in(node.body):
+            count = Value(self.arithmetic.number(Fraction(len(places))))
+            return multiply(count, self(node.body)) if is_sum else self._powered(self(node.body), count)
+        if len(places) > MOST_PLACES:
+            raise NotUnderstood("This is too long to add up.")
+        total = Value(self.arithmetic.number(Fraction(0 if is_sum else 1)), is_zero=is_sum)
         for place in places:
-            total = add(total, self.at(**{letter: place})(node.body))
+            term = self.at(**{letter: place})(node.body)
+            total = add(total, term) if is_sum else multiply(total, term)
         return total
 
     def _negative(self, node: Negative) -> Value:
@@ -290,6 +309,7 @@ class Evaluator:
         for factor, is_dot in zip(factors[1:], node.dots, strict=True):
             # In x · 2 y the dot still waits for the vector after the number.
             is_pending |= is_dot
+            self.work.spend(total.array.size * factor.shape[1])
             total = multiply(total, factor, is_dot=is_pending)
             is_pending &= factor.is_scalar
         return total
@@ -297,29 +317,55 @@ class Evaluator:
     def _quotient(self, node: Quotient) -> Value:
         top, bottom = self(node.top), self(node.bottom)
         if not bottom.is_scalar:
-            raise IllShaped(f"{top.describe_shape()} divided by {bottom.describe_shape()}")
+            raise NotUnderstood(f"Can't divide by {bottom.describe_shape()}.")
         return Value(top.array / bottom.array, is_identity=top.is_identity, is_zero=top.is_zero)
 
     def _power(self, node: Power) -> Value:
-        base, exponent = self(node.base), node.exponent
-        if isinstance(exponent, Negative):
-            positive = self(Power(node.base, exponent.body))
-            return Value(1 / positive.array) if positive.is_scalar else self._inverse(positive)
-        if not base.is_scalar and not base.is_identity:
-            return _repeated_product(base, exponent)
-        power = self(exponent)
-        if not power.is_scalar:
-            raise IllShaped(f"a number to the power of {power.describe_shape()}")
-        if isinstance(exponent, Number) and exponent.value.denominator == 1:
-            if 1 <= exponent.value <= _LARGEST_MATRIX_POWER:  # a ball around zero has products, but no powers
-                return _repeated_product(base, exponent)
-            return Value(base.array ** int(exponent.value), is_identity=base.is_identity)
-        return Value(self.arithmetic.power(base.array, power.array))
+        base = self(node.base)
+        if isinstance(node.exponent, Negative):
+            positive = self._power(Power(node.base, node.exponent.body))
+            return positive.with_array(1 / positive.array) if positive.shape == (1, 1) else self._inverse(positive)
+        exponent = self(node.exponent)
+        if not exponent.is_scalar:
+            return self._exponential(node, exponent)
+        number = node.exponent.value if isinstance(node.exponent, Number) else Fraction(0)
+        if base.shape == (1, 1) and number in range(1, _LARGEST_REPEATED + 1):
+            # A ball around zero has products, but no powers.
+            return base.with_array(np.prod([base.array] * int(number), axis=0))
+        return self._powered(base, exponent)
+
+    def _powered(self, base: Value, exponent: Value) -> Value:
+        if base.shape != (1, 1):
+            return self._matrix_power(base, _whole(exponent))
+        return base.with_array(self.arithmetic.power(base.array, exponent.array))
+
+    def _exponential(self, node: Power, exponent: Value) -> Value:
+        """e to the power of a vector or matrix, entry by entry."""
+        if node.base != Symbol("e") or self.scope.knows(Symbol("e")) or exponent.is_identity:
+            raise NotUnderstood(f"Can't raise to the power of {exponent.describe_shape()}.")
+        return Value(self.arithmetic.exp(exponent.array))
+
+    def _matrix_power(self, base: Value, exponent: int) -> Value:
+        """A square matrix multiplied by itself, by repeated squaring."""
+        if 1 in base.shape or exponent < 0:
+            raise NotUnderstood(f"Can't raise {base.describe_shape()} to a power.")
+        if base.shape[0] != base.shape[1]:
+            raise IllShaped(f"{base.describe_shape()} to the power {exponent}")
+        total = Value(self.arithmetic.number(Fraction(1)), is_identity=True)
+        while exponent:
+            self.work.spend(2 * base.array.size * base.shape[0])
+            total = multiply(total, base) if exponent % 2 else total
+            base, exponent = multiply(base, base) if exponent > 1 else base, exponent // 2
+        return total
 
     def _inverse(self, value: Value) -> Value:
         if value.shape[0] != value.shape[1]:
             raise IllShaped(f"the inverse of {value.describe_shape()}")
-        return Value(self.arithmetic.inverse(value.array))
+        self.work.spend(value.array.size * value.shape[0])
+        try:
+            return Value(self.arithmetic.inverse(value.array))
+        except (ZeroDivisionError, np.linalg.LinAlgError):
+            raise NotUnderstood("A matrix here has no inverse.") from None
 
     # -- matrices and their parts --------------------------------------------------------------------------------------
     def _transpose(self, node: Transpose) -> Value:
@@ -351,7 +397,7 @@ class Evaluator:
         try:
             return Value(np.concatenate([np.concatenate(row, axis=2) for row in filled], axis=1))
         except ValueError:
-            raise IllShaped("the blocks of this matrix do not fit together") from None
+            raise NotUnderstood("The blocks of this matrix do not fit together.") from None
 
     def _entry(self, node: Scripted) -> Value:
         """One entry of a vector, one row or one entry of a matrix."""
@@ -392,23 +438,93 @@ class Evaluator:
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = [self(argument) for argument in node.arguments]
         is_vector = values[0].shape[0] > 1
-        meanings = (self.scope.find(Symbol(name)).meaning for name in function.arguments)
-        arguments = {id(meaning): value for meaning, value in zip(meanings, values, strict=True)}
+        places = ((id(self.scope.find(Symbol(name)).meaning), None) for name in function.arguments)
+        arguments: dict[tuple[int, int | None], Value] = dict(zip(places, values, strict=True))
         inside = self._with_arguments(arguments, indices={}, depth=self.depth + 1)
         return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
 
+    # -- derivatives, by central differences far below any rounding ---------------------------------------------------
     def _derivative(self, node: Derivative) -> Value:
-        """∂top/∂bottom for a number that the problem leaves open, by central differences far below any rounding."""
-        if not isinstance(node.bottom, Symbol) or self.scope.find(node.bottom).meaning.formula is not None:
-            raise NotUnderstood("Derivatives are supported only with respect to scalars declared without `is`.")
-        meaning = self.scope.find(node.bottom).meaning
-        certain = self._elsewhere(arithmetic=BALLS)
-        point, step = certain(node.bottom).array, BALLS.number(_STEP)
-        above, below = (
-            certain._with_arguments({id(meaning): Value(x)})(node.top).array for x in (point + step, point - step)
-        )
-        slope = (above - below) / (2 * step)
-        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
+        """∂top/∂bottom, entry by entry of a vector or matrix; what else the top depends on stays as it is."""
+        if self.is_differentiating or self.scope.setting.is_complex:
+            raise NotUnderstood("Only first derivatives of real quantities are supported.")
+        certain = self._elsewhere(arithmetic=BALLS, is_differentiating=True)
+        variable, entries = certain._variable(node.bottom, node.top)
+        slopes = [certain._slope(node.top, variable, entry) for entry in entries]
+        table = np.stack(slopes, axis=1)
+        laid_out = self._laid_out(table, certain(node.bottom).shape)
+        return Value(_cut(laid_out) if self.arithmetic.is_certified else _midpoints(laid_out))
+
+    def _variable(self, bottom: Expression, top: Expression) -> tuple[FoundSymbol, list[tuple[int, int]]]:
+        """The symbol to vary, and those of its entries that the bottom of a derivative names."""
+        if not isinstance(bottom, Symbol):
+            raise NotUnderstood("Derivatives are supported only with respect to a symbol.")
+        found = self.scope.lookup(bottom)
+        scripts: tuple[Expression, ...] = ()
+        if found is not None and found.member is not None and found.meaning.formula is not None:
+            whole = self._whole_vector(found.meaning)
+            found, scripts = (found, ()) if whole is None else (self.scope.find(whole), (found.member,))
+        elif found is None:
+            found, scripts = self.scope.find(Symbol(bottom.name)), bottom.subscripts
+        self._check_dependence(found.meaning, top)
+        rows, columns = self._meant(found).shape
+        places = [self._place(script) for script in scripts]
+        if len(places) == 1 and rows == 1:
+            places.insert(0, 0)
+        if any(not 0 <= place < size for place, size in zip(places, (rows, columns), strict=False)):
+            raise OutOfRange("The index of this derivative is out of range.")
+        entries = [entry for entry in np.ndindex(rows, columns) if list(entry[: len(places)]) == places]
+        return found, entries
+
+    def _whole_vector(self, meaning: SymbolMeaning) -> Symbol | None:
+        """The x of a family that is defined as its entries: x_i = e_iᵀ x."""
+        match meaning.formula:
+            case Product(factors=(Transpose(body=Symbol() as unit), Symbol() as whole)):
+                found = self.scope.lookup(unit)
+                is_unit = found is not None and Assumption.UNIT_VECTORS in found.meaning.assume
+                return whole if is_unit and unit.subscripts == (Symbol(meaning.index or ""),) else None
+        return None
+
+    def _check_dependence(self, meaning: SymbolMeaning, top: Expression) -> None:
+        """Raises NotUnderstood where nothing says how the top depends on a symbol, or where it does in several ways."""
+        held = self.scope.with_meaning(replace(meaning, formula=None)).reach(top)
+        if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared):
+            raise NotUnderstood(f"It is not known how this depends on '{meaning.key}'.")
+        below = self.scope.reach(meaning.formula) if meaning.formula is not None else ()
+        if any(name in held and not self._is_defined(name) for name in below):
+            raise NotUnderstood(f"The derivative by '{meaning.key}' is not clear: it is itself defined by a formula.")
+
+    def _is_defined(self, name: str) -> bool:
+        meaning = self.scope.meanings.get(name)
+        return meaning is not None and meaning.formula is not None
+
+    def _slope(self, top: Expression, variable: FoundSymbol, entry: tuple[int, int]) -> np.ndarray:
+        """How fast each entry of the top changes with one entry of the variable, (draw, entry of the top)."""
+        place = None if variable.member is None else self._place(variable.member)
+        point, step = self._meant(variable).array, BALLS.number(_STEP)
+        values = []
+        for sign in (1, -1):
+            moved = point.copy()
+            moved[:, entry[0], entry[1]] += sign * step[0, 0, 0]
+            arguments = {**self.arguments, (id(variable.meaning), place): Value(moved)}
+            value = self._with_arguments(arguments)(top)
+            if 1 not in value.shape or value.is_identity:
+                raise NotUnderstood("Derivatives of matrices are not supported.")
+            values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
+        return (values[0] - values[1]) / (2 * step[0, 0, 0])
+
+    def _laid_out(self, slopes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """The table (draw, entry of the bottom, entry of the top) as a number, gradient or Jacobian in its layout."""
+        num_entries, num_tops = slopes.shape[1:]
+        layout = self.convention.layout
+        if num_entries == 1:
+            return slopes.reshape(-1, num_tops, 1)
+        if num_tops == 1:
+            gradient = slopes.reshape(-1, *shape)
+            return np.swapaxes(gradient, 1, 2) if layout == "numerator" else gradient
+        if 1 not in shape:
+            raise NotUnderstood("The derivative of a vector by a matrix is not supported.")
+        return slopes if layout == "denominator" else np.swapaxes(slopes, 1, 2)
 
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
@@ -439,7 +555,7 @@ _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
     Dots: Evaluator._dots,
     Symbol: Evaluator._symbol,
     Sum: Evaluator._sum,
-    BigOperator: Evaluator._sum_over_an_index,
+    BigOperator: Evaluator._over_an_index,
     Negative: Evaluator._negative,
     Product: Evaluator._product,
     Quotient: Evaluator._quotient,
@@ -460,14 +576,12 @@ def _with_ones(factor: Expression) -> Expression:
     return Ones() if isinstance(factor, Number) and factor.value == 1 else factor
 
 
-def _repeated_product(base: Value, exponent: Expression) -> Value:
-    power = exponent.value if isinstance(exponent, Number) else 0
-    if power.denominator != 1 or not 1 <= power <= _LARGEST_MATRIX_POWER:
-        raise IllShaped(f"{base.describe_shape()} to the power {describe(exponent)}")
-    total = base
-    for _ in range(int(power) - 1):
-        total = multiply(total, base)
-    return total
+def _whole(exponent: Value) -> int:
+    """The exponent of a matrix, the same whole number in every draw."""
+    numbers = {float(number.real) for number in exponent.array.flat}
+    if len(numbers) != 1 or not (number := numbers.pop()).is_integer():
+        raise NotUnderstood("Only whole powers of matrices are supported.")
+    return int(number)
 
 
 # -- c_1a_1 + … + c_ma_m -----------------------------------------------------------------------------------------------
@@ -502,7 +616,7 @@ def _with_index(node: Any, name: str, letter: str) -> Any:
 def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
     if function in _ELEMENTWISE:
         if x.is_identity:
-            raise IllShaped(f"{function} of a square matrix of unknown size")
+            raise NotUnderstood(f"Can't apply {function} to a matrix of unknown size.")
         return Value(getattr(arithmetic, _ELEMENTWISE[function])(x.array))
     if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
         return _softmax(x, arithmetic)
@@ -526,7 +640,7 @@ def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -
 
 def _softmax(x: Value, arithmetic: Arithmetic) -> Value:
     if x.is_scalar:
-        raise IllShaped("the softmax of a number")
+        raise NotUnderstood("Can't take the softmax of a single number.")
     axis = 1 if x.shape[1] == 1 else 2
     array = x.array if arithmetic.is_certified else x.array - x.array.max(axis=axis, keepdims=True)
     weights = arithmetic.exp(array)

@@ -23,6 +23,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 
 TOLERANCE = 1e-9
 _ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
+_BLUR = 1e-6
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
 _FAILURES = {
     "=": "The two sides differ",
@@ -81,7 +82,7 @@ def _ordered(numbers: np.ndarray) -> np.ndarray:
     if not np.iscomplexobj(numbers):
         return numbers
     if not np.abs(np.imag(numbers)).max() <= TOLERANCE * np.abs(numbers).max(initial=_FLOOR):
-        raise IllShaped("complex numbers have no order")
+        raise NotUnderstood("Complex numbers have no order.")
     return np.real(numbers)
 
 
@@ -103,7 +104,7 @@ def decide_rounded(instances: Instances, places: int) -> Finding:
 # -- confirmed with balls ----------------------------------------------------------------------------------------------
 def _confirmed(instances: Instances) -> Finding:
     """The failure confirmed in balls, on numbers that are easy to read; or a success, if only rounding failed it."""
-    is_undefined = False
+    is_undefined = is_blurred = False
     for instance in _small_instances(instances):
         for pair in instances.pairs(instance, BALLS):
             left, right = pair.aligned()
@@ -114,10 +115,13 @@ def _confirmed(instances: Instances) -> Finding:
             if place is not None:
                 at = instances.in_words(instance, pair.indices)
                 return _refuted(instances.relation.sign, at, pair._replace(left=left, right=right), place)
+            is_blurred |= any(bool(ball.rad() > _BLUR) for ball in (left.array - right.array).flat)
     if is_undefined:
         raise NotUnderstood(
             "A side is undefined for some inputs: it divides by zero, or takes the logarithm of zero or less."
         )
+    if is_blurred:
+        raise NotUnderstood("Rounding hides whether the two sides agree.")
     return Finding(kind="true", reason="True to 50 digits for all random inputs tried", method="interval arithmetic")
 
 

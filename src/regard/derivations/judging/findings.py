@@ -25,6 +25,7 @@ class NoteKind(Enum):
     DISTINCT_INDICES = "different index letters are read as different indices"
     UNFIXED_INDEX = "the index is read as any except {0}"
     INDEX_FROM_ZERO = "indices are counted from zero"
+    LAYOUT = "derivatives are laid out by the {0}"
     OTHERS = "the others are read as all except {0}"
     AT_GIVEN_VALUES = "checked at the values given in the text"
     OTHER_READING = "{0}"

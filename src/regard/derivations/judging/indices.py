@@ -29,6 +29,7 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MOST = 16
+MOST_PLACES = 10_000
 
 
 def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
@@ -129,14 +130,18 @@ def satisfies(condition: Expression, indices: Mapping[str, int], instance: Insta
 
 def index_range(
     node: BigOperator, scope: Scope, indices: Mapping[str, int], instance: Instance, excluded: Sequence[str]
-) -> tuple[str, list[int]]:
-    """The letter that a sum runs over, and the places it takes."""
+) -> tuple[str, Sequence[int]]:
+    """The letter that a sum runs over, and the places it takes: a range where the sum has no conditions."""
     setting = scope.setting
     letter = node.index or _unnamed_index(node, setting, indices)
     size = _size_of(node, letter, scope, instance)
     is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
     first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
     last = size - 1 if node.upper is None else index_value(node.upper, indices, instance) + is_from_zero
+    if not node.conditions:
+        return letter, range(first, last + 1)
+    if last - first > MOST_PLACES:
+        raise NotUnderstood("This is too long to add up.")
     labels = [part for part in node.conditions if isinstance(part, Label)]
     if labels:
         avoid = {instance.fixed_index(name) for name in (excluded or setting.fixed)}

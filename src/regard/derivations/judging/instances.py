@@ -10,11 +10,13 @@ import numpy as np
 
 from regard.derivations.judging.setting import Assumption, Setting, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic
+from regard.derivations.notation.tokens import NotUnderstood
 
 QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 _UNKNOWN_SIZE = 2
 _MANY = 24
+_MOST_ENTRIES = 20_000
 
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
@@ -67,7 +69,10 @@ class Sampler:
     def shape(self, meaning: SymbolMeaning) -> tuple[int, ...]:
         """(draw, row, column), with the family's axis second where there is one."""
         family = () if meaning.over is None else (self.size(meaning.over),)
-        return (self.num_draws, *family, *(self.size(dimension) for dimension in meaning.shape))
+        sizes = (*family, *(self.size(dimension) for dimension in meaning.shape))
+        if math.prod(sizes) > _MOST_ENTRIES:
+            raise NotUnderstood(f"{meaning.key} has too many entries to try.")
+        return (self.num_draws, *sizes)
 
     def rng(self, meaning: SymbolMeaning) -> np.random.Generator:
         """The symbol's own stream, so that one more symbol changes no other's draws."""

@@ -14,7 +14,7 @@ from regard.derivations.judging.relations import Instances, Sides, readings
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
-from regard.derivations.judging.values import BALLS, ORDERS, IllShaped
+from regard.derivations.judging.values import BALLS, ORDERS, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
@@ -76,9 +76,10 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
 
 def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     failures: list[Finding] = []
+    work = Work()
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
-            instances = Instances(scope=read.scope, relation=read.relation)
+            instances = Instances(scope=read.scope, relation=read.relation, work=work)
             finding = _decide_reading(instances, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)

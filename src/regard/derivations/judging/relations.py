@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, free_letters, index_letters, ranges
 from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, Value, same_shape, show_ball
+from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, Value, Work, same_shape, show_ball
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
     BigOperator,
     Condition,
+    Derivative,
     Expression,
     Label,
     Number,
@@ -64,6 +65,7 @@ class Instances:
 
     scope: Scope
     relation: Relation
+    work: Work = field(default_factory=Work)
 
     @property
     def sides(self) -> tuple[Expression, Expression]:
@@ -91,7 +93,9 @@ class Instances:
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
         convention = self.relation.convention
-        evaluator = Evaluator(scope=self.scope, instance=instance, arithmetic=arithmetic, convention=convention)
+        evaluator = Evaluator(
+            scope=self.scope, instance=instance, arithmetic=arithmetic, convention=convention, work=self.work
+        )
         chosen = assignments(
             self._letters,
             self.relation.conditions,
@@ -253,6 +257,10 @@ def _holds_one(node: Expression) -> bool:
     return _is_one(node) or any(_holds_one(child) for child in children(node))
 
 
+def _holds_derivative(node: Expression) -> bool:
+    return isinstance(node, Derivative) or any(_holds_derivative(child) for child in children(node))
+
+
 def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, Note]]:
     setting = scope.setting
     sides = (plain.left, plain.right)
@@ -263,6 +271,9 @@ def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, No
         yield Convention(is_distinct=True), different
         yield Convention(avoids_fixed=True, is_distinct=True), others
         yield Convention(avoids_fixed=True), others
+    if any(_holds_derivative(side) for side in sides):
+        yield Convention(layout="denominator"), NoteKind.LAYOUT.note("denominator")
+        yield Convention(layout="numerator"), NoteKind.LAYOUT.note("numerator")
     if _counts_with_indices(sides, scope):
         yield Convention(first_index=0), NoteKind.INDEX_FROM_ZERO.note()
     if any(_has_label(side) for side in sides):

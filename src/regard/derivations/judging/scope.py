@@ -178,7 +178,7 @@ class Scope:
         function = node.name if isinstance(node, Symbol) else getattr(node, "function", None)
         if function is not None and function in self.setting.functions:
             named.append((f"{function}()", [self.setting.functions[function].formula]))
-        found = self.lookup(node) if isinstance(node, Symbol) else None
+        found = (self.lookup(node) or self.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
         if found is not None:
             meaning = found.meaning
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()

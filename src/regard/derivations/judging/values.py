@@ -16,6 +16,7 @@ from flint import acb, acb_mat, arb
 
 from regard.analysis.closed_forms.arithmetic import erf
 from regard.core.errors import RegardError
+from regard.derivations.notation.tokens import NotUnderstood
 
 ArrayFunction = Callable[[np.ndarray], np.ndarray]
 
@@ -152,6 +153,20 @@ BALLS = Arithmetic(
 )
 
 
+# -- work --------------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Work:
+    """How many operations a step may still cost; NotUnderstood when they are used up."""
+
+    left: int = 1_000_000
+
+    def spend(self, cost: int) -> None:
+        """Count the cost before or after an operation."""
+        self.left -= cost
+        if self.left < 0:
+            raise NotUnderstood("This takes too long to check.")
+
+
 # -- values ------------------------------------------------------------------------------------------------------------
 class IllShaped(RegardError):
     """Two shapes that do not go together."""
@@ -180,6 +195,10 @@ class Value:
         if self.is_identity:
             return "a square matrix"
         return "a number" if self.is_scalar else f"{self.shape[0]}×{self.shape[1]}"
+
+    def with_array(self, array: np.ndarray) -> "Value":
+        """Another array of the same kind: powers and reciprocals of a multiple of I are multiples of I."""
+        return Value(array, is_identity=self.is_identity)
 
     def transposed(self) -> "Value":
         """Rows and columns swapped."""
