@@ -129,7 +129,7 @@ def test_weights_and_shares_agree(model):
 
 
 def test_one_question_gives_no_interval(model):
-    with pytest.raises(InputError, match="Ask at least two"):
+    with pytest.raises(InputError, match="at least two questions"):
         judge_heads(model, PROBES[:1])
 
 

@@ -41,7 +41,7 @@ def answer_questions(
     """The greedy answer to each question; several models answer together, by their mean probability.
 
     Each step takes the most probable token that the format allows. The probability reported is relative to all tokens.
-    Batches have few different shapes, because each new shape costs the libraries below some preparation.
+    Batches have few different shapes, because the libraries underneath have to prepare for each new one.
     """
     were_training = [model.training for model in models]
     for model in models:

@@ -62,9 +62,9 @@ class AveragingTask:
         if not 3 <= self.n <= 1000:
             raise InputError(f"The task needs keys a, b and at least one other, not n = {self.n}. Give 3 to 1,000.")
         if not 0 < self.sigma2 < math.inf:
-            raise InputError(f"With σ² = {self.sigma2} there is no random length. Give a positive variance.")
+            raise InputError(f"A variance of σ² = {self.sigma2} leaves no random length. Give a positive one.")
         if not 2 <= self.num_seeds <= 100:
-            raise InputError(f"Can't train {self.num_seeds} seeds for an interval. Give 2 to 100.")
+            raise InputError(f"{self.num_seeds} seeds can't give an interval. Use 2 to 100.")
         if not 1 <= self.steps <= 1_000_000:
             raise InputError(f"Can't make {self.steps} steps. Give 1 to 1,000,000.")
 
@@ -273,7 +273,7 @@ def _judge_scale(task: AveragingTask, learned: LearnedQueries, theory: Prescript
         status = "holds"
     elif learned.error.lower > (1 + near) * theory.error:
         status = "refuted"
-    best = "ever larger" if math.isinf(theory.beta) else f"{theory.beta:.4g}"
+    best = "infinite" if math.isinf(theory.beta) else f"{theory.beta:.4g}"
     verb = {"holds": "is", "refuted": "is not", "undecided": "may be"}[status]
     example = f"{_in_words(learned.designs[0])} has error {learned.errors[0]:.6g}"
     return Verdict(
@@ -317,7 +317,7 @@ def _judge_order(
 
 
 def _judge_search(task: AveragingTask, learned: LearnedQueries, theory: Prescription) -> Verdict:
-    """Holds if every seed is better, else undecided: that gradient descent finds nothing proves nothing."""
+    """Holds if every seed is better, else undecided: a search that finds nothing proves nothing."""
     goal = (1 - _MARGIN) * theory.error
     winners, count = sum(error < goal for error in learned.errors), len(learned.errors)
     where = "in the plane of μ_a and μ_b" if learned.reach == "plane" else "anywhere"

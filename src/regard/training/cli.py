@@ -43,7 +43,7 @@ _data_options = _with_options(
     click.option("--held-out", type=int, help="How many questions to hold out.  [default: 10 %, at most 200]"),
     click.option("--people", type=int, help="Without files: how many people to make up.  [default: 800]"),
     click.option("--wordings", type=int, help="How many ways to word each fact about them.  [default: 5]"),
-    click.option("--fixed-order", "is_fixed_order", is_flag=True, help="Give their facts always in the same order."),
+    click.option("--fixed-order", "is_fixed_order", is_flag=True, help="Always give their facts in the same order."),
     click.option("--asked-share", type=float, help="Fraction of them that training asks about.  [default: 0.75]"),
 )
 _run_options = _with_options(
@@ -83,10 +83,10 @@ _json_option = click.option(
 @click.option("--html", "html_file", type=_PATH, help="Write the run's page to this file too.")
 @click.pass_context
 def train(context: click.Context, out: Path | None, html_file: Path | None, **options: Any) -> int | None:
-    """Train a Transformer on documents about people, and ask it questions that it never saw.
+    """Train a Transformer on documents about people, and ask it questions it has never seen.
 
-    Without options, it makes people up, trains with and without documents about them, and shows what reading is worth:
-    about three minutes on two cores.
+    Without options, train on made-up people, with and without documents about them, and show how much reading helps.
+    That takes about three minutes on two cores.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
       regard train --recipe fast --corpus wiki.txt --questions train.tsv --minutes 4 --out runs/a
       regard train evaluate runs/a --questions dev.tsv --json result.json
       regard train predict runs/a "Where was Ada Byron born?"
-      regard train resume runs/a                                continue an interrupted run, to the same weights
+      regard train resume runs/a                                continue an interrupted run; the weights are the same
       regard train estimate --recipe classic --steps 20000      how long it would take here
       regard train compare --positions none,rotary,alibi --seeds 3 --html cmp.html
       torchrun --nproc-per-node 2 -m regard train --steps 500 --out runs/b
@@ -178,7 +178,7 @@ def predict(run: Path, questions: tuple[str, ...]) -> int:
 @train.command(short_help="Continue an interrupted run.")
 @click.argument("run", type=_PATH)
 def resume(run: Path) -> int:
-    """Continue from the latest intact checkpoint, to the same weights as without the interruption."""
+    """Continue from the latest intact checkpoint. The final weights are the same as without the interruption."""
     from regard.training.report import TrainingDisplay, show_run
     from regard.training.train import resume as resume_run
 
@@ -248,9 +248,7 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
     _publish("train compare", found, json_file, show_comparison)
     if html_file is not None:
         write_atomically(Path(html_file), render_comparison(found))
-    return (
-        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
-    )
+    return _strict_exit_code(found, is_strict)
 
 
 @train.command(short_help="Show what the heads of a run attend to and read.")
@@ -267,8 +265,8 @@ def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: 
     """Find the heads that read the answer from the name, and draw what all heads attend to.
 
     Each head's attention to the name is ablated (the name's keys are hidden from the positions after the name), and the
-    drop of the right answer's log-probability measures its effect. A head may attend to the name and not use it, so
-    both are measured.
+    drop in the right answer's log-probability measures its effect. A head may attend to the name without using it,
+    so both are measured.
 
     \b
     Example:
@@ -284,9 +282,7 @@ def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: 
     _publish("train inspect", found, json_file, show_inspection)
     if html_file is not None:
         write_atomically(Path(html_file), render_inspection(found))
-    return (
-        ExitCode.UNDECIDED if is_strict and any(v.status == "undecided" for v in found.verdicts) else ExitCode.SUCCESS
-    )
+    return _strict_exit_code(found, is_strict)
 
 
 @train.command(short_help="Train heads to average two values, and compare with the theory.")
@@ -351,7 +347,7 @@ def _train_request(options: dict[str, Any]) -> "TrainRequest":
     processes, threads = options["processes"], options["threads"]
     for name, number in (("--processes", processes), ("--threads", threads)):
         if number is not None and not 1 <= number <= 1024:
-            raise InputError(f"Can't train with {name} {number}. Give a number from 1 up.")
+            raise InputError(f"Can't train with {name} {number}. Give 1 or more.")
     has_layout = processes is not None or threads is not None
     return TrainRequest(
         recipe=options["recipe"],

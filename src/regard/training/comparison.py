@@ -71,10 +71,10 @@ class Variant:
 
 @dataclass(frozen=True, kw_only=True)
 class PairResult:
-    """How far two variants are apart; `better` is the one with more right answers.
+    """How far apart two variants are; `better` is the one with more right answers.
 
     `difference` is paired by seed, with the interval of the corrected test: it excludes zero exactly if the pair is
-    decided. `seeds_needed` would decide if everything stayed as it is (None: more than 10,000). `only_better` and
+    decided. `seeds_needed` would decide if nothing else changed (None: more than 10,000). `only_better` and
     `only_worse` count the answers that only one of the two got right, over all seeds.
     """
 

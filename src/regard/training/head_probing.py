@@ -75,7 +75,7 @@ def find_name(question: str, names: Set[str]) -> tuple[int, int]:
 
 
 def make_probe(prompt_format: PromptFormat, question: str, answer: str, names: Set[str]) -> Probe:
-    """The tokens of a question with its answer, and the place of the name in them."""
+    """The tokens of a question with its answer, and where the name is in them."""
     text = normalize_text(question).strip()
     start, end = find_name(text, names)
     vocabulary, prompt = prompt_format.vocabulary, prompt_format.prompt(text)

@@ -164,7 +164,7 @@ def inspect(
 def judge_heads(model: Decoder, probes: Sequence[Probe]) -> list[HeadFinding]:
     """Every head's share and drop; the intervals of the drops hold for all heads at once with probability 95 %."""
     if len(probes) < 2:
-        raise InputError(f"{len(probes)} questions give no interval. Ask at least two.")
+        raise InputError(f"An interval needs at least two questions, not {len(probes)}.")
     config = model.config
     shares, alpha = attention_to_name(model, probes), _ALPHA / (config.num_layers * config.num_heads)
     whole = answer_log_probabilities(model, probes)
@@ -220,7 +220,7 @@ def _show(model: Decoder, run: RunFolder, question: str, names: frozenset[str]) 
     )
 
 
-_COLUMNS = ("attention to the name", "drop of log p, nats", "reads the answer from the name")
+_COLUMNS = ("attention to the name", "drop in log p, nats", "reads the answer from the name")
 
 
 def show_inspection(console: Console, report: InspectionReport) -> None:
@@ -275,7 +275,7 @@ def _render_heads(report: InspectionReport) -> str:
         Axis(label="share of attention", lower=0.0, upper=1.0),
         title="How much each head attends to the name",
         caption=f"From the answering position, mean over {report.num_questions} questions. The dotted line is uniform "
-        "attention. A head may attend to the name and not use it.",
+        "attention. A head may attend to the name without using it.",
         at=report.uniform_share,
     )
     table = render_table(("head", *_COLUMNS), map(_cells, report.heads))

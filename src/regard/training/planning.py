@@ -65,7 +65,7 @@ class TrainRequest:
 
     def __post_init__(self) -> None:
         if self.seed < 0:
-            raise InputError(f"The seed is {self.seed}. Give a whole number from 0 up.")
+            raise InputError(f"The seed is {self.seed}. Give 0 or more.")
         if self.members is not None and not 1 <= self.members <= 64:
             raise InputError(f"Can't train {self.members} members side by side. Give 1 to 64.")
 

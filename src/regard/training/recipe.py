@@ -54,7 +54,7 @@ class BatchShape:
 
     def __post_init__(self) -> None:
         if self.candidates < 0:
-            raise InputError(f"batch.candidates is {self.candidates}. Use a number from 0 up.")
+            raise InputError(f"batch.candidates is {self.candidates}. Use 0 or more.")
         if self.rows < 1 or self.length < 16:
             raise InputError(f"A batch of {self.rows} rows of {self.length} tokens is too small. Use 1 × 16 or more.")
 
@@ -87,7 +87,7 @@ class Rates:
     def __post_init__(self) -> None:
         for name in ("matrix", "table", "ngram", "weight_decay", "clip", "warmup", "decay"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
+                raise InputError(f"stages.{name} is {getattr(self, name)}. Use 0 or more.")
 
     def factor(self, step: int, steps: int) -> float:
         """The fraction of the full rate at a step (from 0) of a stage; positive even at the last step."""
@@ -126,7 +126,7 @@ class Recipe:
         if not self.stages or not 0 < sum(stage.share for stage in self.stages) < math.inf:
             raise InputError(f"The recipe {self.name!r} has no stage with a share of the steps. Give it one.")
         if self.member_steps < 0:
-            raise InputError(f"member_steps is {self.member_steps}. Use a number from 0 up.")
+            raise InputError(f"member_steps is {self.member_steps}. Use 0 or more.")
         if self.precision not in get_args(Precision):
             raise InputError(f"precision is {self.precision!r}. Use one of {', '.join(get_args(Precision))}.")
         self.model_config(vocab_size=8)

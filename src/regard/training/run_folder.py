@@ -66,7 +66,7 @@ class RunFolder:
         return self.weights.exists()
 
     def has_usable_weights(self, warn: Callable[[str], None]) -> bool:
-        """Whether there are final weights that can be loaded; `warn` is told why not."""
+        """Whether there are final weights that can be loaded; if not, `warn` receives the reason."""
         if not self.is_finished:
             return False
         try:
@@ -125,13 +125,13 @@ class RunFolder:
         return vocabulary
 
     def prompt_format(self) -> PromptFormat:
-        """How questions are put to the run's model."""
+        """How the run's model is asked questions."""
         facts = self.facts()
         forms = AnswerForms(**{name: tuple(some) for name, some in facts["answer_forms"].items()})
         return PromptFormat(vocabulary=self.vocabulary(), endings=tuple(facts["endings"]), forms=forms)
 
     def embedding_ids(self, plan: RunPlan) -> Int[np.ndarray, " token"] | None:
-        """Which tokens share an embedding, if the plan lets any."""
+        """Which tokens share an embedding, if the plan allows it."""
         return self.vocabulary(plan).embedding_ids() if plan.recipe.tokens.reads_alike else None
 
     def lessons(self) -> tuple[Lesson, ...]:

@@ -17,7 +17,7 @@ class MeanInterval:
     """A mean and the half-width of its confidence interval, infinite if there is only one value.
 
     >>> str(MeanInterval(mean=0.1234, half_width=0.02, count=5)), str(mean_interval([0.5]))
-    ('0.123 ± 0.02', '0.5 (one only)')
+    ('0.123 ± 0.02', '0.5 (one value)')
     """
 
     mean: float
@@ -37,7 +37,7 @@ class MeanInterval:
     def __str__(self) -> str:
         from regard.render.terminal import quantity
 
-        return f"{self.mean:.3g} (one only)" if math.isinf(self.half_width) else quantity(self.mean, self.half_width)
+        return f"{self.mean:.3g} (one value)" if math.isinf(self.half_width) else quantity(self.mean, self.half_width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +58,9 @@ class PairedDifference:
         return MeanInterval(mean=self.mean, half_width=_half_width(self.deviation, self.count, alpha), count=self.count)
 
     def decisive_count(self, alpha: float) -> int | None:
-        """The least n with |mean| > t·s/√n: the number of pairs that decides if mean and s stay as they are.
+        """The least n with |mean| > t·s/√n: the number of pairs that would decide with the same mean and s.
 
-        None beyond 10,000. Plan for more: at this n, a true difference of this size is found every other time.
+        None beyond 10,000. Plan for more: at this n, a true difference of this size is found only half of the time.
 
         >>> PairedDifference(mean=2.0, deviation=3.0, count=5).decisive_count(0.05)
         12

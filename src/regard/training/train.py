@@ -1,4 +1,4 @@
-"""`regard train`: from text to a model, and what it knows."""
+"""`regard train`: from texts to a trained model, and what it knows."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -46,7 +46,7 @@ def demonstrate(request: TrainRequest, out: Path, notify: Notify) -> list[RunRep
 
 
 def resume(out: Path, notify: Notify) -> RunReport:
-    """Makes the remaining steps of a run, to the same weights as without the interruption."""
+    """Makes the remaining steps of a run; its weights are the same as without the interruption."""
     if is_distributed():
         return report_on(resume_distributed(out, notify))
     folder = RunFolder(out)
@@ -138,7 +138,7 @@ def _run(folder: RunFolder, plan: RunPlan, members: Sequence[int], notify: Notif
             notify(message)
     if _needs_joint_evaluation(folder, plan):
         score = evaluation.evaluate([folder], folder.held_out()).exact_match
-        # A torn line, as a full disk leaves it, would swallow the next one.
+        # A full disk may leave half a line, and the next one would be appended to it.
         folder.drop_metrics_after(plan.steps)
         measured = {"step": plan.steps, "right": score.right, "asked": score.asked}
         folder.add_metric(MessageKind.TOGETHER, **measured)

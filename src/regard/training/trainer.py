@@ -23,7 +23,7 @@ from regard.training.recipe import Stage
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding errors, which depend on the number of processes and should not be amplified.
 _EPS = 1e-7
-# A stream of random numbers of its own, apart from that of the batches.
+# A stream of random numbers separate from that of the batches.
 _DRAWS = zlib.crc32(b"draws")
 
 
@@ -100,7 +100,7 @@ class Trainer:
         return {"step": self.step, **asdict(self.stream.position)}
 
     def restore(self, tensors: Mapping[str, Tensor], position: Mapping[str, int]) -> None:
-        """Goes back to the state that `tensors()` and `position()` gave."""
+        """Restores a state given by `tensors()` and `position()`."""
         self.step = position["step"]
         at = StreamPosition(stage=position["stage"], passed=position["passed"], row=position["row"])
         self.stream = BatchStream(self._lessons, self._recipe, self.plan.seed, at)

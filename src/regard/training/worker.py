@@ -55,7 +55,7 @@ def measure_steps(folder: RunFolder, group: ProcessGroup, seconds: float) -> flo
     A pass is made all at once, so it may not fall into the steps measured.
     """
     plan = folder.plan(MEASURED)
-    # The steps are those of a run of about this length, but they don't end.
+    # The steps are those of a run of about this length, but the run has no end.
     plan = replace(plan, recipe=plan.recipe.over(plan.steps), steps=_ENDLESS)
     trainer = Trainer(plan, folder.lessons(), group, folder.embedding_ids(plan))
     trainer.advance()

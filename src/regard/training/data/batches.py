@@ -18,7 +18,7 @@ from regard.training.recipe import Recipe
 SHARED = -1
 """The document number of tokens that all examples of a row share."""
 
-# Passes are numbered from 0, so this stream of random numbers is nobody else's.
+# Passes are numbered from 0, so none of them has this stream of random numbers.
 _PHASES = zlib.crc32(b"phases")
 
 
@@ -83,7 +83,7 @@ class StreamPosition:
 
 
 class BatchStream:
-    """The rows of one step after another, which depend only on the seed and the position.
+    """The rows of each step in turn, which depend only on the seed and the position.
 
     If the last rows of a pass are too few for a step, the next pass completes them. Making all passes so far took
     `seconds` and gave `num_rows` rows.

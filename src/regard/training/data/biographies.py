@@ -35,7 +35,7 @@ class Biographies:
         if not 4 <= self.people <= 100_000:
             raise InputError(f"Can't make up {self.people} people. Ask for 4 to 100,000.")
         if not 1 <= self.wordings <= most:
-            raise InputError(f"There are 1 to {most} wordings of each fact, not {self.wordings}.")
+            raise InputError(f"Each fact has at most {most} wordings, not {self.wordings}. Use 1 to {most}.")
         if not 0 < self.asked_share < 1:
             raise InputError(
                 f"A share of {self.asked_share} leaves nobody to train on or nobody to ask about. Use 0.1 to 0.9."

@@ -72,7 +72,7 @@ class Prompt:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PromptFormat:
-    """How questions are put to a model: its vocabulary, and the endings of questions after a name, such as ` born?`.
+    """How a model is asked questions: its vocabulary, and the endings of questions after a name, such as ` born?`.
 
     Answers may only take the forms seen in training: if all of those are names, `1919` can't be an answer.
     """

@@ -95,21 +95,21 @@ class Objective:
                 raise InputError(f"stages.{name} is {getattr(self, name)}. Use a share from 0 to 1.")
         for name in ("all_chunks_at", "bag_weight", "later_words", "later_weight", "salient_weight"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise InputError(f"stages.{name} is {getattr(self, name)}. Use a number from 0 up.")
+                raise InputError(f"stages.{name} is {getattr(self, name)}. Use 0 or more.")
         if not self.chunk_words >= 1:
             raise InputError(f"stages.chunk_words is {self.chunk_words}. Use an average of 1 or more.")
         if self.reading == "star" and not self.has_head:
             raise InputError("The star objective needs a head, since its chunks see nothing else.")
 
     def over(self, steps: int) -> "Objective":
-        """The objective for a stage of this many steps: the best share of chunks for few is too small for many."""
+        """The objective for a stage of this many steps: short stages need fewer chunks per pass."""
         share = min(1.0, steps / self.all_chunks_at) if self.all_chunks_at else 0.0
         return replace(self, chunk_share=max(self.chunk_share, share), all_chunks_at=0)
 
     def shows_question(self, pass_number: int, phase: float) -> bool:
         """Whether a pass (counted from 0) shows a person's question; `phase`, from 0 to 1, belongs to the person.
 
-        Tossing a coin in every pass would neglect some people for long, and show others so often that the model
+        Tossing a coin in every pass would neglect some people for a long time, and show others so often that the model
         memorizes their questions.
         """
         before, after = (math.floor(self.question_rate * (pass_number + k) + phase) for k in (0, 1))
