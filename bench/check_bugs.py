@@ -1,6 +1,6 @@
-"""How many injected bugs the laws catch, at spec grade and as a black box, and whether they say which kind it was.
+"""How many injected bugs the laws catch, at spec grade and as a black box, and how often they name the right family.
 
-The bugs are those of `bench/bugs`, each one edit of a correct layer, written by someone who had not read the laws.
+The bugs in `bench/bugs` are single edits of correct layers, written by someone who had not read the laws.
 """
 
 import argparse
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from bugs.bug import FAMILIES, Bug
 from bugs.building import LAYERS, build
-from bugs.catalogue import all_bugs
+from bugs.catalog import all_bugs
 from bugs.fresh import fresh_bugs
 
 from regard.conformance.verdict import Diagnosis
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures-check.md"
 GRADES = ("spec", "black-box")
-SETS = {"catalogue": all_bugs, "fresh": fresh_bugs}
+SETS = {"catalog": all_bugs, "fresh": fresh_bugs}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,52 +43,52 @@ class Trial:
 def main() -> None:
     """Prints the figures as Markdown, and writes them to the documentation if every bug was tried."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--set", choices=SETS, default="catalogue", help="which bugs")
+    parser.add_argument("--set", choices=SETS, default="catalog", help="which bugs")
     parser.add_argument("--only", default="*", help="only bugs whose names match this pattern")
-    parser.add_argument("--subset", type=int, help="only so many of them, evenly spread")
+    parser.add_argument("--subset", type=int, help="only this many of them, evenly spread")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", type=Path)
     chosen = parser.parse_args()
-    bugs = subset(fnmatched(SETS[chosen.set](), chosen.only), chosen.subset)
+    bugs = subset(matching(SETS[chosen.set](), chosen.only), chosen.subset)
     if not bugs:
         parser.error(f"no bug of the set '{chosen.set}' matches '{chosen.only}'; leave out --only, or write some first")
     start = time.perf_counter()
     trials = run(bugs, chosen.jobs)
     text = figures(bugs, trials, time.perf_counter() - start)
     print(text)
-    is_whole = chosen.set == "catalogue" and len(bugs) == len(all_bugs())
+    is_whole = chosen.set == "catalog" and len(bugs) == len(all_bugs())
     target = chosen.write or (FIGURES if is_whole else None)
     if target:
         target.write_text(text + kept_of(target), encoding="utf-8")
 
 
 def kept_of(target: Path) -> str:
-    """What other measurements have put at the end of the file."""
+    """The end of the file, which another measurement wrote."""
     before = target.read_text(encoding="utf-8") if target.exists() else ""
     return "".join(before.partition("\n## Speed")[1:])
 
 
-def fnmatched(bugs: Sequence[Bug], pattern: str) -> list[Bug]:
-    """The bugs whose names match a pattern of a shell."""
+def matching(bugs: Sequence[Bug], pattern: str) -> list[Bug]:
+    """The bugs whose names match a shell pattern."""
     return [bug for bug in bugs if fnmatch.fnmatch(bug.id, pattern)]
 
 
 def subset(bugs: Sequence[Bug], number: int | None) -> list[Bug]:
-    """So many of the bugs, evenly spread."""
+    """This many of the bugs, evenly spread."""
     if number is None or number >= len(bugs):
         return list(bugs)
     return [bugs[index * len(bugs) // number] for index in range(number)]
 
 
 def run(bugs: Iterable[Bug], jobs: int) -> list[Trial]:
-    """All layers at all grades: the correct ones, named as they are, then the buggy ones."""
+    """All layers at all grades: the correct ones, then the buggy ones."""
     orders = [(name, grade) for name in (*LAYERS, *(bug.id for bug in bugs)) for grade in GRADES]
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         return list(pool.map(judge, orders, chunksize=4))
 
 
 def judge(order: tuple[str, str]) -> Trial:
-    """One layer through all laws."""
+    """Checks one layer against all laws."""
     import torch
 
     from regard.conformance.judging import check_subject
@@ -110,7 +110,7 @@ def judge(order: tuple[str, str]) -> Trial:
 
 
 def figures(bugs: Sequence[Bug], trials: Sequence[Trial], seconds: float) -> str:
-    """The tables and the lists of what went wrong; seconds of a layer are its processor's, as machines are shared."""
+    """The tables and the lists of what went wrong; times per layer are CPU times, since machines are shared."""
     found = {(trial.bug, trial.grade): trial for trial in trials}
     real, same = [bug for bug in bugs if not bug.is_equivalent], [bug for bug in bugs if bug.is_equivalent]
     slowest = max(trial.seconds for trial in trials)
@@ -120,8 +120,8 @@ def figures(bugs: Sequence[Bug], trials: Sequence[Trial], seconds: float) -> str
         f"# Injected bugs: {len(real)} in {len(LAYERS)} layers",
         "",
         f"Each bug is one edit; {len(same)} more edits change nothing. Measured by `bench/check_bugs.py` in "
-        f"{seconds:.0f} s. All laws on one layer take {mean:.1f} s of processor time on average, {slowest:.1f} s at "
-        f"most, and {usual:.1f} s on a correct layer.",
+        f"{seconds:.0f} s. Checking one layer against all laws takes {mean:.1f} s of CPU time on average, "
+        f"{slowest:.1f} s at most, and {usual:.1f} s for a correct layer.",
         "",
         "| | spec | black-box |",
         "|---|---|---|",
@@ -153,7 +153,7 @@ def row(name: str, cells: Iterable[str]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """A part of a whole, in numbers and in per cent."""
+    """A part of a whole, as numbers and in percent."""
     return f"{part} of {whole} ({100 * part / whole:.0f} %)" if whole else "–"
 
 
@@ -169,18 +169,18 @@ def named(bugs: Sequence[Bug], found: Found, grade: str) -> str:
 
 
 def crashes(bugs: Sequence[Bug], found: Found, grade: str) -> str:
-    """How many were noticed only because something broke down."""
+    """How many were caught only because something crashed."""
     failures = [found[bug.id, grade].failures for bug in bugs]
     return str(sum(bool(each) and all(text.endswith("crashed") for text in each) for each in failures))
 
 
 def alarms(names: Iterable[str], found: Found, grade: str) -> str:
-    """How many layers without a fault broke a law."""
+    """How many correct layers broke a law."""
     return str(sum(bool(found[name, grade].failures) for name in names))
 
 
 def by_family(family: str, bugs: Sequence[Bug], found: Found) -> str:
-    """The line of one family."""
+    """The row of one family."""
     members = [bug for bug in bugs if bug.family == family]
     shares = [caught(members, found, grade) for grade in GRADES]
     return row(family, [str(len(members)), *shares, named(members, found, "spec")])

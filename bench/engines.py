@@ -76,7 +76,7 @@ def certified_against_sampling() -> list[Row]:
         lambda: results.append(sample_keys(n=10, width=64, design="one head", draws=draws, alpha=1e-12))
     )
     error = abs(results[0][1] - TRUE_VARIANCE)
-    # What a million draws are worth is their standard error, not the luck of one run.
+    # The precision of a million draws is their standard error, not the luck of one run.
     sampled = monte_carlo.answer(law, questions[1], draws=draws, confidence=0.6827)
     digits = -math.log10(proof.width / proof.value), -math.log10(sampled.width / 2 / sampled.value)
     return [
@@ -88,7 +88,7 @@ def certified_against_sampling() -> list[Row]:
 
 
 def logits_against_keys() -> list[Row]:
-    """Time a draw at n = 1000, d = 1024, two heads, every key noisy."""
+    """Time per draw at n = 1000, d = 1024, two heads, every key noisy."""
     law = course_keys(n=1000, alpha=1e-4).logits(two_heads(20.0))
     fast_draws, slow_draws = 20_000, 100
     question = Variance(of=weight("a"))
@@ -97,8 +97,8 @@ def logits_against_keys() -> list[Row]:
         seconds(lambda: sample_keys(n=1000, width=1024, design="two heads", draws=slow_draws, alpha=1e-4)) / slow_draws
     )
     return [
-        Row("logits of 1000 noisy keys, two heads", f"{fast * 1e6:.1f} µs a draw", ""),
-        Row("the same from keys, d = 1024", f"{slow * 1e3:.2f} ms a draw", ""),
+        Row("logits of 1000 noisy keys, two heads", f"{fast * 1e6:.1f} µs per draw", ""),
+        Row("the same from keys, d = 1024", f"{slow * 1e3:.2f} ms per draw", ""),
         Row("speed ratio", f"{slow / fast:.0f}×", "≥ 100×"),
     ]
 
@@ -149,7 +149,7 @@ def a_million_keys() -> list[Row]:
         processor = time.process_time()
         elapsed = seconds(lambda law=law: monte_carlo.answer(law, Variance(of=weight("a")), draws=1000))
         processor = time.process_time() - processor
-        measured = f"{elapsed:.1f} s ({processor:.1f} s of processor time)"
+        measured = f"{elapsed:.1f} s ({processor:.1f} s of CPU time)"
         rows.append(Row(f"1000 draws, a million noisy keys, {name}", measured, "seconds"))
     return rows
 
@@ -174,7 +174,7 @@ def table_entries() -> list[str]:
 
 
 def main() -> None:
-    """Measure, print, and write if asked."""
+    """Measures, prints, and writes the figures with --write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, help="also write the figures to this file")
     parser.add_argument("--long", action="store_true", help="also run ten million draws of a thousand noisy keys")

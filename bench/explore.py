@@ -50,7 +50,7 @@ FRAMES = """() => new Promise((done) => {
 
 @contextmanager
 def opened(path: Path, **settings: object) -> Iterator[Page]:
-    """The page in its own browser."""
+    """The page in a browser of its own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         page = browser.new_page(**settings)  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def main() -> None:
         if chosen.picture:
             take_picture(path, chosen.picture)
             return
-        print(f"page       {path.stat().st_size / 1000:.0f} kB, built in {spent:.1f} s of processor time")
+        print(f"page       {path.stat().st_size / 1000:.0f} kB, built in {spent:.1f} s of CPU time")
         measure(path)
 
 

@@ -1,10 +1,10 @@
-"""Records every verdict that a user can see, so that a change which should change none can be held to that.
+"""Records every verdict that a user can see, to prove that a change which should affect none of them does not.
 
     python bench/record.py before.jsonl        writes one line per verdict
     python bench/record.py --compare before.jsonl after.jsonl
 
-Recorded through the command line alone: the test sheets, the samples and real documents beside the project (where they
-are at hand), all claims, twenty designs, the zoo's layers, and the losses of a short training run. Ids, kinds,
+Everything is recorded through the command line: the test sheets, the samples and real documents beside the project (if
+they are there), all claims, twenty designs, the layers of the zoo, and the losses of a short training run. Ids, kinds,
 statuses, outcomes, values and places are compared; words are not.
 `--only` limits the parts; a comparison looks only at the parts that the second record has.
 """
@@ -71,7 +71,7 @@ def sheets() -> Iterator[Row]:
 
 
 def real() -> Iterator[Row]:
-    """The real documents, homework under its problem."""
+    """The real documents; homework is checked against its problem."""
     paths = [path for path in (SHARED / "real").glob("*-*") if path.suffix in DOCUMENTS]
     homework = [path for path in paths if path.name.startswith("homework")]
     yield from _documents(homework, "--problem", "cs224n-a4")
@@ -79,7 +79,7 @@ def real() -> Iterator[Row]:
 
 
 def claims() -> Iterator[Row]:
-    """The whole catalogue of claims."""
+    """The whole catalog of claims."""
     yield from map(_kept, _verdicts("claims", "--jobs", "2"))
 
 
@@ -168,7 +168,7 @@ def _json(command: str, *options: str) -> Any:
 
 
 def _run(*arguments: str) -> None:
-    """Runs the command from this checkout; exit code 1 means that something was refuted, which is no failure here."""
+    """Runs the command from this checkout; exit code 1 means that something was refuted, which is fine here."""
     done = subprocess.run(
         [sys.executable, "-m", "regard", *arguments],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
@@ -185,7 +185,7 @@ def _kept(verdict: Row) -> Row:
 
 
 def _without_words(value: Any) -> Any:
-    """Numbers and statuses of a nested report, by their keys."""
+    """A nested report without the fields that hold words."""
     if isinstance(value, dict):
         return {key: _without_words(item) for key, item in value.items() if key not in WORDS}
     return [_without_words(item) for item in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
-"""Rotary application in float32 against the libraries of the field, side by side: `python bench/rotary.py`.
+"""Applying rotary codes in float32, compared side by side with other libraries: `python bench/rotary.py`.
 
-Of torchtune only one file is used, so that `pip install --no-deps torchtune` is enough.
+Only one file of torchtune is used, so `pip install --no-deps torchtune` is enough.
 """
 
 import importlib.util
@@ -19,7 +19,7 @@ BATCH, HEADS, LENGTH, WIDTH = 8, 8, 256, 64
 
 
 def main() -> None:
-    """Prints the median time of each, and its ratio to ours; all turn the same queries by the same angles."""
+    """Prints the median time of each, and its ratio to ours; all rotate the same queries by the same angles."""
     torch.set_num_threads(1)
     queries = torch.randn(BATCH, HEADS, LENGTH, WIDTH)
     ways = {"Regard": ours(), **peers()}
@@ -43,7 +43,7 @@ Way = tuple[Callable[[torch.Tensor], torch.Tensor], bool]
 
 
 def ours() -> Way:
-    """Our own, with the angles looked up once per step, as training does."""
+    """Ours, with the angles looked up once per step, as in training."""
     angles = RotaryAngles(Rotary(base=10_000.0, layout="half-split"), WIDTH, LENGTH).at(
         torch.arange(LENGTH), torch.float32
     )
@@ -51,14 +51,14 @@ def ours() -> Way:
 
 
 def peers() -> dict[str, Way]:
-    """Those that are installed."""
+    """The libraries that are installed."""
     found: dict[str, Way] = {}
     try:
         from transformers.models.llama.modeling_llama import rotate_half
 
         angles = torch.arange(LENGTH)[:, None] * 10_000.0 ** (-torch.arange(0, WIDTH, 2) / WIDTH)
         cos, sin = (torch.cat([f(angles)] * 2, dim=-1) for f in (torch.cos, torch.sin))
-        # What its apply_rotary_pos_emb does to one of the two.
+        # What its apply_rotary_pos_emb does to queries, and then again to keys.
         found["Hugging Face transformers"] = (lambda q: q * cos + rotate_half(q) * sin), True
     except ImportError:
         pass
@@ -77,7 +77,7 @@ def peers() -> dict[str, Way]:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         tuned = module.RotaryPositionalEmbeddings(WIDTH, LENGTH)
-        # It wants positions before heads, so it is given queries that lie in memory that way.
+        # It expects positions before heads, so its queries are laid out that way.
         native = torch.randn(BATCH, LENGTH, HEADS, WIDTH)
         found["torchtune"] = (lambda _: tuned(native)), False
     return found

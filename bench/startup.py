@@ -1,4 +1,4 @@
-"""How long one waits for `regard --help`, `import regard`, a design and the catalogue: the best of several runs."""
+"""How long `regard --help`, `import regard`, a design and all claims take: the best of several runs."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ from regard.claims import all_claims
 
 
 def best_seconds(*command: str, runs: int) -> float:
-    """The shortest time that the command took, in seconds."""
+    """The best time of the command, in seconds."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -21,7 +21,7 @@ EXAMPLE = ("design", "--head", "beta*(mu_a+mu_b)", "--beta", "20", "--n", "10", 
 
 
 def main() -> None:
-    """Prints one line a figure, with the target beside it."""
+    """Prints one line per figure, with its target."""
     bare = best_seconds("-c", "pass", runs=10)
     print(f"python alone              {bare * 1000:6.0f} ms")
     print(f"import regard             {best_seconds('-c', 'import regard', runs=10) * 1000:6.0f} ms")

@@ -1,8 +1,8 @@
 """The accuracy of the recipes on birthplaces: `python bench/train_accuracy.py DATA --minutes 4 --seeds 3`.
 
 DATA is a folder with wiki.txt, train.tsv and dev.tsv. The number of steps is measured once on this machine (or given
-with --steps), and every run makes exactly that many; dev.tsv selects nothing. A run trains one model, or --members
-models; without --members and --steps, it trains as many as `regard train` would choose here.
+with --steps), and every run takes exactly that many; dev.tsv is never used to select anything. A run trains one model,
+or --members models; without --members and --steps, it trains as many as `regard train` would choose here.
 """
 
 import argparse

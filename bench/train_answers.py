@@ -1,4 +1,4 @@
-"""500 questions answered in batches with a cache, against one at a time without a cache."""
+"""Answering 500 questions in batches with a cache, compared with one at a time without a cache."""
 
 import time
 
@@ -15,7 +15,7 @@ NUMBER, LONGEST, SAMPLE = 500, 16, 25
 
 @torch.no_grad()
 def main() -> None:
-    """Prints both times and their ratio; the slow one is extrapolated from some questions."""
+    """Prints both times and their ratio; the slow one is extrapolated from a few questions."""
     data = make_biographies(Biographies(people=200), seed=0)
     questions = [question.text for question in data.questions][:NUMBER]
     vocabulary = learn_vocabulary([document.text for document in data.documents] + questions, size=4096)

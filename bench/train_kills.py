@@ -1,4 +1,4 @@
-"""A training killed at twenty random moments ends with the weights of one that was never interrupted.
+"""A training run killed at twenty random moments ends with the same weights as one that was never interrupted.
 
 `python bench/train_kills.py --members 2` tries a run with two members: the command is killed, and the processes that it
 started must end with it.

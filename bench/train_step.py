@@ -1,10 +1,10 @@
-"""One training step at the course's configuration against nanoGPT's: `python bench/train_step.py --nanogpt model.py`.
+"""A training step in the course's configuration, ours and nanoGPT's: `python bench/train_step.py --nanogpt model.py`.
 
-The peer is nanoGPT's own model.py, which you fetch yourself. Both make steps of 128 rows of 128 characters with 4
-layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, in turns. nanoGPT
-runs as one process with one thread per core, its default; Regard as `regard train` would run it, with the layout of
-processes and threads that was fastest at first. The last row is for scale: the products with the layers' matrices
-alone, in float32, as Regard computes them.
+The peer is nanoGPT's own model.py, which you download yourself. Both take steps of 128 rows of 128 characters with 4
+layers, 8 heads and width 256: forward, backward, clipping and AdamW, without dropout, on all cores, alternating.
+nanoGPT runs as one process with one thread per core, its default; Regard runs as `regard train` would, with the layout
+of processes and threads that a first measurement found fastest. For comparison, the last row has only the products with
+the layers' matrices, in float32, as Regard computes them.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def compare(options: argparse.Namespace, scratch: Path) -> None:
-    """Measures Regard and the peer in turns."""
+    """Measures Regard and the peer alternately."""
     recipe = load_recipe("classic", ["model.dropout=0.0"])
     data = load_data(options.data)
     lessons = prepare_lessons(data, recipe)

@@ -1,4 +1,4 @@
-"""The speed and memory of judging a class: 600 documents like those that students hand in.
+"""The speed and memory of checking a class: 600 documents like those that students hand in.
 
 The documents are copies of the first test set (and of the samples, if available), each with a different last line. As
 a lower bound, the same documents are also only read: their formulas are found and the relation signs counted.
@@ -74,20 +74,20 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
     memory: list[Memory] = []
     judging, judging_cpu = timed(lambda: judge(folder, out, jobs, memory))
     lines = [
-        f"# Judging a class: {number} documents on {jobs} processes",
+        f"# Checking a class: {number} documents on {jobs} processes",
         "",
-        f"Copies of {originals} documents of the first test set and the samples. Written by `bench/verify.py`.",
+        f"Copies of {originals} documents from the first test set and the samples. Written by `bench/verify.py`.",
         "",
         "| | seconds | documents per second | CPU per document | target |",
         "|---|---|---|---|---|",
         f"| reading only: formulas found, relation signs counted | {reading:.1f} | {number / reading:.1f} "
         f"| {1000 * reading_cpu / number:.0f} ms | |",
-        f"| `regard verify --gradescope --csv`: every step judged | {judging:.1f} | {number / judging:.1f} "
+        f"| `regard verify --gradescope --csv`: every step checked | {judging:.1f} | {number / judging:.1f} "
         f"| {1000 * judging_cpu / number:.0f} ms | ≥ 20 per second, so ≤ {1000 * jobs // 20} ms |",
         "",
         "CPU time includes all processes and their startup, and does not depend on the load of the machine.",
         "",
-        "| documents judged | memory of the main process, MB | memory of the largest worker, MB |",
+        "| documents checked | memory of the main process, MB | memory of the largest worker, MB |",
         "|---|---|---|",
         *(f"| {item.done} | {item.own:.0f} | {item.largest_worker:.0f} |" for item in memory),
     ]
@@ -95,7 +95,7 @@ def figures(folder: Path, out: Path, originals: int, jobs: int) -> str:
 
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
-    """The seconds that the work takes: elapsed, and of CPU."""
+    """Elapsed seconds and CPU seconds of the work."""
     start, cpu = time.perf_counter(), cpu_seconds()
     work()
     return time.perf_counter() - start, cpu_seconds() - cpu
@@ -108,7 +108,7 @@ def cpu_seconds() -> float:
 
 
 def count_signs(path: Path) -> int:
-    """What any judge must do first."""
+    """What any checker must do first."""
     return sum(len(relation_signs(span.source)) for span in read(path).spans)
 
 

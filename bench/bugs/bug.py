@@ -1,4 +1,4 @@
-"""A bug: one edit of a correct layer, with the family it belongs to and who could see it."""
+"""A bug: one edit of a correct layer, the family it belongs to, and the grade at which it should be caught."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ FAMILIES = frozenset(
 class Bug:
     """What was changed where. `seen` is the weakest grade at which its author expects it to be caught.
 
-    `or_family` holds other families that would name the bug as well. An edit that changes no output has its reason in
-    `is_equivalent`; one that changes the last digits alone, as public layers do on purpose, in `is_lawful`.
+    `or_family` lists other families that would describe the bug equally well. If the edit changes no output,
+    `is_equivalent` says why; if it changes only the last digits, as public layers do on purpose, `is_lawful` does.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Bug:
         return text.replace(self.old, self.new)
 
     def build(self) -> LayerSubject:
-        """The buggy layer; its name does not give it away."""
+        """The buggy layer; its name does not reveal the bug."""
         return build(self.layer, self.text())
 
     def is_of(self, family: str | None) -> bool:
@@ -50,7 +50,7 @@ class Bug:
 
 
 def edits(layer: str) -> Callable[..., Bug]:
-    """Makes bugs of one layer: id, family, what, old text, new text, and the rest by name."""
+    """A function that makes bugs of one layer: id, family, what, old and new text, and the rest by name."""
 
     def bug(name: str, family: str, what: str, change: tuple[str, str], **rest) -> Bug:
         return Bug(id=f"{layer}-{name}", layer=layer, family=family, what=what, old=change[0], new=change[1], **rest)

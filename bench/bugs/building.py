@@ -103,7 +103,7 @@ def build(layer: str, text: str | None = None, *, name: str | None = None) -> La
 
 
 def _fill(module: nn.Module, rng: np.random.Generator, width: int) -> None:
-    """Weights that make logits of size one, and biases, gains, sinks and positions that can be told from none."""
+    """Weights that give logits of size one; biases, gains, sinks and positions that are clearly not zero."""
     for name, parameter in module.named_parameters():
         spread = width**-0.5 if parameter.ndim == 2 and "wpe" not in name else 0.4
         with torch.no_grad():

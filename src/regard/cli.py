@@ -84,7 +84,7 @@ def cli(context: click.Context) -> None:
     Examples:
       regard verify answers.md       judge a written derivation step by step
       regard verify submissions/ --problem cs224n-a4 --gradescope out/ --jobs 2
-      regard claims                  decide every claim of the catalogue
+      regard claims                  decide every claim in the catalog
       regard claims 'rope-*'         only those about rotary codes
       regard claims --explain copy   one claim explained: derivation, evidence, near misses
       regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5

@@ -1,4 +1,4 @@
-"""The catalogue of injected bugs is sound, and a part of it is caught by the laws."""
+"""The catalog of injected bugs is sound, and the laws catch a sample of it."""
 
 import re
 
@@ -9,7 +9,7 @@ torch.set_num_threads(1)
 
 from bugs.bug import FAMILIES  # noqa: E402
 from bugs.building import LAYERS, build  # noqa: E402
-from bugs.catalogue import all_bugs  # noqa: E402
+from bugs.catalog import all_bugs  # noqa: E402
 from bugs.probing import difference_of  # noqa: E402
 
 from regard.conformance import all_laws  # noqa: E402

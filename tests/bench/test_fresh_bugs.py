@@ -9,7 +9,7 @@ torch.set_num_threads(1)
 
 from bugs import fresh  # noqa: E402
 from bugs.bug import FAMILIES  # noqa: E402
-from bugs.catalogue import all_bugs  # noqa: E402
+from bugs.catalog import all_bugs  # noqa: E402
 from bugs.probing import difference_of  # noqa: E402
 
 BUGS = fresh.fresh_bugs()

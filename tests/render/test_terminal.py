@@ -34,7 +34,7 @@ def test_a_terminal_that_knows_all_signs_is_given_all_signs(text):
     assert spelled(text, "utf-8") == text
 
 
-def test_no_sign_of_the_catalogue_is_lost():
+def test_no_sign_of_the_catalog_is_lost():
     for claim in all_claims().values():
         for text in (claim.statement, claim.derivation, claim.domain, claim.source):
             assert spelled(text, "ascii").count("?") == text.count("?"), text

@@ -57,7 +57,7 @@ BUGS = (
     bug(
         "fresh-heads-merged-across",
         "heads",
-        "the width of a head is moved before the heads when they are joined",
+        "the head width comes before the heads when they are merged",
         ("context = context.permute(0, 2, 1, 3).reshape", "context = context.permute(0, 2, 3, 1).reshape"),
         or_family=("projection",),
         seen="spec",
@@ -103,13 +103,13 @@ BUGS = (
         "alibi",
         "the distance is taken without its sign",
         ("distance = query_index - key_index\n", "distance = (query_index - key_index).abs()\n"),
-        is_equivalent="only keys of the future have another distance, and they are hidden",
+        is_equivalent="the distance differs only for future keys, which are hidden",
     ),
     bug(
         "fresh-distance-from-first-query",
         "alibi",
         "distances do not count the cached tokens",
         ("query_index = torch.arange(num_keys - num_queries, num_keys)", "query_index = torch.arange(num_queries)"),
-        is_equivalent="a head's logits of one query all move by the same amount, which a softmax does not see",
+        is_equivalent="all logits of one query and head shift by the same amount, which does not change the softmax",
     ),
 )

@@ -62,7 +62,7 @@ BUGS = (
     bug(
         "fresh-offset-of-wrong-sign",
         "mask",
-        "the causal triangle is moved the wrong way if there are more keys than queries",
+        "the causal triangle is shifted the wrong way if there are more keys than queries",
         ("offset = keys.shape[2] - queries.shape[2]", "offset = queries.shape[2] - keys.shape[2]"),
     ),
     bug(

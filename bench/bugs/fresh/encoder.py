@@ -69,7 +69,7 @@ BUGS = (
     bug(
         "fresh-values-by-key-matrix",
         "projection",
-        "a copied line: values are made by the matrix of keys",
+        "a copied line: values are computed with the key matrix",
         ("self.transpose_for_scores(self.value(x))", "self.transpose_for_scores(self.key(x))"),
         seen="spec",
     ),
@@ -86,7 +86,7 @@ BUGS = (
     bug(
         "fresh-logits-clamped",
         "softmax",
-        "logits are clamped against overflow, far below where it begins",
+        "logits are clamped against overflow, far below where it would begin",
         (
             "        scores = scores / math.sqrt(self.head_width)\n",
             "        scores = (scores / math.sqrt(self.head_width)).clamp(-5.0, 5.0)\n",

@@ -10,7 +10,7 @@ BUGS = (
     bug(
         "fresh-gain-without-one",
         "scale",
-        "the gain of the norm is the weight, not one more",
+        "the norm multiplies by the weight, not by 1 + weight",
         ("return normed * (1.0 + self.weight)", "return normed * self.weight"),
         or_family=("projection",),
         seen="spec",
@@ -45,7 +45,7 @@ BUGS = (
     bug(
         "fresh-one-norm-for-both",
         "projection",
-        "keys are normed with the gain of queries",
+        "keys are normalised with the gain of the queries",
         ("q, k = self.q_norm(q), self.k_norm(k)", "q, k = self.q_norm(q), self.q_norm(k)"),
         or_family=("scale",),
         seen="spec",
@@ -71,7 +71,7 @@ BUGS = (
     bug(
         "fresh-scaled-by-head-width",
         "scale",
-        "the scale is that of the head's width, not the one that the model sets",
+        "the scale is that of the head width, not the one the model sets",
         ("self.softcap = query_scalar**-0.5, cap", "self.softcap = self.head_width**-0.5, cap"),
         seen="spec",
     ),
@@ -114,7 +114,7 @@ BUGS = (
     bug(
         "fresh-logits-returned",
         "softmax",
-        "what is returned as weights are the logits",
+        "the logits are returned as weights",
         ("return torch.matmul(weights, v), weights", "return torch.matmul(weights, v), scores"),
         or_family=("path", "shape"),
     ),
@@ -126,6 +126,6 @@ BUGS = (
             "return torch.cat((pairs.real, pairs.imag), dim=-1).to(x.dtype)",
             "return torch.stack((pairs.real, pairs.imag), dim=-1).flatten(-2).to(x.dtype)",
         ),
-        is_equivalent="queries and keys are permuted alike, which their products do not see",
+        is_equivalent="queries and keys are permuted in the same way, so their products do not change",
     ),
 )

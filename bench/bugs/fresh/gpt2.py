@@ -40,7 +40,7 @@ BUGS = (
     bug(
         "fresh-output-matrix-transposed",
         "projection",
-        "the output matrix is used as a Linear would keep it",
+        "the output matrix is used in the layout of nn.Linear",
         ("return y @ self.c_proj_weight + self.c_proj_bias", "return y @ self.c_proj_weight.T + self.c_proj_bias"),
         seen="spec",
     ),

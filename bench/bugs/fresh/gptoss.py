@@ -17,7 +17,7 @@ BUGS = (
     bug(
         "fresh-sinks-across-groups",
         "sink/softcap",
-        "the sinks are dealt out with the group as the slower axis",
+        "sinks are assigned to heads with the group as the slower axis",
         (
             "self.sinks.view(1, self.num_kv_heads, -1, 1, 1).expand",
             "self.sinks.view(1, -1, self.num_kv_heads, 1, 1).transpose(1, 2).expand",
@@ -53,7 +53,7 @@ BUGS = (
     bug(
         "fresh-groups-across-heads",
         "kv-heads",
-        "query heads are dealt out to key heads in turn",
+        "query heads are assigned to key heads in turn",
         (
             "grouped = q.unflatten(2, (self.num_kv_heads, -1))",
             "grouped = q.unflatten(2, (-1, self.num_kv_heads)).transpose(2, 3)",
@@ -115,7 +115,7 @@ BUGS = (
     bug(
         "fresh-sink-share-given-back",
         "sink/softcap",
-        "the weight that the sink took is given back",
+        "the weight taken by the sink is given back",
         (
             "        weights = F.softmax(logits, dim=-1)[..., :-1]\n",
             "        weights = F.softmax(logits, dim=-1)[..., :-1]\n"

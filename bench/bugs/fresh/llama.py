@@ -114,7 +114,7 @@ BUGS = (
     bug(
         "fresh-core-mask-overwritten",
         "mask",
-        "the mask of a call that is not causal is applied before all pairs are allowed",
+        "the mask of a non-causal call is applied before all pairs are allowed",
         (
             "        allowed = allowed if causal else torch.ones_like(allowed)\n"
             "        if mask is not None:\n"

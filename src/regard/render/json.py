@@ -1,4 +1,4 @@
-"""Verdicts as JSON, in the one schema that all commands share: regard-1.schema.json beside this file."""
+"""Verdicts as JSON, in the schema that all commands share (regard-1.schema.json beside this file)."""
 
 import json
 import math
@@ -13,7 +13,7 @@ SCHEMA = "regard/1"
 
 
 def document(command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The document of one run: which command, every verdict, how many of each status, and what the command adds.
+    """The document for one run: the command, its verdicts, the count of each status, and what the command adds.
 
     >>> document("claims", [])["counts"]
     {'proved': 0, 'holds': 0, 'refuted': 0, 'undecided': 0}
@@ -27,14 +27,14 @@ def document(command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] 
 def as_json(
     command: str, verdicts: Iterable[Verdict], more: Mapping[str, Any] | None = None, *, is_ascii: bool = False
 ) -> str:
-    """The document as text; `is_ascii` escapes every sign for outputs that know no UTF-8."""
+    """The document as text; `is_ascii` escapes non-ASCII characters, for outputs without UTF-8."""
     return json.dumps(document(command, verdicts, more), indent=2, ensure_ascii=is_ascii, allow_nan=False) + "\n"
 
 
 def json_pieces(
     command: str, verdicts: Iterable[Verdict], *, documents: Iterable[dict[str, Any]], is_ascii: bool = False
 ) -> Iterator[str]:
-    """The document as text, piece by piece, for more verdicts than one holds in memory; `documents` is read last.
+    """The document as text, piece by piece, for more verdicts than fit in memory; `documents` is read last.
 
     >>> json.loads("".join(json_pieces("verify", [], documents=[])))["documents"]
     []
@@ -65,7 +65,7 @@ def _listed(rows: Iterable[str]) -> Iterator[str]:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema that every document meets."""
+    """The JSON Schema of every document."""
     return json.loads(resources.files("regard.render").joinpath("regard-1.schema.json").read_text(encoding="utf-8"))
 
 

@@ -78,9 +78,9 @@ BUGS = (
     bug(
         "softmax-in-float32",
         "precision",
-        "softmax works in float32 whatever the layer's precision",
+        "the softmax is computed in float32 whatever the layer's precision",
         (SOFTMAX, "weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)"),
-        is_lawful="most public layers form their softmax in float32 on purpose, and float64 ones lose digits by it",
+        is_lawful="most public layers compute the softmax in float32 on purpose, so float64 layers lose digits",
     ),
     bug("only-queries-turned", "rotary", "keys are not turned", (TURN, "queries = apply_rotary(queries, cos, sin)")),
     bug(

@@ -90,9 +90,9 @@ BUGS = (
     bug(
         "softmax-maximum-detached",
         "softmax",
-        "the maximum is subtracted without gradient",
+        "the maximum is subtracted without a gradient",
         (SOFTMAX, "F.softmax(scores - scores.amax(-1, keepdim=True).detach(), dim=-1)"),
-        is_equivalent="softmax does not depend on what is subtracted",
+        is_equivalent="the softmax does not depend on what is subtracted",
     ),
     bug(
         "scale-by-length",
@@ -162,7 +162,7 @@ BUGS = (
     bug(
         "context-interleaved",
         "heads",
-        "the output goes coordinate by coordinate",
+        "the output is written coordinate by coordinate",
         ("context.permute(0, 2, 1, 3)", "context.permute(0, 2, 3, 1)"),
         seen="spec",
     ),
@@ -171,7 +171,7 @@ BUGS = (
         "projection",
         "the key's bias is left out",
         (KEY, KEY.replace("self.key(x)", "x @ self.key.weight.T")),
-        is_equivalent="a key's bias adds the same to all logits of a query",
+        is_equivalent="a key bias adds the same number to all logits of a query",
     ),
     bug(
         "query-bias-lost",
@@ -228,7 +228,7 @@ BUGS = (
         "precision",
         "the output is rounded to float32",
         (LAST, LAST.replace("(context)", "(context).float().to(x.dtype)")),
-        is_lawful="in float32 nothing changes; that float64 layers work in float32 inside is common and allowed for",
+        is_lawful="nothing changes in float32; many float64 layers compute in float32 internally, which is allowed",
     ),
     bug(
         "flat-view",

@@ -157,7 +157,7 @@ BUGS = (
     bug(
         "pairs-interleaved",
         "rotary",
-        "neighbouring coordinates turn together",
+        "neighbouring coordinates are rotated together",
         (PAIRS, "torch.complex(x[..., ::2].double(), x[..., 1::2].double())"),
         seen="spec",
     ),
@@ -250,7 +250,7 @@ BUGS = (
     bug(
         "output-of-one-head",
         "heads",
-        "all heads mix with the first head's weights",
+        "all heads use the first head's weights",
         ("torch.matmul(weights, v), weights", "torch.matmul(weights[:, :1].expand_as(weights), v), weights"),
         seen="spec",
     ),

@@ -84,7 +84,7 @@ BUGS = (
     bug(
         "alibi-by-rank",
         "precision",
-        "distances count from the longest: the same shares, but large biases that bfloat16 rounds",
+        "distances count from the longest: the same weights, but large biases that bfloat16 rounds",
         (DISTANCE, "distance = num_keys - 1 - key_index"),
         seen="spec",
         or_family=("alibi",),
@@ -92,16 +92,16 @@ BUGS = (
     bug(
         "alibi-absolute",
         "alibi",
-        "the distance is taken absolute",
+        "the absolute distance is used",
         (DISTANCE, "distance = (query_index - key_index).abs()"),
-        is_equivalent="a causal query sees no negative distance",
+        is_equivalent="causal queries see no negative distances",
     ),
     bug(
         "alibi-restarts",
         "alibi",
-        "new queries count from zero at decode",
+        "new queries count from zero while decoding",
         ("torch.arange(num_keys - num_queries, num_keys)[:, None]", "torch.arange(num_queries)[:, None]"),
-        is_equivalent="a constant a row moves no softmax",
+        is_equivalent="adding a constant to a row does not change its softmax",
     ),
     bug(
         "alibi-of-new-keys",
@@ -181,7 +181,7 @@ BUGS = (
     bug(
         "heads-interleaved",
         "heads",
-        "the output goes coordinate by coordinate",
+        "the output is written coordinate by coordinate",
         (MERGE, MERGE.replace("2, 1, 3", "2, 3, 1")),
         seen="spec",
     ),

@@ -86,7 +86,7 @@ BUGS = (
         "softmax",
         "a total below one counts as one",
         (SHARE, "return powers / total.clamp(min=1.0)"),
-        is_equivalent="the largest power is one, so a total of visible keys is at least one",
+        is_equivalent="the largest exponential is one, so the total over visible keys is at least one",
     ),
     bug(
         "softmax-base-two",

@@ -54,14 +54,14 @@ BUGS = (
     bug(
         "last-part-turned",
         "rotary",
-        "the last coordinates turn instead of the first",
+        "the last coordinates are rotated instead of the first",
         (PARTS, "turned, rest = x[..., -self.rotary_width :], x[..., : -self.rotary_width]"),
         seen="spec",
     ),
     bug(
         "rest-dropped",
         "rotary",
-        "what does not turn is lost",
+        "the coordinates that are not rotated are lost",
         ("torch.cat([turned, rest]", "torch.cat([turned, 0 * rest]"),
         seen="spec",
     ),
@@ -134,7 +134,7 @@ BUGS = (
         "scale",
         "the mask comes before the scale",
         (f"{SCALE}\n        {HIDE}", f"{HIDE}\n        {SCALE}"),
-        is_equivalent="a quarter of the least number still has no weight",
+        is_equivalent="a quarter of the smallest number still gets no weight",
     ),
     bug("scale-twice", "scale", "logits are scaled twice", (SCALE, SCALE + "**2"), seen="spec"),
     bug(
@@ -165,7 +165,7 @@ BUGS = (
     bug(
         "heads-interleaved",
         "heads",
-        "the output goes coordinate by coordinate",
+        "the output is written coordinate by coordinate",
         ("x.permute(0, 2, 1, 3).cont", "x.permute(0, 2, 3, 1).cont"),
         seen="spec",
     ),

@@ -1,7 +1,7 @@
 """All bugs, one file a layer."""
 
 from bugs.bug import Bug
-from bugs.catalogue import bloom, cross, encoder, gemma, gpt2, gptj, gptoss, llama, llama_runtime, mistral
+from bugs.catalog import bloom, cross, encoder, gemma, gpt2, gptj, gptoss, llama, llama_runtime, mistral
 
 __all__ = ["all_bugs"]
 
@@ -9,5 +9,5 @@ FILES = (llama, llama_runtime, gptj, bloom, mistral, encoder, gpt2, cross, gemma
 
 
 def all_bugs() -> tuple[Bug, ...]:
-    """Every bug of the catalogue."""
+    """All bugs of the catalog."""
     return tuple(bug for file in FILES for bug in file.BUGS)
