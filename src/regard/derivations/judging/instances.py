@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from regard.derivations.judging.values import Arithmetic
 from regard.derivations.notation.tokens import NotUnderstood
 
 QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
+POOL = 200  # draws to pick from where a relation stands under premises
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 _UNKNOWN_SIZE = 2
 _MANY = 24
@@ -61,6 +63,8 @@ class Sampler:
     seed: int
     num_draws: int
     is_plain: bool
+    picked: tuple[int, ...] = ()
+    widened: float = 1.0
 
     def size(self, name: str) -> int:
         """A size by its name, or a literal number."""
@@ -72,7 +76,7 @@ class Sampler:
         sizes = (*family, *(self.size(dimension) for dimension in meaning.shape))
         if math.prod(sizes) > _MOST_ENTRIES:
             raise NotUnderstood(f"{meaning.key} has too many entries to try.")
-        return (self.num_draws, *sizes)
+        return (POOL if self.picked else self.num_draws, *sizes)
 
     def rng(self, meaning: SymbolMeaning) -> np.random.Generator:
         """The symbol's own stream, so that one more symbol changes no other's draws."""
@@ -88,17 +92,16 @@ class Sampler:
 
 
 @lru_cache(maxsize=1024)
-def sampler_for(
-    setting: Setting, sizes: tuple[tuple[str, int], ...], seed: int, num_draws: int, is_plain: bool
-) -> Sampler:
+def sampler_for(**particulars: Any) -> Sampler:
     """The sampler of these particulars."""
-    return Sampler(setting=setting, sizes=sizes, seed=seed, num_draws=num_draws, is_plain=is_plain)
+    return Sampler(**particulars)
 
 
 @lru_cache(maxsize=4096)
 def drawn(sampler: Sampler, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
     """The draws of a symbol, (draw, row, column) or (draw, member, row, column), read-only."""
-    draws = arithmetic.array(_raw(sampler, meaning))
+    raw = _raw(sampler, meaning)
+    draws = arithmetic.array(raw[list(sampler.picked)] if sampler.picked else raw)
     if Assumption.ORTHONORMAL in meaning.assume:
         draws = _orthonormal(draws, arithmetic)
     if Assumption.UNIT in meaning.assume:
@@ -157,15 +160,21 @@ def _raw(sampler: Sampler, meaning: SymbolMeaning) -> np.ndarray:
         if assumption in _SPECIAL:
             return _SPECIAL[assumption](rng, shape)
     if meaning.tends == "infinity" or Assumption.POSITIVE in meaning.assume:
-        return sampler.rounded(rng.uniform(0.5, 2.5, size=shape))
+        return sampler.rounded(sampler.widened * rng.uniform(0.5, 2.5, size=shape))
     if meaning.tends == "zero" or Assumption.SMALL in meaning.assume:
         return sampler.rounded(rng.uniform(0.05, 0.4, size=shape), parts=64)
     if Assumption.COMPLEX in meaning.assume:
         return sampler.rounded(rng.normal(size=shape)) + 1j * sampler.rounded(rng.normal(size=shape))
     spread = 1.0 if meaning.variance is None else math.sqrt(meaning.variance)
-    if meaning.is_random_number and sampler.num_draws == len(QUANTILES):
-        return meaning.mean + spread * np.array(QUANTILES).reshape(-1, 1, 1)
-    return sampler.rounded(meaning.mean + spread * rng.normal(size=shape))
+    if meaning.is_random_number and shape[0] in (len(QUANTILES), POOL):
+        return meaning.mean + spread * sampler.widened * _quantiles(rng, shape[0])
+    return sampler.rounded(meaning.mean + spread * sampler.widened * rng.normal(size=shape))
+
+
+def _quantiles(rng: np.random.Generator, num_draws: int) -> np.ndarray:
+    """Standard normal numbers that lie in each part of the law, in random order where there are many."""
+    values = np.resize(QUANTILES, num_draws).reshape(-1, 1, 1)
+    return values if num_draws == len(QUANTILES) else rng.permutation(values)
 
 
 def _whole_numbers(sampler: Sampler, name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -227,7 +236,8 @@ class Instance:
 
     `driven` overrides scalars with a whole drive of values (β = 8, 32, 128); every draw is then seen at every stage.
     `drawn` sets a scalar's value draw by draw. `moved` puts random symbols at their means and moves them one component
-    at a time. `is_plain` rounds draws to halves, so that a counterexample can be read.
+    at a time. `is_plain` rounds draws to halves, so that a counterexample can be read. `picked` takes only some draws
+    of a larger pool, and `widened` spreads that pool.
     """
 
     setting: Setting
@@ -238,6 +248,8 @@ class Instance:
     drawn: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     is_plain: bool = False
     moved: float = 0.0
+    picked: tuple[int, ...] = ()
+    widened: float = 1.0
 
     @cached_property
     def key(self) -> tuple:
@@ -247,7 +259,15 @@ class Instance:
     @cached_property
     def sampler(self) -> Sampler:
         """Everything that the draws depend on."""
-        return sampler_for(self.setting, tuple(self.sizes.items()), self.seed, self.num_draws, self.is_plain)
+        return sampler_for(
+            setting=self.setting,
+            sizes=tuple(self.sizes.items()),
+            seed=self.seed,
+            num_draws=self.num_draws,
+            is_plain=self.is_plain,
+            picked=self.picked,
+            widened=self.widened,
+        )
 
     @cached_property
     def num_stages(self) -> int:

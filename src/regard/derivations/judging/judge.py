@@ -10,7 +10,8 @@ from regard.derivations.judging.exact import decide_exact, decide_rounded
 from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.limits import decide_growth, decide_limit, stay_apart
-from regard.derivations.judging.relations import Instances, Sides, readings
+from regard.derivations.judging.premises import under_premises
+from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
@@ -79,8 +80,7 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     work = Work()
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
-            instances = Instances(scope=read.scope, relation=read.relation, work=work)
-            finding = _decide_reading(instances, is_particular=sides.is_particular).with_notes(read.notes)
+            finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append(finding)
@@ -132,9 +132,11 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
 
 
 # -- by its sign -------------------------------------------------------------------------------------------------------
-def _decide_reading(instances: Instances, *, is_particular: bool = False) -> Finding:
+def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = False) -> Finding:
     """The finding on a relation under one reading, at particular values of its letters or for all of them."""
     try:
+        taken = under_premises(read)
+        instances = Instances(scope=taken.scope, relation=taken.relation, work=work)
         return _at_values(instances) if is_particular else _decide_by_sign(instances)
     except UnknownSymbol as error:
         return Finding(kind="unknown", reason=str(error))

@@ -5,6 +5,7 @@ Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.judging.values import BALLS, IllShaped, Value, first_draws, show_entry
 from regard.derivations.notation.tokens import NotUnderstood
 
+StatesAt = Callable[[np.ndarray], list[bool]]
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
 _NOTHING = 1e-12
@@ -141,17 +143,15 @@ def decide_growth(instances: Instances) -> Finding:
 
 
 def _least_leads(instances: Instances) -> tuple[list[float], list[float]]:
-    """At each stage the least difference and the least logarithm of the ratio, over the draws that are meant."""
+    """At each stage the least difference and the least logarithm of the ratio, over all draws."""
     instance = _drive(instances)
     differences, ratios = [math.inf] * len(SCALES), [math.inf] * len(SCALES)
-    is_meant = instances.premises_hold(instance)
     for pair in instances.pairs(instance, BALLS):
         left, right = (side.array for side in pair.aligned())
         for k in range(max(len(left), len(right))):
-            if is_meant[k]:
-                x, y, stage = left[k % len(left), 0, 0], right[k % len(right), 0, 0], k // instance.num_draws
-                differences[stage] = min(differences[stage], _lower(x - y))
-                ratios[stage] = min(ratios[stage], _log_ratio(x, y))
+            x, y, stage = left[k % len(left), 0, 0], right[k % len(right), 0, 0], k // instance.num_draws
+            differences[stage] = min(differences[stage], _lower(x - y))
+            ratios[stage] = min(ratios[stage], _log_ratio(x, y))
     return differences, ratios
 
 
@@ -193,7 +193,7 @@ def _drive(instances: Instances, scales: tuple[float, ...] = SCALES) -> Instance
 
 @dataclass(frozen=True, kw_only=True)
 class LimitErrors:
-    """The errors at each stage (row) and draw (column), the worst over indices; a draw that breaks a premise has none.
+    """The errors at each stage (row) and draw (column), the worst over indices.
 
     Against 0 only the absolute error counts, else the relative one; in an = both must vanish, unless the relative one
     is gone altogether: e^β + 1 = e^β may be meant as ≈, but β + 1 = β is not.
@@ -227,8 +227,6 @@ def _errors_on(instances: Instances, instance: Instance) -> LimitErrors:
         is_against_zero |= _is_nothing(pair.left) or _is_nothing(pair.right)
         for table, found in zip((absolute, relative), _gaps_of_draws(*pair.aligned()), strict=True):
             np.maximum(table, found, out=table)
-    is_meant = instances.premises_hold(instance)
-    absolute[~is_meant] = relative[~is_meant] = 0.0
     return LimitErrors(
         absolute=absolute.reshape(instance.num_stages, instance.num_draws),
         relative=relative.reshape(instance.num_stages, instance.num_draws),
@@ -298,17 +296,30 @@ def vanishes(errors: np.ndarray) -> bool:
 
 # -- chances -----------------------------------------------------------------------------------------------------------
 def chance(instances: Instances) -> float | None:
-    """The probability that the relation holds in the limit; None unless exactly one number is random.
-
-    Where it begins or stops to hold is found on a grid, then by repeated subdivision.
-    """
+    """The probability, given the premises, that the relation holds in the limit; None unless one number is random."""
     random = [meaning for meaning in instances.scope.meanings.values() if meaning.is_random_number]
     if len(random) != 1:
         return None
+    if not instances.relation.premises:
+        return _probability(lambda points: _hold_at(instances, random[0], points))
+    meant = _probability(lambda points: _meant_at(instances, random[0], points))
+    both = _probability(
+        lambda points: [
+            holds and is_meant
+            for holds, is_meant in zip(
+                _hold_at(instances, random[0], points), _meant_at(instances, random[0], points), strict=True
+            )
+        ]
+    )
+    return both / meant if meant else None
+
+
+def _probability(states_at: StatesAt) -> float:
+    """The mass of a standard normal where a state holds; its edges are found on a grid, then by subdivision."""
     grid = np.linspace(-4.01, 4.03, 12)
-    states = _hold_at(instances, random[0], grid)
+    states = states_at(grid)
     edges = [
-        _edge(instances, random[0], (grid[k], grid[k + 1]), holds_below=states[k])
+        _edge(states_at, (grid[k], grid[k + 1]), holds_below=states[k])
         for k in range(len(grid) - 1)
         if states[k] != states[k + 1]
     ]
@@ -327,19 +338,30 @@ def _mass(edges: list[float], *, holds_first: bool) -> float:
 
 def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
-    values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
     # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(1000 * scale for scale in SCALES[-3:]))
-    instance = instances.base(seed=3, num_draws=len(points), driven=driven, drawn={symbol.name: tuple(values)})
-    return _errors_on(instances, instance).vanish().tolist()
+    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish().tolist()
 
 
-def _edge(instances: Instances, symbol: SymbolMeaning, between: tuple[float, float], *, holds_below: bool) -> float:
+def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+    """Whether the premises hold with the random symbol that many standard deviations from its mean."""
+    instance = _at_points(instances, symbol, points, driven_to(instances, SCALES))
+    return (instances.leads(instance) > 0).tolist()
+
+
+def _at_points(
+    instances: Instances, symbol: SymbolMeaning, points: np.ndarray, driven: dict[str, tuple[float, ...]]
+) -> Instance:
+    values = symbol.mean + math.sqrt(symbol.variance or 1.0) * points
+    return instances.unconditional(seed=3, num_draws=len(points), driven=driven, drawn={symbol.name: tuple(values)})
+
+
+def _edge(states_at: StatesAt, between: tuple[float, float], *, holds_below: bool) -> float:
     """Where the relation stops or begins to hold, between two points, to about 1e-6."""
     low, high = between
     for _ in range(_SUBDIVISIONS):
         points = np.linspace(low, high, 13)
-        states = _hold_at(instances, symbol, points[1:-1])
+        states = states_at(points[1:-1])
         place = next((k for k, state in enumerate(states) if state != holds_below), len(states))
         low, high = float(points[place]), float(points[place + 1])
     return (low + high) / 2

@@ -1,7 +1,7 @@
 """Relations: as written, in every sensible reading, and on instances of their setting."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,9 +11,9 @@ import numpy as np
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, free_letters, index_letters, ranges
-from regard.derivations.judging.instances import Instance, choose_sizes, with_particular
+from regard.derivations.judging.instances import POOL, Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, Value, Work, same_shape, show_ball
+from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, Value, Work, add, same_shape, show_ball
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
     BigOperator,
@@ -30,6 +30,15 @@ from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
+_WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
+# How far each premise is met, by the gap between its sides: above 0 if it is.
+PICKING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    ">": lambda gap: gap,
+    "≥": lambda gap: np.where(gap == 0, 1.0, gap),
+    "<": lambda gap: -gap,
+    "≤": lambda gap: np.where(gap == 0, 1.0, -gap),
+    "≠": np.abs,
+}
 _GREEK = {command.removeprefix("\\"): letter for letter, command in reversed(GREEK.items())}
 
 
@@ -119,26 +128,49 @@ class Instances:
         if is_empty and missing is not None:
             raise missing
 
-    def premises_hold(self, instance: Instance) -> np.ndarray:
-        """For each draw, whether all premises of the relation (γ > 1) hold."""
-        total = instance.num_draws * instance.num_stages
-        holds = np.ones(total, dtype=bool)
+    def leads(self, instance: Instance) -> np.ndarray:
+        """For each draw how far the premises of the relation (γ > 1) are met: the least lead, above 0 if all are.
+
+        Those of a drive are met only if they are at every stage.
+        """
+        least = np.full((instance.num_stages, instance.num_draws), np.inf)
+        evaluator = Evaluator(scope=self.scope, instance=instance, arithmetic=FLOATS, work=self.work)
         for premise in self.relation.premises:
-            evaluator = Evaluator(scope=self.scope, instance=instance, arithmetic=BALLS)
-            left, right = evaluator(premise.left).array, evaluator(premise.right).array
-            for k in range(total):
-                x, y = left[k % left.shape[0], 0, 0], right[k % right.shape[0], 0, 0]
-                holds[k] &= bool(ORDERS[premise.sign](x, y))
-        return holds
+            gap = add(evaluator(premise.left), evaluator(premise.right).negated()).array
+            if np.iscomplexobj(gap) or (gap.shape[1:] != (1, 1) and premise.sign != "≠"):
+                raise NotUnderstood("This condition is not supported.")
+            lead = np.broadcast_to(PICKING[premise.sign](gap).max(axis=(1, 2)), least.size)
+            least = np.minimum(least, np.nan_to_num(lead, nan=-np.inf).reshape(least.shape))
+        return least.min(axis=0)
 
     def base(self, *, larger: int = 0, **changes: Any) -> Instance:
-        """The smallest instance of the setting, or one that differs from it; `larger` takes larger sizes."""
+        """The smallest instance of the setting, or one that differs from it, its draws picked to meet the premises.
+
+        `larger` takes larger sizes.
+        """
+        instance = self.unconditional(larger=larger, **changes)
+        return self._picked(instance) if self.relation.premises else instance
+
+    def unconditional(self, *, larger: int = 0, **changes: Any) -> Instance:
+        """An instance whose draws need not meet the premises."""
         setting = self.scope.setting
         for name, size in self.scope.sizes.items():
             if size > _LARGEST_SIZE:
                 raise NotUnderstood(f"{name} = {size} is too large to try.")
         sizes = with_particular(setting, choose_sizes(setting, larger), self.scope.sizes)
         return Instance(setting=setting, sizes=sizes, **changes)
+
+    def _picked(self, instance: Instance) -> Instance:
+        """The instance with draws that meet the premises, by a clear lead if there are such draws."""
+        num_draws = instance.num_draws
+        for widened in _WIDENED:
+            pool = replace(instance, num_draws=POOL, widened=widened)
+            leads = self.leads(pool)
+            for least in (_CLEAR_LEAD, 0.0):
+                picked = np.flatnonzero(leads > least)
+                if len(picked) >= num_draws or (len(picked) and not least):
+                    return replace(pool, num_draws=num_draws, picked=tuple(np.resize(picked, num_draws).tolist()))
+        raise NotUnderstood("No input was found that meets the stated conditions.")
 
     def in_words(self, instance: Instance, indices: Mapping[str, int]) -> str:
         """The sizes, the indices, and the scalars that the relation depends on: n = 3, i = 2, β = 1.5."""

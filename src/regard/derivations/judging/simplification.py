@@ -80,7 +80,7 @@ def _is_negligible_beside(instances: Instances, full: Expression, kept: Expressi
             return True
         is_defined = all(gap.is_finite() for gap in (*effects, *errors))
         if is_defined and any(bool(effect > 0) for effect in effects):
-            return _vanish_beside(errors, effects, instances, instance)
+            return _vanish_beside(errors, effects, instance)
     return True
 
 
@@ -108,14 +108,13 @@ def _gaps(instances: Instances, left: Expression, right: Expression, instance: I
     return list(found)
 
 
-def _vanish_beside(errors: list[Any], effects: list[Any], instances: Instances, instance: Instance) -> bool:
+def _vanish_beside(errors: list[Any], effects: list[Any], instance: Instance) -> bool:
     ratios = [
         float((error / effect).abs_upper()) if bool(effect > 0) else math.inf
         for error, effect in zip(errors, effects, strict=True)
     ]
     table = np.array(ratios).reshape(instance.num_stages, instance.num_draws)
-    is_meant = instances.premises_hold(instance).reshape(table.shape).all(axis=0)
-    return any(vanishes(column) for column in table.T[is_meant])
+    return any(vanishes(column) for column in table.T)
 
 
 # -- an expression without one of its summands -------------------------------------------------------------------------
