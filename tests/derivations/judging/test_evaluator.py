@@ -77,6 +77,7 @@ EXPECTED = {
     r"\operatorname{tr}(A)": np.trace(A, axis1=1, axis2=2)[:, None, None],
     r"\begin{pmatrix} x & y \\ 0 & 1 \end{pmatrix}": np.block([[x, y], [0 * x, 0 * x + 1]]),
     "A_{1,2}": A[:, :1, 1:2],
+    "A_{21}": A[:, 1:2, :1],
     "A_2": A[:, 1:2],
     "u_2": u[:, 1:2],
     r"\text{softmax}(u)_1": softmax(u, axis=1)[:, :1],
@@ -171,7 +172,7 @@ def test_unknown_symbols_and_members_out_of_range_are_told_apart():
     for source in (r"\eta + 1", "x_1", "x_{1,2}"):
         with pytest.raises(UnknownSymbol):
             value(source)
-    for source in ("k_{n+1}", "u_{12}", "A_{12}", "A_{1,12}"):
+    for source in ("k_{n+1}", "u_{12}", "A_{19}", "A_{1,12}"):
         with pytest.raises(OutOfRange):
             value(source)
 

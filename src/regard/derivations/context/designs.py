@@ -16,7 +16,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, IllShaped
 from regard.derivations.notation.parser import parse_source
-from regard.derivations.notation.statements import first_chain
+from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.syntax import Expression, Number, Product, Sum, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.problem import Design, Question
@@ -81,17 +81,19 @@ class _DesignAttempt:
     own: Designs
 
     @property
-    def goal(self) -> Sides:
-        chain = first_chain(self.design.goal)
-        return Sides(left=chain.sides[0], sign=chain.signs[0].text, right=chain.sides[1])
+    def goals(self) -> list[Sides]:
+        chains = read_chains(self.design.goal)
+        return [Sides(left=chain.sides[0], sign=chain.signs[0].text, right=chain.sides[1]) for chain in chains]
 
     def solved(self) -> Scope:
         """The scope with these designs, and the problem's first solution for what is still open."""
         return solved(self.scope, self.question, self.own)
 
     def decided(self, solution: int = 0) -> Finding:
-        """Whether the goal is reached beside that solution's other parts."""
-        return decide(self.goal, solved(self.scope, self.question, self.own, solution))
+        """Whether the goal, all of it, is reached beside that solution's other parts."""
+        scope = solved(self.scope, self.question, self.own, solution)
+        findings = [decide(goal, scope) for goal in self.goals]
+        return next((finding for finding in findings if not finding.is_true), findings[-1])
 
     def only(self, name: str) -> "_DesignAttempt":
         return replace(self, own={name: self.own[name]})
@@ -149,7 +151,14 @@ def _scaled_in_words(name: str, design: Expression) -> str:
 
 
 def _plain(source: str) -> str:
-    for written, plain in (("\\approx", "≈"), ("\\frac12", "½"), ("\\top", "ᵀ"), ("^", ""), ("\\", "")):
+    for written, plain in (
+        ("\\approx", "≈"),
+        ("\\quad ", ""),
+        ("\\frac12", "½"),
+        ("\\top", "ᵀ"),
+        ("^", ""),
+        ("\\", ""),
+    ):
         source = source.replace(written, plain)
     return source
 

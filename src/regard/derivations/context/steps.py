@@ -79,6 +79,8 @@ class StepDecider:
             return at_values.with_notes([_AT_VALUES])
         finding = self._found(sides, self.scope)
         finding = at_values if at_values is not None and not finding.is_true else finding
+        if finding.kind == "not understood":
+            return self._elsewhere(sides, formula) or finding
         if not finding.is_false:
             return finding
         if sides.sign == "≠" and self._found(replace(sides, sign="="), self.scope).is_false:
@@ -401,7 +403,7 @@ class QuestionJudge:
             return False
         is_anything = self.scope.knows(left) and Assumption.ANY in self.scope.find(left).meaning.assume
         is_function = left.name in self.question.setting.functions
-        is_known = self.scope.knows(left) or self.scope.is_constant(left) or is_function
+        is_known = self.scope.knows(left) or self.scope.is_constant(left) or is_function or self.scope.is_entry(left)
         return is_known and not (is_anything and sides.sign == "=")
 
     @cached_property

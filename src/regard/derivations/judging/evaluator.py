@@ -11,7 +11,7 @@ from flint import arb
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, letters_in, satisfies
 from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol
+from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
@@ -402,7 +402,8 @@ class Evaluator:
     def _entry(self, node: Scripted) -> Value:
         """One entry of a vector, one row or one entry of a matrix."""
         value = self(node.base)
-        places = [self._place(script) for script in node.subscripts]
+        scripts = node.subscripts if 1 in value.shape or value.shape[0] > 9 else split_digits(node.subscripts)
+        places = [self._place(script) for script in scripts]
         if len(places) > 2:
             raise NotUnderstood("This subscript has no meaning here.")
         array = np.swapaxes(value.array, 1, 2) if len(places) == 1 and value.shape[0] == 1 else value.array

@@ -253,7 +253,13 @@ def _membership(instances: Instances) -> Finding:
     if not isinstance(right, SetOf) or right.domain not in ("R", "C"):
         raise NotUnderstood("Membership in this set is not supported.")
     instance = instances.base(num_draws=1)
-    sizes = tuple(instance.size(describe(dimension)) for dimension in right.dimensions) or (1,)
+    names = [describe(dimension) for dimension in right.dimensions]
+    unknown = [name for name in names if name not in instance.sizes and not name.isdigit()]
+    if unknown or len(names) > 2:
+        raise NotUnderstood(
+            f"The size {', '.join(unknown)} is not known here." if unknown else "Only matrices have sizes."
+        )
+    sizes = tuple(map(instance.size, names)) or (1,)
     wanted = sizes if len(sizes) == 2 else (sizes[0], 1)
     left = replace(instances, relation=replace(instances.relation, right=instances.relation.left))
     value = next(left.pairs(instance, BALLS)).left

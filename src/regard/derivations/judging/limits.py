@@ -94,7 +94,9 @@ def _stages(instances: Instances) -> list[str]:
 
 def _evidence(instances: Instances, errors: np.ndarray) -> str:
     """The error stage by stage, as far as it takes to see where it goes: 0.02 at β = 8, 2e-7 at 32, 1e-27 at 128."""
-    num_shown = len(errors) if errors[2] > _SMALL and math.isfinite(errors[-1]) else 3
+    num_shown = 1 + next((k for k, error in enumerate(errors) if error <= _NOTHING), len(errors) - 1)
+    if num_shown == len(errors) and (errors[2] <= _SMALL or not math.isfinite(errors[-1])):
+        num_shown = 3
     stages = zip(_stages(instances)[:num_shown], errors[:num_shown], strict=True)
     return ", ".join(f"{error:.1g} at {stage}" for stage, error in stages)
 

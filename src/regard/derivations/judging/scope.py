@@ -100,6 +100,12 @@ class Scope:
         """True if the symbol has a meaning here exactly as it is written."""
         return self._exact(symbol) is not None
 
+    def is_entry(self, symbol: Symbol) -> bool:
+        """True for an entry of a known matrix: α_{21} where α has a meaning, but α_{21} has none of its own."""
+        scripts = split_digits(symbol.subscripts)
+        is_pair = len(scripts) == 2 and not any(isinstance(script, Label) for script in scripts)
+        return is_pair and not self.knows(symbol) and self.knows(Symbol(symbol.name))
+
     def is_constant(self, symbol: Symbol) -> bool:
         """True for a bare size, index, e or π."""
         setting = self.setting
@@ -184,6 +190,14 @@ class Scope:
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
             named.append((meaning.key, [formula for formula in (meaning.formula, *members) if formula is not None]))
         return named
+
+
+def split_digits(scripts: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """The subscripts of a matrix's entry: the 21 of α_{21} is 2, 1."""
+    number = scripts[0].value if len(scripts) == 1 and isinstance(scripts[0], Number) else Fraction(0)
+    if number not in range(11, 100) or number % 10 == 0:
+        return scripts
+    return Number(Fraction(number // 10)), Number(number % 10)
 
 
 def _family(table: Mapping[str, SymbolMeaning], name: str) -> SymbolMeaning | None:
