@@ -112,3 +112,14 @@ def test_reach_goes_through_definitions_functions_and_members():
     own = SymbolMeaning(name="k_a", formula=expression(r"\gamma u"))
     assert {"gamma", "u"} <= scope().with_meaning(own).reach(expression("k_j"))
     assert "gamma" not in scope().reach(expression("k_j"))
+
+
+@pytest.mark.parametrize(
+    ("source", "is_so"), [(r"\alpha_{21}", True), (r"\alpha_{ij}", True), (r"\alpha_2", False), (r"u_{12}", False)]
+)
+def test_entries_of_a_matrix_with_a_formula_are_known(source, is_so):
+    inside = scope("1e.i")
+    symbol = expression(source, inside)
+    assert isinstance(symbol, Symbol)
+    assert inside.is_entry(symbol) is is_so
+    assert not scope().is_entry(Symbol("A", (Symbol("i"), Symbol("j"))))

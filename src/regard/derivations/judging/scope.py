@@ -101,10 +101,11 @@ class Scope:
         return self._exact(symbol) is not None
 
     def is_entry(self, symbol: Symbol) -> bool:
-        """True for an entry of a known matrix: α_{21} where α has a meaning, but α_{21} has none of its own."""
+        """True for an entry of a matrix with a formula: α_{21} without a meaning of its own."""
         scripts = split_digits(symbol.subscripts)
         is_pair = len(scripts) == 2 and not any(isinstance(script, Label) for script in scripts)
-        return is_pair and not self.knows(symbol) and self.knows(Symbol(symbol.name))
+        whole = self.lookup(Symbol(symbol.name)) if is_pair and not self.knows(symbol) else None
+        return whole is not None and whole.meaning.formula is not None
 
     def is_constant(self, symbol: Symbol) -> bool:
         """True for a bare size, index, e or π."""
