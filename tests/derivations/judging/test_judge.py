@@ -4,8 +4,8 @@ import pytest
 
 from derivations.judging.small import expression, found, scope, sides
 from regard.derivations.judging.findings import NoteKind
-from regard.derivations.judging.judge import decimals
 from regard.derivations.judging.relations import Relation, readings
+from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.notation.syntax import Condition, Number, Symbol
 
 LAYER = scope("2a.i")
@@ -103,9 +103,45 @@ def test_signs_that_cannot_be_judged_here(source):
     assert found(source).kind in ("not understood", "unknown")
 
 
-@pytest.mark.parametrize(("number", "places"), [("0.2023", 4), ("0.5", 1), ("3", 0)])
-def test_decimals_are_counted(number, places):
+@pytest.mark.parametrize(("number", "places"), [("0.2023", 4), ("0.50", 2), ("3", 0), (".5", 1)])
+def test_printed_decimals_are_counted(number, places):
     node = expression(number)
     assert isinstance(node, Number)
-    assert decimals(node) == places
-    assert decimals(expression("x")) == 0
+    assert node.places == places
+    assert node == Number(node.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("e^{0.577} = 1.781", "true"),
+        ("e^{1.155} = 3.173", "true"),
+        (r"2 \cdot 1.781 = 3.562", "true"),
+        (r"2 \cdot 1.781 = 3.565", "false"),
+        (r"\frac17 = 0.1429", "true"),
+        (r"\frac17 = 0.1427", "false"),
+        (r"\frac23 = 0.66", "unknown"),  # cut off
+        ("10000^{-1/2} = 0.1", "false"),
+        (r"\frac17 \approx 0.14", "true"),
+        (r"\frac17 \approx 0.1427", "unknown"),
+        (r"\frac17 \approx 0.2", "false"),
+        (r"e^5 \approx 148", "approximate"),
+        (r"e^5 \approx 158", "false"),
+        (r"2^5 = 33", "false"),
+        (r"e^{0.577} > 1.8", "false"),
+        (r"0.33 x + 0.67 x = x", "true"),
+        (r"0.5 u + 0.25 u = u", "false"),
+        (r"\frac{e^\beta}{3e^\beta + 1} \approx 0.33", "approximate"),
+        (r"\frac{e^\beta}{3e^\beta + 1} \approx 0.35", "false"),
+        (r"\frac{e^\beta}{3e^\beta + 1} \to 0.5", "false"),
+    ],
+)
+def test_printed_decimals_may_be_rounded(source, kind):
+    finding = found(source)
+    assert finding.kind == kind or (kind == "unknown" and not finding.is_false and not finding.is_true), finding.reason
+
+
+def test_a_value_that_is_set_with_decimals_is_exact_where_none_are_printed():
+    inside = scope().with_meaning(SymbolMeaning(name="y", formula=expression("1.0")))
+    assert found(r"e^{y} > 2.7", inside).is_true
+    assert found(r"\frac{1}{1 + e^{50(1 - y)}} = \frac{1}{1 + e^{50(y - 1) + 1}}", inside).is_false

@@ -153,7 +153,7 @@ class Evaluator:
 
     # -- numbers and symbols -------------------------------------------------------------------------------------------
     def _number(self, node: Number) -> Value:
-        return Value(self.arithmetic.number(node.value), is_zero=node.value == 0)
+        return Value(self.arithmetic.decimal(node.value, node.places), is_zero=node.value == 0)
 
     def _ones(self, _node: Ones) -> Value:
         size = self.scope.setting.ones
@@ -210,7 +210,7 @@ class Evaluator:
 
     def _values_of_symbols(self) -> dict[tuple[int, int | None], Value]:
         if self.known is None:
-            key = (self.instance.key, self.arithmetic.is_certified)
+            key = (self.instance.key, self.arithmetic)
             self.known = self.scope.values.setdefault(key, {})
         return self.known
 

@@ -11,14 +11,18 @@ from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.relations import Instances, Pair
 from regard.derivations.judging.values import (
     BALLS,
+    CUT_OFF,
     FLOATS,
     ORDERS,
+    ROUNDED,
+    Arithmetic,
     IllShaped,
     Value,
     first_draws,
     is_complex_ball,
     show_entry,
 )
+from regard.derivations.notation.syntax import Number, children
 from regard.derivations.notation.tokens import NotUnderstood
 
 TOLERANCE = 1e-9
@@ -87,18 +91,36 @@ def _ordered(numbers: np.ndarray) -> np.ndarray:
 
 
 # -- to the decimals that are printed ----------------------------------------------------------------------------------
-def decide_rounded(instances: Instances, places: int) -> Finding:
-    """Whether two numbers agree to the decimals that are printed, at the particular values that the text gives."""
-    allowance = 0.6 * 10.0**-places
-    instance = instances.base(seed=1)
-    for pair in instances.pairs(instance, FLOATS):
-        gap = float(np.max(np.abs(pair.left.array - pair.right.array)))
-        if not (pair.left.is_scalar and pair.right.is_scalar and gap <= allowance):
-            at = instances.in_words(instance, pair.indices)
-            x, y = pair.left.array.flat[0], pair.right.array.flat[0]
-            shown = f"{at}: the left side is {x:.6g}, the right side {y:.6g}"
-            return Finding(kind="false", reason="The two numbers differ", method="evaluation", counterexample=shown)
-    return Finding(kind="true", reason=f"True to {places} decimal places", method="evaluation", bound=allowance)
+def decide_printed(instances: Instances, failure: Finding) -> Finding:
+    """The finding where every printed decimal, inputs too, may be rounded; the failure if that does not explain it."""
+    if not holds_decimals(instances):
+        return failure
+    if _agree(instances, ROUNDED):
+        return Finding(kind="true", reason="True to the printed decimals", method="interval arithmetic")
+    if _agree(instances, CUT_OFF):
+        reason = "True to the printed decimals only if they are cut off, not rounded"
+        return Finding(kind="unknown", reason=reason, method="interval arithmetic")
+    return failure
+
+
+def holds_decimals(instances: Instances) -> bool:
+    """True if the relation prints a number with decimals."""
+    pending = list(instances.sides)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Number) and node.places:
+            return True
+        pending += children(node)
+    return False
+
+
+def _agree(instances: Instances, arithmetic: Arithmetic) -> bool:
+    """True if both sides may be equal for numbers that round to those printed."""
+    for pair in instances.pairs(instances.base(seed=1, num_draws=2), arithmetic):
+        left, right = pair.aligned()
+        if not all(gap.is_finite() and _is_zero(gap) for gap in (left.array - right.array).flat):
+            return False
+    return True
 
 
 # -- confirmed with balls ----------------------------------------------------------------------------------------------

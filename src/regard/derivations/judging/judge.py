@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from flint import ctx
 
-from regard.derivations.judging.exact import decide_exact, decide_rounded
+from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.limits import decide_growth, decide_limit, stay_apart
@@ -15,7 +15,7 @@ from regard.derivations.judging.relations import Instances, ReadRelation, Sides,
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
-from regard.derivations.judging.values import BALLS, ORDERS, IllShaped, Work
+from regard.derivations.judging.values import BALLS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
@@ -36,7 +36,6 @@ PRECISION = 320
 _MOST_UNKNOWN = 3
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
-_MOST_DECIMALS = 12
 _ROUNDING = 0.02
 
 
@@ -147,12 +146,9 @@ def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = Fal
 
 
 def _at_values(instances: Instances) -> Finding:
-    relation = instances.relation
-    places = decimals(relation.right) or decimals(relation.left)
-    if places and relation.sign in ("=", "≈", "→"):
-        return decide_rounded(instances, places)
-    if relation.sign == "≈" and instances.regime:
-        return decide_limit(instances, is_particular=True)
+    if instances.relation.sign == "≈" and instances.regime:
+        near = decide_limit(instances, is_particular=True)
+        return near if near.is_true else decide_printed(instances, near)
     return _decide_by_sign(instances)
 
 
@@ -166,8 +162,21 @@ def _decide_by_sign(instances: Instances) -> Finding:
         raise NotUnderstood(f"'{relation.sign}' between these two is not supported.")
     if isinstance(relation.right, Infinity):
         return _growth(replace(instances, relation=replace(relation, right=Number(Fraction(1)))))
-    if relation.sign in ("≈", "→"):
-        return _approximate(instances)
+    finding = _approximate(instances) if relation.sign in ("≈", "→") else _exactly(instances)
+    is_printed = finding.kind == "false" and relation.sign in ("=", "≈", "→")
+    return _printed(instances, finding) if is_printed else finding
+
+
+def _printed(instances: Instances, failure: Finding) -> Finding:
+    """The finding where printed decimals are rounded, also in the limit: α_a ≈ 0.33."""
+    printed = decide_printed(instances, failure)
+    if not printed.is_false or not instances.regime or not holds_decimals(instances):
+        return printed
+    limit = decide_limit(instances, arithmetic=ROUNDED)
+    return limit if limit.is_true else printed
+
+
+def _exactly(instances: Instances) -> Finding:
     exact = decide_exact(instances)
     if exact.is_true or exact.kind == "ill-shaped" or not instances.regime:
         return exact
@@ -195,28 +204,28 @@ def _approximate(instances: Instances) -> Finding:
 
 
 def _nearly(instances: Instances, exact: Finding) -> Finding:
-    """Without a regime, ≈ between numbers allows the rounding of a printed decimal."""
+    """Without a regime, ≈ between numbers allows for rounding: of 148.4 to 148, or to the decimals printed."""
     relation = instances.relation
-    is_printed = isinstance(relation.right, Number) or isinstance(relation.left, Number)
+    printed = decide_printed(instances, exact)
+    is_number = isinstance(relation.right, Number) or isinstance(relation.left, Number)
+    if not printed.is_false or not is_number or not _is_close(instances):
+        return printed
+    if holds_decimals(instances):
+        return Finding(
+            kind="unknown", reason="True to within 2 %, but not to the printed decimals", method="evaluation"
+        )
+    return Finding(kind="approximate", reason="True to within 2 %", method="interval arithmetic")
+
+
+def _is_close(instances: Instances) -> bool:
+    """True if the sides are numbers that differ by at most 2 %."""
     for pair in instances.pairs(instances.base(num_draws=1), BALLS):
-        if not (pair.left.is_scalar and pair.right.is_scalar and is_printed):
-            return exact
+        if not (pair.left.is_scalar and pair.right.is_scalar):
+            return False
         x, y = pair.left.array[0, 0, 0], pair.right.array[0, 0, 0]
         if not bool(abs(x - y) <= _ROUNDING * abs(y)):
-            return exact
-    reason = "True to within 2 %, the rounding of a printed decimal"
-    return Finding(kind="approximate", reason=reason, method="interval arithmetic")
-
-
-def decimals(node: Expression) -> int:
-    """How many decimals a printed number has; none for anything else.
-
-    >>> decimals(Number(Fraction("0.2023")))
-    4
-    """
-    if not isinstance(node, Number):
-        return 0
-    return next((places for places in range(_MOST_DECIMALS + 1) if (node.value * 10**places).denominator == 1), 0)
+            return False
+    return True
 
 
 # -- what is true only in the regime -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from regard.derivations.judging.findings import Finding, ill_shaped
 from regard.derivations.judging.instances import QUANTILES, Instance
 from regard.derivations.judging.relations import Instances, spell
 from regard.derivations.judging.setting import SymbolMeaning
-from regard.derivations.judging.values import BALLS, IllShaped, Value, first_draws, show_entry
+from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, first_draws, show_entry
 from regard.derivations.notation.tokens import NotUnderstood
 
 StatesAt = Callable[[np.ndarray], list[bool]]
@@ -34,13 +34,13 @@ _SUBDIVISIONS = 5
 _FAR_OUT = 40.0
 
 
-def decide_limit(instances: Instances, *, is_particular: bool = False) -> Finding:
+def decide_limit(instances: Instances, *, is_particular: bool = False, arithmetic: Arithmetic = BALLS) -> Finding:
     """Whether the two sides agree in the limit of the regime, and with which probability where a symbol is random.
 
     At particular values of a scale nothing vanishes any more; being close is then enough.
     """
     try:
-        errors = _errors_on(instances, _drive(instances))
+        errors = _errors_on(instances, _drive(instances), arithmetic)
     except IllShaped as error:
         return ill_shaped(error)
     success, worst = errors.vanish(), errors.shown.max(axis=1)
@@ -222,12 +222,13 @@ class LimitErrors:
         return bool(errors[np.isfinite(errors)][-1] <= _NOTHING) or vanishes(self.absolute[:, draw])
 
 
-def _errors_on(instances: Instances, instance: Instance) -> LimitErrors:
+def _errors_on(instances: Instances, instance: Instance, arithmetic: Arithmetic = BALLS) -> LimitErrors:
     absolute = np.zeros(instance.num_stages * instance.num_draws)
     relative, is_against_zero = absolute.copy(), False
-    for pair in instances.pairs(instance, BALLS):
+    for pair in instances.pairs(instance, arithmetic):
         is_against_zero |= _is_nothing(pair.left) or _is_nothing(pair.right)
-        for table, found in zip((absolute, relative), _gaps_of_draws(*pair.aligned()), strict=True):
+        gaps = _gaps_of_draws(*pair.aligned(), is_rounded=arithmetic.rounding is not None)
+        for table, found in zip((absolute, relative), gaps, strict=True):
             np.maximum(table, found, out=table)
     return LimitErrors(
         absolute=absolute.reshape(instance.num_stages, instance.num_draws),
@@ -242,9 +243,9 @@ def _is_nothing(value: Value) -> bool:
     return value.is_zero or all(ball.contains(0) and _upper(ball) <= _ROUNDING for ball in value.array.flat)
 
 
-def _gaps_of_draws(left: Value, right: Value) -> tuple[np.ndarray, np.ndarray]:
-    """For each draw the absolute error, and the one relative to the left side."""
-    gaps = [_bound(balls) for balls in left.array - right.array]
+def _gaps_of_draws(left: Value, right: Value, *, is_rounded: bool) -> tuple[np.ndarray, np.ndarray]:
+    """For each draw the absolute error, and the one relative to the left side; the least between rounded numbers."""
+    gaps = [_bound(balls, is_rounded=is_rounded) for balls in left.array - right.array]
     sizes = [largest(balls) for balls in BALLS.absolute(left.array)] * (len(gaps) // len(left.array))
     relative = np.array([_ratio(gap, size) for gap, size in zip(gaps, sizes, strict=True)])
     return np.array([_upper(gap) for gap in gaps]), relative
@@ -262,9 +263,10 @@ def _ratio(gap: Any, size: Any) -> float:
     return _upper(gap) if size.is_zero() else math.inf
 
 
-def _bound(balls: np.ndarray) -> Any:
-    """The largest magnitude in some balls, infinite where one has none."""
-    return max(ball.abs_upper() if ball.is_finite() else _INFINITE for ball in balls.flat)
+def _bound(balls: np.ndarray, *, is_rounded: bool) -> Any:
+    """The largest magnitude in some balls (or the largest that is sure), infinite where one has none."""
+    magnitudes = ((ball.abs_lower() if is_rounded else ball.abs_upper(), ball.is_finite()) for ball in balls.flat)
+    return max(magnitude if is_finite else _INFINITE for magnitude, is_finite in magnitudes)
 
 
 def largest(balls: np.ndarray) -> Any:

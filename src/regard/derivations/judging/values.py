@@ -7,7 +7,7 @@ overflow.
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,8 +35,18 @@ class Arithmetic:
     """Functions on arrays (draw, row, column) of one kind of number.
 
     `number` makes a constant of shape (1, 1, 1), `array` takes draws in; `inverse` and `determinant` work matrix by
-    matrix, `power` on a pair, and the others on each entry.
+    matrix, `power` on a pair, and the others on each entry. A printed decimal may stand for what lies up to that many
+    units of its last place nearer to zero and farther from it, as `rounding` says.
     """
+
+    def decimal(self, value: Fraction, places: int) -> np.ndarray:
+        """A printed number with that many decimals: itself, or the ball of all that it may be rounded from."""
+        if not places or self.rounding is None:
+            return self.number(value)
+        nearer, farther = (units / 10**places for units in self.rounding)
+        middle = abs(value) + (farther - nearer) / 2
+        ball = _exactly(middle) + _boxed(arb(0, _exactly((farther + nearer) / 2)[0, 0, 0]))
+        return -ball if value < 0 else ball
 
     is_certified: bool
     number: Callable[[Fraction | float], np.ndarray]
@@ -58,6 +68,7 @@ class Arithmetic:
     inverse: ArrayFunction
     determinant: ArrayFunction
     power: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    rounding: tuple[Fraction, Fraction] | None = None
 
 
 FLOATS = Arithmetic(
@@ -151,6 +162,8 @@ BALLS = Arithmetic(
     determinant=_determinants,
     power=np.frompyfunc(lambda x, y: x**y, 2, 1),
 )
+ROUNDED = replace(BALLS, rounding=(Fraction(1, 2), Fraction(1, 2)))
+CUT_OFF = replace(BALLS, rounding=(Fraction(1, 2), Fraction(1)))
 
 
 # -- work --------------------------------------------------------------------------------------------------------------

@@ -628,7 +628,7 @@ def _number(token: Token) -> Expression:
     if len(token.text) > _MAX_DIGITS:
         message = f"This number has {len(token.text)} digits; the limit is {_MAX_DIGITS}."
         raise NotUnderstood(message, token.start)
-    return Number(Fraction(token.text))
+    return Number(Fraction(token.text), places=len(token.text.partition(".")[2]))
 
 
 def _product(factors: list[Expression], dots: list[bool]) -> Expression:

@@ -1,7 +1,7 @@
 """The tree that a formula is parsed into; what a symbol means is decided later, by the problem."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 
@@ -12,9 +12,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Number(Expression):
-    """A literal number, exact."""
+    """A literal number, exact; `places` is how many decimals are printed, which says how far it may be rounded."""
 
     value: Fraction
+    places: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
