@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.core.errors import InputError
-from regard.derivations.context.formulas import relation_signs
 from regard.derivations.notation.parser import parse
+from regard.derivations.notation.signs import relation_signs
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem

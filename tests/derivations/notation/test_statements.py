@@ -29,7 +29,7 @@ def chains(source: str) -> list[str]:
         (r"k = 0 \ \forall i \neq j", ["k = 0", "i ≠ j"]),
         (r"x \not= y", ["x ≠ y"]),
         (r"\sum_{i = 1}^n x = 1", ["\\sum _ } i = 1 } ^ n x = 1"]),
-        ("a, b = c", ["b = c"]),
+        ("a, b = c", ["a = c", "b = c"]),
         ("a + b", []),
         ("", []),
     ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
-from regard.derivations.context.formulas import Formula, JudgedStep, index_conditions, relation_signs, step_at
+from regard.derivations.context.formulas import Formula, JudgedStep, index_conditions, step_at
 from regard.derivations.context.placing import PlacedFormula
 from regard.derivations.context.recognition import (
     RecognisedStep,
@@ -29,6 +29,7 @@ from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Setting, SymbolMeaning
+from regard.derivations.notation.signs import relation_signs, unread_signs
 from regard.derivations.notation.statements import Chain, first_chain
 from regard.derivations.notation.syntax import Accent, Apply, Expression, Infinity, Symbol, children, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
@@ -486,15 +487,19 @@ def judge_formula(placed: PlacedFormula, judges: Judges) -> list[JudgedStep]:
         each.end_tentative_query(placed.formula.paragraph)
     _inherit(judge, judges, placed)
     steps = judge.judge(placed.formula)
-    return _under_alternatives(steps, placed, judges) if any(step.finding.is_false for step in steps) else steps
+    steps = _under_alternatives(steps, placed, judges) if any(step.finding.is_false for step in steps) else steps
+    return [*steps, *_unread(placed)]
 
 
 def _unread(placed: PlacedFormula) -> list[JudgedStep]:
-    """A formula that cannot even be cut into tokens: as many undecided steps as it has relation signs."""
-    source, finding = placed.source.text, not_understood(placed.error)
+    """An undecided step for each relation sign that no chain holds; for all, if there are no tokens at all."""
+    source, chains = placed.source.text, placed.formula.chains
+    finding = not_understood(placed.error or "This relation could not be read")
+    is_read = placed.error is None
+    offsets = unread_signs(source, chains) if is_read else [offset for offset, _ in relation_signs(source)]
     return [
-        JudgedStep(kind="step", finding=finding, start=0, end=len(source), sign_start=offset)
-        for offset, _ in relation_signs(source)
+        JudgedStep(kind="step", finding=finding, start=offset if is_read else 0, end=len(source), sign_start=offset)
+        for offset in offsets
     ]
 
 

@@ -158,7 +158,7 @@ def _decide_by_sign(instances: Instances) -> Finding:
         return _growth(instances)
     if relation.sign == "∈":
         return _membership(instances)
-    if relation.sign in ("∼", "∝", "∉"):
+    if relation.sign not in ("=", "≈", "→", "≠", "⊥", *ORDERS):
         raise NotUnderstood(f"'{relation.sign}' between these two is not supported.")
     if isinstance(relation.right, Infinity):
         return _growth(replace(instances, relation=replace(relation, right=Number(Fraction(1)))))

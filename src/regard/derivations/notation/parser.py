@@ -57,6 +57,7 @@ MAX_DEPTH = 60
 _MAX_DIGITS = 400
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _UNREAD_PRODUCTS = frozenset({"\\odot", "\\otimes", "\\circ"})
+_OPERATORS = _TIMES | {"+", "-", "/"}
 _NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid"}
 _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".split())
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
@@ -109,6 +110,7 @@ class _Parser:
         self.all_tokens = tokens
         self.reading, self.place, self.depth = reading, 0, depth
         self.open_bars: tuple[str, ...] = ()
+        self.is_in_list = False
         self.check_depth(depth)
 
     # -- the place in the tokens ---------------------------------------------------------------------------------------
@@ -226,7 +228,7 @@ class _Parser:
         if token is None:
             return False
         if token.kind in ("letter", "word", "number", "open"):
-            return token.text not in _NO_FACTOR
+            return token.text not in _NO_FACTOR and not (self.is_in_list and token.text == "\\dots")
         if token.kind == "environment":
             return token.text.startswith("\\begin")
         closes_bar = self.open_bars[-1:] == (token.text,)
@@ -345,8 +347,8 @@ class _Parser:
         saved, self.open_bars = self.open_bars, ()
         if token.text == "\\rangle":
             result = self.inner_product()
-        elif token.text == "\\}":
-            result = self.members()
+        elif token.text == "\\}" or (token.text == "}" and self.is_at_list()):
+            result = self.members(token.text)
         elif token.text in (")", "]", "}", "\\rVert", "\\rvert"):
             result = self.sum()
             self.close(token.text)
@@ -363,13 +365,26 @@ class _Parser:
         self.close("\\rangle")
         return Inner(left, right)
 
-    def members(self) -> Expression:
+    def is_at_list(self) -> bool:
+        """True if the group just opened holds a list: the {1, …, n} that lost its backslashes."""
+        depth, before = 0, "+"
+        for token in self.tokens[self.place :]:
+            if depth == 0 and token.kind == "close":
+                return False
+            if depth == 0 and (token.text == "," or (token.text == "\\dots" and before not in _OPERATORS)):
+                return True
+            depth, before = depth + token.nesting, token.text
+        return False
+
+    def members(self, closing: str) -> Expression:
         items: list[Expression] = []
-        while not self.skip("\\}"):
+        saved, self.is_in_list = self.is_in_list, True
+        while not self.skip(closing):
             items.append(Dots() if self.skip("\\dots") else self.sum())
             token = self.peek()
             if token is not None and token.kind == "separator":
                 self.take()
+        self.is_in_list = saved
         return SetOf(tuple(items))
 
     def between_bars(self, bar: Token) -> Expression:
@@ -484,6 +499,8 @@ class _Parser:
             result = Apply(function, self.arguments())
         elif token is not None and token.text == "_":
             raise self.stuck()
+        elif function == "exp" and exponent is not None and not self.starts_factor():
+            return Apply(function, (exponent,))
         else:
             result = Apply(function, (self.deeper(self.bare_argument),))
         return result if exponent is None else Power(result, exponent)
@@ -576,8 +593,6 @@ class _Parser:
         """The tokens of every cell, row by row."""
         source = self.all_tokens
         first = next(place for place, token in enumerate(source) if token is begin) + 1
-        if name == "array" and first < len(source) and source[first].kind == "open":
-            first = next((k for k in range(first, len(source)) if source[k].kind == "close"), len(source)) + 1
         end = next((k for k in range(first, len(source)) if source[k].text == f"\\end{{{name}}}"), None)
         if end is None:
             raise NotUnderstood(f"\\begin{{{name}}} is never closed.", begin.start)

@@ -1,11 +1,19 @@
 """Formulas cut into chains of relations: a = b ≈ c is one chain with two steps."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from regard.derivations.notation.tokens import FUNCTIONS, WORDS, WRAPPERS, Token, tokenize
+from regard.derivations.notation.layout import CASE, unwrapped
+from regard.derivations.notation.tokens import FUNCTIONS, WORDS, Token, tokenize
 from regard.derivations.reading.phrases import words
+
+_LISTING = ("≠", "∉", "∈")
+_COMMAS = frozenset(", ， 、".split())
+_OPERANDS = ("letter", "word", "number")
+_MOST_LEVELS = 3
+_WIDE_GAP = re.compile(r"[ \t]{2,}|(?:(?:\\[ ;]|~)\s*){2,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +22,7 @@ class Chain:
 
     A chain whose first side is empty continues the chain before it. `is_nested` marks a relation inside brackets,
     `is_event` one inside P(…), `is_case` the condition of a case, `is_moved` a chain whose first side stands in another
-    formula.
+    formula. A relation between lists is a chain for each of its members: a, b = c, d.
     """
 
     sides: tuple[tuple[Token, ...], ...]
@@ -42,24 +50,11 @@ def read_chains(source: str) -> list[Chain]:
     >>> [len(chain.signs) for chain in read_chains(r"a = b = c, \\quad x \\approx y")]
     [2, 1]
     """
-    chains: list[Chain] = []
-    before = ""
-    for piece in _pieces(_unwrapped(tokenize(source))):
-        if isinstance(piece, str):
-            before += piece
-            continue
-        outer, nested, events = _without_remarks(piece)
-        chain = _chain(outer, before)
-        if chain is not None:
-            chains.append(chain)
-            before = ""
-        elif outer:
-            chains = _with_tail(chains, outer)
-        chains += [found for inside in nested for found in _nested_chains(inside)]
-        chains += [replace(found, is_event=True) for inside in events for found in _nested_chains(inside)]
-        conditions = _case_conditions(outer)
-        chains += [replace(found, is_case=True) for inside in conditions for found in _nested_chains(inside)]
-    return chains
+    reader = _ChainReader()
+    for piece in _pieces(unwrapped(tokenize(source))):
+        for part in _implied(piece):
+            reader.add(part)
+    return [part for chain in reader.chains() for part in _split_at_gaps(chain, source)]
 
 
 @lru_cache(maxsize=1024)
@@ -68,40 +63,57 @@ def first_chain(source: str) -> Chain:
     return read_chains(source)[0]
 
 
-def _unwrapped(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens without alignment environments; matrices and cases stay whole."""
-    result: list[Token] = []
-    skip_until = 0
-    for place, token in enumerate(tokens):
-        if place < skip_until:
-            continue
-        if token.kind == "environment" and token.text.split("{")[1].rstrip("}") in WRAPPERS:
-            has_columns = token.text.startswith("\\begin{alignat") and place + 3 < len(tokens)
-            if has_columns and tokens[place + 1].kind == "open":
-                skip_until = place + 4
-            result.append(Token("separator", "\\\\", token.start, token.end))
-        else:
-            result.append(token)
-    return result
+# -- pieces ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class _Piece:
+    """The tokens of one statement, the prose in front of them, and the separator between it and the piece before."""
+
+    tokens: list[Token]
+    before: str = ""
+    separator: str = ""
 
 
-def _pieces(tokens: Sequence[Token]) -> list[list[Token] | str]:
-    """The tokens between separators at the outermost level, and the prose in between."""
-    pieces: list[list[Token] | str] = []
+def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
+    """The tokens between separators at the outermost level, with the prose in between."""
     piece: list[Token] = []
+    prose = separator = ""
     depth = columns = 0
-    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
-        depth += token.nesting
+    for place, token in enumerate(tokens):
+        depth = max(depth + token.nesting, 0)
+        before = tokens[place - 1] if place else None
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
         columns = 0 if token.text == "\\\\" and depth == 0 else columns + (token.text == "&" and depth == 0)
-        is_prose = depth <= 0 and _is_prose(before, token, after)
-        # Every other & aligns the next equation of the line; the others stand before a relation sign.
-        is_next_column = token.text == "&" and columns % 2 == 0 and bool(piece) and piece[-1].kind != "relation"
-        if depth > 0 or not (is_prose or token.kind == "separator" or token.text in (".", "&")):
+        is_prose = depth == 0 and _is_prose(before, token, after)
+        if (
+            depth > 0
+            or token.kind == "close"
+            or not (is_prose or token.kind == "separator" or token.text in (".", "&"))
+        ):
             piece.append(token)
-        elif token.text != "&" or is_next_column:
-            pieces += [piece, token.text + " "] if is_prose else [piece]
-            piece = []
-    return [piece for piece in (*pieces, piece) if piece]
+            continue
+        if token.text == "&" and not (piece and _ends_a_column(piece, columns, tokens, place + 1)):
+            continue
+        if piece:
+            yield _Piece(tokens=piece, before=prose, separator=separator)
+            piece, prose, separator = [], "", token.text
+        # A comma in front of another separator doesn't link what follows.
+        separator = separator if separator and token.text in _COMMAS else token.text
+        prose += f"{token.text} " if is_prose else ""
+    if piece or prose:
+        yield _Piece(tokens=piece, before=prose, separator=separator)
+
+
+def _ends_a_column(piece: Sequence[Token], columns: int, tokens: Sequence[Token], start: int) -> bool:
+    """Every other & aligns the next equation of the line; others stand before a sign, or between two statements."""
+    if piece[-1].kind == "relation":
+        return False
+    if columns % 2 == 0:
+        return True
+    if not any(token.kind == "relation" for token in piece):
+        return False
+    stop = next((k for k in range(start, len(tokens)) if tokens[k].text in ("&", "\\\\")), len(tokens))
+    cell = tokens[start:stop]
+    return any(token.kind == "relation" for token in cell[1:]) and cell[0].kind != "relation"
 
 
 def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
@@ -113,6 +125,181 @@ def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
     is_script = before is not None and before.kind == "script"
     is_named = after is not None and (after.kind == "script" or after.kind == "open" and after.text in (")", "]"))
     return not is_script and (not is_named or token.text.lower() in words("prose_word"))
+
+
+def _implied(piece: _Piece) -> Iterator[_Piece]:
+    """The statements between arrows that mean "so": those between two relations, or in front of one."""
+    parts: list[list[Token]] = [[]]
+    arrows: list[Token] = []
+    for token, is_outside in _with_level(piece.tokens):
+        if token.kind == "relation" and token.text == "→" and is_outside:
+            arrows.append(token)
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    whole, separator = parts[0], piece.separator
+    are_relations = [_chain(part) is not None for part in parts]
+    for place, arrow in enumerate(arrows):
+        before, after = are_relations[place], are_relations[place + 1]
+        if (after and (before or not parts[place])) or (before and not parts[place + 1]):
+            yield replace(piece, tokens=whole, separator=separator)
+            whole, separator, piece = [*parts[place + 1]], "→", replace(piece, before="")
+        else:
+            whole = [*whole, arrow, *parts[place + 1]]
+    yield replace(piece, tokens=whole, separator=separator)
+
+
+def _with_level(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:
+    """Each token, and whether it stands outside of brackets and scripts."""
+    depth, is_script = 0, False
+    for token in tokens:
+        depth = max(depth + token.nesting, 0)
+        yield token, depth == 0 and not is_script
+        is_script = token.kind == "script"
+
+
+def _split_at_gaps(chain: Chain, source: str) -> list[Chain]:
+    """Two blanks between two factors, with a relation on each side, separate two statements."""
+    for place, side in enumerate(chain.sides[1:-1], start=1):
+        levels = [is_outside for _, is_outside in _with_level(side)]
+        for cut in range(1, len(side)):
+            left, right = side[cut - 1], side[cut]
+            are_factors = left.kind in (*_OPERANDS, "close") and right.kind in (*_OPERANDS, "open")
+            gap = source[left.end : right.start]
+            if are_factors and levels[cut - 1] and "\n" not in gap and _WIDE_GAP.search(gap):
+                first = replace(chain, sides=(*chain.sides[:place], side[:cut]), signs=chain.signs[:place])
+                rest = replace(
+                    chain, sides=(side[cut:], *chain.sides[place + 1 :]), signs=chain.signs[place:], before=""
+                )
+                return [first, *_split_at_gaps(rest, source)]
+    return [chain]
+
+
+# -- chains ------------------------------------------------------------------------------------------------------------
+@dataclass(kw_only=True)
+class _Statement:
+    """A chain with the other members of the lists on its left and on its right: the a and the d of a, b = c, d."""
+
+    chain: Chain
+    leading: list[list[Token]] = field(default_factory=list)
+    trailing: list[list[Token]] = field(default_factory=list)
+    is_open: bool = True
+
+
+class _ChainReader:
+    """Takes the pieces of a formula one after the other and puts the statements together; `level` counts brackets."""
+
+    def __init__(self, level: int = 0) -> None:
+        self.level = level
+        self.statements: list[_Statement] = []
+        self.leading: list[list[Token]] = []
+        self.before = ""
+
+    def add(self, piece: _Piece) -> None:
+        self.before += piece.before
+        is_listed = piece.separator in _COMMAS
+        if not is_listed:
+            self.leading = []
+            if self.statements:
+                self.statements[-1].is_open = False
+        outer, nested, events = _without_remarks(piece.tokens)
+        chain = _chain(_without_bullet(outer), self.before)
+        if chain is not None:
+            chain = replace(chain, is_case=piece.separator == CASE)
+            self.statements.append(_Statement(chain=chain, leading=self.leading))
+            self.leading, self.before = [], ""
+        elif outer:
+            self._add_member(outer)
+        if self.level < _MOST_LEVELS:
+            inner = [found for inside in nested for found in self._inside(inside)]
+            inner += [replace(found, is_event=True) for inside in events for found in self._inside(inside)]
+            conditions = _case_conditions(outer)
+            inner += [replace(found, is_case=True) for inside in conditions for found in self._inside(inside)]
+            self.statements += [_Statement(chain=found, is_open=False) for found in inner]
+
+    def _inside(self, tokens: Sequence[Token]) -> list[Chain]:
+        """The chains of a bracket or of a condition."""
+        reader = _ChainReader(self.level + 1)
+        for piece in _pieces(tokens):
+            reader.add(piece)
+        return [replace(chain, is_nested=True) for chain in reader.chains()]
+
+    def _add_member(self, tokens: list[Token]) -> None:
+        last = self.statements[-1] if self.statements else None
+        if last is not None and (last.is_open or _is_listing(last.chain)):
+            last.trailing.append(tokens)
+        else:
+            self.leading.append(tokens)
+
+    def chains(self) -> list[Chain]:
+        return [chain for statement in self.statements for chain in _members(statement)]
+
+
+def _is_listing(chain: Chain) -> bool:
+    """True for a condition such as i ≠ a, whose list may go on."""
+    return len(chain.signs) == 1 and chain.signs[0].text in _LISTING
+
+
+def _members(statement: _Statement) -> list[Chain]:
+    """The chain of each member: a = c and b = d for a, b = c, d; none where the lists don't fit."""
+    chain, leading, trailing = statement.chain, statement.leading, statement.trailing
+    is_single, sign = len(chain.signs) == 1, chain.signs[0]
+    has_dots = any(token.text == "\\dots" for member in trailing for token in member)
+    if is_single and trailing and (_is_listing(chain) or (sign.text == "=" and has_dots)):
+        right = [*chain.sides[1]]
+        for member in trailing:
+            right += [Token("separator", ",", member[0].start, member[0].start), *member]
+        sign = replace(sign, text="∈") if sign.text == "=" else sign
+        chain, trailing = replace(chain, sides=(chain.sides[0], tuple(right)), signs=(sign,)), []
+    if not leading:
+        return _by_entries(chain)
+    if is_single and len(leading) == len(trailing):
+        lefts, rights = [*leading, [*chain.sides[0]]], [[*chain.sides[1]], *trailing]
+        return [replace(chain, sides=(tuple(left), tuple(right))) for left, right in zip(lefts, rights, strict=True)]
+    if trailing:
+        return []
+    symbols = [member for member in leading if [token.text for token in member] != ["\\dots"]]
+    if not all(_is_symbol(member) for member in (*symbols, chain.sides[0])):
+        return [chain]
+    return [*(replace(chain, sides=(tuple(member), *chain.sides[1:])) for member in symbols), chain]
+
+
+def _is_symbol(tokens: Sequence[Token]) -> bool:
+    """True for a letter with its scripts."""
+    outside = [token for token, is_outside in _with_level(tokens) if is_outside and token.kind != "close"]
+    letters = [token for token in outside if token.kind in ("letter", "word") and token.text not in FUNCTIONS]
+    return len(letters) == 1 and all(token.kind == "script" or token.text == "'" for token in outside[1:])
+
+
+def _by_entries(chain: Chain) -> list[Chain]:
+    """A relation between tuples is one for each entry: (a, b) = (c, d)."""
+    sides = [_entries(side) for side in chain.sides]
+    if not sides[0] or len(sides[0]) < 2 or any(len(side) != len(sides[0]) for side in sides):
+        return [chain]
+    return [replace(chain, sides=entries) for entries in zip(*sides, strict=True)]
+
+
+def _entries(side: Sequence[Token]) -> list[tuple[Token, ...]]:
+    """The entries of a list in round or square brackets that is all there is."""
+    if (
+        len(side) < 2
+        or side[0].kind != "open"
+        or side[0].text not in (")", "]")
+        or _brackets(side) != [(0, len(side) - 1)]
+    ):
+        return []
+    entries: list[list[Token]] = [[]]
+    for token, is_outside in _with_level(side[1:-1]):
+        if token.kind == "separator" and token.text in _COMMAS and is_outside:
+            entries.append([])
+        else:
+            entries[-1].append(token)
+    return [tuple(entry) for entry in entries] if all(entries) else []
+
+
+def _without_bullet(tokens: list[Token]) -> list[Token]:
+    """The tokens without the mark of a list item."""
+    return tokens[1:] if tokens and tokens[0].text in ("\\cdot", "*") else tokens
 
 
 def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]], list[list[Token]]]:
@@ -173,42 +360,16 @@ def _case_conditions(tokens: Sequence[Token]) -> list[list[Token]]:
     return found
 
 
-def _nested_chains(tokens: Sequence[Token]) -> list[Chain]:
-    """The chains of a bracket or of a condition."""
-    found: list[Chain] = []
-    for piece in _pieces(tokens):
-        chain = None if isinstance(piece, str) else _chain(piece, "")
-        if chain is not None:
-            found.append(replace(chain, is_nested=True))
-        elif found and not isinstance(piece, str):
-            found = _with_tail(found, piece)
-    return found
-
-
-def _chain(tokens: Sequence[Token], before: str) -> Chain | None:
+def _chain(tokens: Sequence[Token], before: str = "") -> Chain | None:
     """The chain that the tokens spell; None without a relation at their outermost level."""
     sides: list[list[Token]] = [[]]
     signs: list[Token] = []
-    depth = 0
-    is_script = False
-    for token in tokens:
-        depth += token.nesting
-        if token.kind == "relation" and depth == 0 and not is_script:
+    for token, is_outside in _with_level(tokens):
+        if token.kind == "relation" and is_outside:
             signs.append(token)
             sides.append([])
         else:
             sides[-1].append(token)
-        is_script = token.kind == "script"
     if not signs:
         return None
     return Chain(sides=tuple(tuple(side) for side in sides), signs=tuple(signs), before=before)
-
-
-def _with_tail(chains: list[Chain], tokens: list[Token]) -> list[Chain]:
-    """The chains, the last one with the b of `i ≠ a, b` if it is a condition of this kind."""
-    if not chains or chains[-1].signs[-1].text not in ("≠", "∉", "∈") or len(chains[-1].signs) != 1:
-        return chains
-    last = chains[-1]
-    comma = Token("separator", ",", tokens[0].start, tokens[0].start)
-    sides = (*last.sides[:-1], (*last.sides[-1], comma, *tokens))
-    return [*chains[:-1], replace(last, sides=sides)]
