@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.worker_pool import PoolLimits, run_tasks
-from regard.derivations.context.formulas import relation_signs
 from regard.derivations.grading.batch import BatchRequest, DocumentBatch
+from regard.derivations.notation.signs import relation_signs
 from regard.derivations.reading.files import KINDS, read
 
 ROOT = Path(__file__).parents[1]

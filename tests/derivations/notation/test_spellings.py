@@ -241,6 +241,7 @@ def test_each_sign_in_all_its_spellings(meaning, spellings):
         (r"a = b → c \approx d \to e = f", ["a = b", "c ≈ d", "e = f"]),
         (r"a = b \to c", ["a = b", "b → c"]),
         (r"a \to c", ["a → c"]),
+        (r"a &= b \\ &\to c = d", ["a = b", "? → c", "c = d"]),
         (r"a = b \because c = d", ["a = b", "c = d"]),
         (r"\because c = d \therefore a = b", ["c = d", "a = b"]),
         (r"a = b \qquad c = d", ["a = b", "c = d"]),

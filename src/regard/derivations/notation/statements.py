@@ -66,11 +66,15 @@ def first_chain(source: str) -> Chain:
 # -- pieces ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class _Piece:
-    """The tokens of one statement, the prose in front of them, and the separator between it and the piece before."""
+    """The tokens of one statement, the prose in front of them, and the separator between it and the piece before.
+
+    `is_aligned` says that it begins at an &.
+    """
 
     tokens: list[Token]
     before: str = ""
     separator: str = ""
+    is_aligned: bool = False
 
 
 def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
@@ -78,6 +82,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
     piece: list[Token] = []
     prose = separator = ""
     depth = columns = 0
+    is_aligned = False
     for place, token in enumerate(tokens):
         depth = max(depth + token.nesting, 0)
         before = tokens[place - 1] if place else None
@@ -89,18 +94,19 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
             or token.kind == "close"
             or not (is_prose or token.kind == "separator" or token.text in (".", "&"))
         ):
+            is_aligned = is_aligned if piece else before is not None and before.text == "&"
             piece.append(token)
             continue
         if token.text == "&" and not (piece and _ends_a_column(piece, columns, tokens, place + 1)):
             continue
         if piece:
-            yield _Piece(tokens=piece, before=prose, separator=separator)
+            yield _Piece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
             piece, prose, separator = [], "", token.text
         # A comma in front of another separator doesn't link what follows.
         separator = separator if separator and token.text in _COMMAS else token.text
         prose += f"{token.text} " if is_prose else ""
     if piece or prose:
-        yield _Piece(tokens=piece, before=prose, separator=separator)
+        yield _Piece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
 
 
 def _ends_a_column(piece: Sequence[Token], columns: int, tokens: Sequence[Token], start: int) -> bool:
@@ -128,7 +134,7 @@ def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
 
 
 def _implied(piece: _Piece) -> Iterator[_Piece]:
-    """The statements between arrows that mean "so": those between two relations, or in front of one."""
+    """The statements between arrows that mean "so": between two relations, or in front of one that is not aligned."""
     parts: list[list[Token]] = [[]]
     arrows: list[Token] = []
     for token, is_outside in _with_level(piece.tokens):
@@ -141,7 +147,8 @@ def _implied(piece: _Piece) -> Iterator[_Piece]:
     are_relations = [_chain(part) is not None for part in parts]
     for place, arrow in enumerate(arrows):
         before, after = are_relations[place], are_relations[place + 1]
-        if (after and (before or not parts[place])) or (before and not parts[place + 1]):
+        is_first = not parts[place] and not piece.is_aligned
+        if (after and (before or is_first)) or (before and not parts[place + 1]):
             yield replace(piece, tokens=whole, separator=separator)
             whole, separator, piece = [*parts[place + 1]], "→", replace(piece, before="")
         else:
