@@ -1,7 +1,7 @@
 """Relations that must hold on every instance: floats first, certified balls to confirm a failure."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 TOLERANCE = 1e-9
 _ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
 _BLUR = 1e-6
+_MANY_DRAWS, _WIDE = 16, 6.0
 _FLOOR = 1e-4  # draws are of size one, so a side that is exactly zero may round to this times the tolerance
 _FAILURES = {
     "=": "The two sides differ",
@@ -48,12 +49,12 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """
     notes: dict[Note, None] = {}
     try:
-        for larger, seed in ((0, 1), (1, 2)):
-            for pair in instances.pairs(instances.base(larger=larger, seed=seed), FLOATS):
+        for instance in _random_instances(instances):
+            for pair in instances.pairs(instance, FLOATS):
                 notes.update(dict.fromkeys(pair.notes))
                 if not _holds_in_floats(instances.relation.sign, *pair.aligned()):
                     unconfirmed = Finding(kind="false", reason=_FAILURES["="])
-                    return (_confirmed(instances) if is_confirmed else unconfirmed).with_notes(tuple(notes))
+                    return (_confirmed(instances, instance) if is_confirmed else unconfirmed).with_notes(tuple(notes))
     except IllShaped as error:
         sizes = instances.base().sizes_in_words() or "any numbers"
         return ill_shaped(error, sizes).with_notes(tuple(notes))
@@ -64,6 +65,15 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
         bound=TOLERANCE,
         notes=tuple(notes),
     )
+
+
+def _random_instances(instances: Instances) -> Iterator[Instance]:
+    """Instances of two sizes; an inequality may fail for a few inputs only, so it is tried on more, and larger ones."""
+    if instances.relation.sign not in ORDERS:
+        yield from (instances.base(larger=larger, seed=larger + 1) for larger in (0, 1))
+        return
+    for larger, widened in ((0, 1.0), (1, 1.0), (0, _WIDE)):
+        yield instances.base(larger=larger, seed=larger + 1, num_draws=_MANY_DRAWS, widened=widened)
 
 
 def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
@@ -116,7 +126,7 @@ def holds_decimals(instances: Instances) -> bool:
 
 def _agree(instances: Instances, arithmetic: Arithmetic) -> bool:
     """True if both sides may be equal for numbers that round to those printed."""
-    for pair in instances.pairs(instances.base(seed=1, num_draws=2), arithmetic):
+    for pair in instances.pairs(instances.base(seed=1, num_draws=4), arithmetic):
         left, right = pair.aligned()
         if not all(gap.is_finite() and _is_zero(gap) for gap in (left.array - right.array).flat):
             return False
@@ -124,20 +134,22 @@ def _agree(instances: Instances, arithmetic: Arithmetic) -> bool:
 
 
 # -- confirmed with balls ----------------------------------------------------------------------------------------------
-def _confirmed(instances: Instances) -> Finding:
-    """The failure confirmed in balls, on numbers that are easy to read; or a success, if only rounding failed it."""
+def _confirmed(instances: Instances, failing: Instance) -> Finding:
+    """The failure confirmed in balls, on numbers that are easy to read, else where it was seen.
+
+    Or a success, if only rounding failed it.
+    """
     is_undefined = is_blurred = False
-    for instance in _small_instances(instances):
-        for pair in instances.pairs(instance, BALLS):
-            left, right = pair.aligned()
-            if not _is_finite(left, right):
+    for instance in (*_small_instances(instances), failing):
+        for pair, draw in _draws(instances.pairs(instance, BALLS), instance):
+            if not _is_finite(pair.left, pair.right):
                 is_undefined = True
                 continue
-            place = _certain_failure(instances.relation.sign, left, right)
+            place = _certain_failure(instances.relation.sign, pair.left, pair.right)
             if place is not None:
-                at = instances.in_words(instance, pair.indices)
-                return _refuted(instances.relation.sign, at, pair._replace(left=left, right=right), place)
-            is_blurred |= any(bool(ball.rad() > _BLUR) for ball in (left.array - right.array).flat)
+                at = instances.in_words(instance, pair.indices, draw)
+                return _refuted(instances.relation.sign, at, pair, place)
+            is_blurred |= any(bool(ball.rad() > _BLUR) for ball in (pair.left.array - pair.right.array).flat)
     if is_undefined:
         raise NotUnderstood(
             "A side is undefined for some inputs: it divides by zero, or takes the logarithm of zero or less."
@@ -145,6 +157,15 @@ def _confirmed(instances: Instances) -> Finding:
     if is_blurred:
         raise NotUnderstood("Rounding hides whether the two sides agree.")
     return Finding(kind="true", reason="True to 50 digits for all random inputs tried", method="interval arithmetic")
+
+
+def _draws(pairs: Iterable[Pair], instance: Instance) -> Iterator[tuple[Pair, int]]:
+    """Each draw of each pair by itself, both sides in one shape."""
+    for pair in pairs:
+        left, right = pair.aligned()
+        for draw in range(instance.num_draws):
+            one, other = (side.with_array(side.array[draw % len(side.array)][None]) for side in (left, right))
+            yield pair._replace(left=one, right=other), draw
 
 
 def _small_instances(instances: Instances) -> Iterator[Instance]:

@@ -9,7 +9,7 @@ from flint import ctx
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
-from regard.derivations.judging.limits import decide_growth, decide_limit, stay_apart
+from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
@@ -178,8 +178,11 @@ def _printed(instances: Instances, failure: Finding) -> Finding:
 
 def _exactly(instances: Instances) -> Finding:
     exact = decide_exact(instances)
-    if exact.is_true or exact.kind == "ill-shaped" or not instances.regime:
+    if exact.is_true or exact.kind == "ill-shaped":
         return exact
+    by_chance = decide_by_chance(instances) if instances.relation.sign in ORDERS else None
+    if by_chance is not None or not instances.regime:
+        return by_chance or exact
     return _in_the_regime(instances, exact)
 
 
@@ -219,11 +222,11 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
 
 def _is_close(instances: Instances) -> bool:
     """True if the sides are numbers that differ by at most 2 %."""
-    for pair in instances.pairs(instances.base(num_draws=1), BALLS):
+    for pair in instances.pairs(instances.base(num_draws=4), BALLS):
         if not (pair.left.is_scalar and pair.right.is_scalar):
             return False
-        x, y = pair.left.array[0, 0, 0], pair.right.array[0, 0, 0]
-        if not bool(abs(x - y) <= _ROUNDING * abs(y)):
+        pairs = zip(*np.broadcast_arrays(pair.left.array, pair.right.array), strict=True)
+        if not all(bool(abs(x - y) <= _ROUNDING * abs(y)) for x, y in ((x[0, 0], y[0, 0]) for x, y in pairs)):
             return False
     return True
 

@@ -6,7 +6,7 @@ Vanishing noise goes first (α = β⁻⁸, so that β√α → 0); balls have no
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from regard.derivations.judging.findings import Finding, ill_shaped
 from regard.derivations.judging.instances import QUANTILES, Instance
 from regard.derivations.judging.relations import Instances, spell
 from regard.derivations.judging.setting import SymbolMeaning
-from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, first_draws, show_entry
+from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, first_draws, show_entry
 from regard.derivations.notation.tokens import NotUnderstood
 
 StatesAt = Callable[[np.ndarray], list[bool]]
@@ -48,7 +48,7 @@ def decide_limit(instances: Instances, *, is_particular: bool = False, arithmeti
         return _approximate(f"True to within {worst[-1]:.1e} at the given values", value=float(worst[-1]))
     if success.all():
         return _in_the_limit(instances, worst)
-    by_chance = _by_chance(instances) if success.any() else None
+    by_chance = decide_by_chance(instances) if success.any() else None
     return by_chance or _refuted_limit(instances, errors.shown[:, ~success][:, 0])
 
 
@@ -66,10 +66,13 @@ def _approximate(reason: str, *, value: float | None = None, probability: float 
     return Finding(kind="approximate", reason=reason, method="limit", value=value, probability=probability)
 
 
-def _by_chance(instances: Instances) -> Finding | None:
-    """A relation that holds in some draws: likely true, or open; None if it hardly ever holds."""
+def decide_by_chance(instances: Instances) -> Finding | None:
+    """A relation that holds in some draws: likely true, or open; None if it hardly ever holds, or for other reasons."""
     probability = chance(instances)
     if probability is None or probability <= 1 - _LIKELY:
+        return None
+    is_order = instances.relation.sign in ORDERS
+    if is_order and (probability >= 1 or chance(replace(instances, scope=instances.scope.reseeded())) != probability):
         return None
     if probability >= _LIKELY:
         return _approximate(f"True with probability {probability:.6g}", probability=probability)
@@ -301,7 +304,8 @@ def vanishes(errors: np.ndarray) -> bool:
 # -- chances -----------------------------------------------------------------------------------------------------------
 def chance(instances: Instances) -> float | None:
     """The probability, given the premises, that the relation holds in the limit; None unless one number is random."""
-    random = [meaning for meaning in instances.scope.meanings.values() if meaning.is_random_number]
+    meanings = instances.scope.meanings
+    random = [meanings[name] for name in instances.reached if name in meanings and meanings[name].is_random_number]
     if len(random) != 1:
         return None
     if not instances.relation.premises:
@@ -342,9 +346,20 @@ def _mass(edges: list[float], *, holds_first: bool) -> float:
 
 def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
+    if instances.relation.sign in ORDERS:
+        return _ordered_at(instances, symbol, points)
     # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(1000 * scale for scale in SCALES[-3:]))
     return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish().tolist()
+
+
+def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+    """Whether an inequality holds at a large scale, point by point."""
+    holds, order = np.ones(len(points), dtype=bool), ORDERS[instances.relation.sign]
+    for pair in instances.pairs(_at_points(instances, symbol, points, driven_to(instances, SCALES[2:3])), BALLS):
+        left, right = (np.broadcast_to(side.array, (len(points), *side.shape)) for side in pair.aligned())
+        holds &= [all(map(order, x.flat, y.flat)) for x, y in zip(left, right, strict=True)]
+    return holds.tolist()
 
 
 def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:

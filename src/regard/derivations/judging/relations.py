@@ -164,7 +164,7 @@ class Instances:
         """The instance with draws that meet the premises, by a clear lead if there are such draws."""
         num_draws = instance.num_draws
         for widened in _WIDENED:
-            pool = replace(instance, num_draws=POOL, widened=widened)
+            pool = replace(instance, num_draws=POOL, widened=widened * instance.widened)
             leads = self.leads(pool)
             for least in (_CLEAR_LEAD, 0.0):
                 picked = np.flatnonzero(leads > least)
@@ -172,14 +172,14 @@ class Instances:
                     return replace(pool, num_draws=num_draws, picked=tuple(np.resize(picked, num_draws).tolist()))
         raise NotUnderstood("No input was found that meets the stated conditions.")
 
-    def in_words(self, instance: Instance, indices: Mapping[str, int]) -> str:
+    def in_words(self, instance: Instance, indices: Mapping[str, int], draw: int = 0) -> str:
         """The sizes, the indices, and the scalars that the relation depends on: n = 3, i = 2, β = 1.5."""
         parts = [instance.sizes_in_words()] if instance.sizes else []
         parts += [f"{letter} = {place + 1}" for letter, place in indices.items()]
         for name in sorted(self.reached):
             meaning = self.scope.meanings.get(name)
             if meaning is not None and meaning.formula is None and meaning.is_number and meaning.index is None:
-                parts.append(f"{spell(name)} = {show_ball(instance.draw(meaning, BALLS)[0, 0, 0])}")
+                parts.append(f"{spell(name)} = {show_ball(instance.draw(meaning, BALLS)[draw, 0, 0])}")
         return ", ".join(parts)
 
 

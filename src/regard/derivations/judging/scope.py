@@ -54,6 +54,10 @@ class Scope:
         """The scope with one more symbol of the student's own."""
         return replace(self, own={**self.own, meaning.key: meaning})
 
+    def reseeded(self) -> "Scope":
+        """The scope with every symbol drawn anew."""
+        return replace(self, setting=replace(self.setting, seed=self.setting.seed + 1))
+
     @cached_property
     def meanings(self) -> dict[str, SymbolMeaning]:
         """Every symbol by its key."""
