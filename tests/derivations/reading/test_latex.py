@@ -150,3 +150,24 @@ def test_expansion_ends_and_keeps_its_offsets(source, body, arity):
         return
     assert len(expanded.source) == len(expanded.offsets)
     assert all(0 <= offset < len(source) for offset in expanded.offsets)
+
+
+def test_macros_may_open_mathematics_or_wrap_it():
+    text = (
+        r"\newcommand{\be}{\begin{equation}}\newcommand{\ee}{\end{equation}}\def\bal{\begin{aligned}}\def\eal{\end{aligned}}"
+        r"\newcommand{\eq}[2]{\begin{align}\label{#1}#2\end{align}}\newcommand{\m}[1]{$#1$}"
+        r"\newcommand{\note}[1]{$\star$ #1}\newcommand{\law}{$e = f$}"
+        "\n\\begin{document}\nWe have \\be a = b \\ee and \\be \\bal c &= d \\eal \\ee\n\n"
+        "\\eq{x}{g = h}, \\m{i = j}, \\note{k = l}, \\law and $\\m{n}$.\n\\end{document}"
+    )
+    document = read_text(text, kind="latex")
+    assert [span.source.strip() for span in document.spans] == [
+        "a = b",
+        r"\bal c &= d \eal",
+        r"\eq{x}{g = h}",
+        r"\m{i = j}",
+        r"\law",
+        r"\m{n}",
+    ]
+    assert not document.unclosed
+    assert [span.is_display for span in document.spans] == [True, True, True, False, False, False]

@@ -188,3 +188,20 @@ def test_the_layout_is_kept():
 def test_a_rule_under_a_sentence_is_no_heading():
     assert read_text("This is the end of it.\n---\n\nNext").headings == ()
     assert read_text("---\nnot a setting\n---").front_matter is None
+
+
+def test_formulas_in_fenced_blocks_are_read_and_programs_are_not():
+    text = (
+        "```text\nα_a = exp(β)/(2exp(β)+n-2)\n  k_a^T q = β\nand so it goes = on\nx += 1\n```\n\n"
+        "```\nx = 5\nβ ≫ 0\n```\n\n```python\nα = 1\n```\n\n```latex\na = b\n```\n\n"
+        "```latex\nThen we have found that $c = d$ as well.\n```\n"
+    )
+    document = read_text(text)
+    sources = [span.source.strip() for span in document.spans]
+    assert sources == ["α_a = exp(β)/(2exp(β)+n-2)", "k_a^T q = β", "β ≫ 0", "a = b", "c = d"]
+    assert all(document.text[span.raw_offset(0)] == span.source[0] for span in document.spans)
+
+
+def test_formulas_in_list_items_and_environments():
+    text = "- \\(a = b\\)\n  - so \\(c = d\\)\n\n1. \\[e = f\\]\n\n\\begin{equation*}\ng = h\n\\end{equation*}\n"
+    assert [span.source.strip() for span in read_text(text).spans] == ["a = b", "c = d", "e = f", "g = h"]

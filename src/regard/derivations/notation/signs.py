@@ -5,7 +5,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.tokens import OPPOSITES, RELATIONS, SWALLOWED, TEXT, closing_braces
+from regard.derivations.notation.tokens import OPPOSITES, RELATIONS, SWALLOWED, TEXT
+from regard.derivations.reading.braces import closing_braces
 
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _CHARACTERS = sorted((sign for sign in RELATIONS if not sign.startswith("\\")), key=len, reverse=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from regard.core.errors import InputError
+from regard.derivations.reading.braces import closing_braces
 from regard.derivations.reading.document import Range
 
 MAX_SOURCE = 20_000
@@ -247,7 +248,6 @@ _REAL_PART = re.compile(r"Re\s*(\\left\s*)?[\[({\\]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _ROMAN_NAME = re.compile(r"\s*(?:\\rm\s+)?([A-Za-z]{2,})\s*")
 _DOLLARS = re.compile(r"\$+")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _MAX_NESTING = 60
 _FIRST_WIDE = "\u2e80"  # from here on, characters are those of Chinese and other wide scripts
@@ -264,18 +264,6 @@ def tokenize(source: str) -> list[Token]:
         raise NotUnderstood(f"The formula has {len(source)} characters; at most {MAX_SOURCE} are read.")
     lexer = _Lexer(source, Range(start=0, end=len(source)), closing_braces(source))
     return _without_needless_braces(lexer.run())
-
-
-def closing_braces(source: str) -> dict[int, int]:
-    r"""For each brace that opens a group, the offset of the one that closes it; `\{` and `\}` don't count."""
-    partners: dict[int, int] = {}
-    stack: list[int] = []
-    for brace in _BRACE.finditer(source):
-        if brace[0] == "{":
-            stack.append(brace.start())
-        elif brace[0] == "}" and stack:
-            partners[stack.pop()] = brace.start()
-    return partners
 
 
 class _Lexer:

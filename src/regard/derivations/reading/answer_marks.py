@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from regard.derivations.reading.braces import closing_braces
 from regard.derivations.reading.document import Document, Macro, Range
 from regard.derivations.reading.enumerators import Enumerator, normalized, parse_enumerator
 from regard.derivations.reading.phrases import any_of
@@ -96,7 +97,6 @@ _EDGE = re.compile(
     r"|<(?P<slash>/?)(?P<tag>font|span|div|details)\b(?P<attributes>[^>\r\n]{0,200})>"
 )
 _STYLING = re.compile(r"\\(?:text)?color\b|box|\\begin\{(?:" + _BOXES + r")\}")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BEFORE_STYLE = re.compile(r"(?:\s|[>*_-]|\\\\|\\(?:newline|noindent|item|par)(?![A-Za-z])|\{\})*")
 
 
@@ -123,7 +123,7 @@ def _outermost(marks: Iterable[AnswerMark]) -> Iterator[AnswerMark]:
 
 def _wrapped(document: Document) -> Iterator[AnswerMark]:
     prose, macros = document.prose, {macro.name[1:]: macro for macro in document.macros}
-    closing = _closing_braces(prose)
+    closing = {begin: end + 1 for begin, end in closing_braces(prose).items()}
     opened: dict[str, list[re.Match[str]]] = {}
     for found in _EDGE.finditer(prose):
         if found["environment"]:
@@ -194,15 +194,3 @@ def _skipped(text: str) -> int:
 def _starts_a_line(document: Document, offset: int) -> bool:
     before = document.prose[document.line_at(offset).start : offset]
     return _BEFORE_STYLE.fullmatch(before) is not None
-
-
-def _closing_braces(text: str) -> dict[int, int]:
-    """For each brace that opens, the offset after the one that closes it."""
-    partners: dict[int, int] = {}
-    stack: list[int] = []
-    for brace in _BRACE.finditer(text):
-        if brace[0] == "{":
-            stack.append(brace.start())
-        elif brace[0] == "}" and stack:
-            partners[stack.pop()] = brace.end()
-    return partners

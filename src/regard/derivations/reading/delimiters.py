@@ -9,7 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from regard.derivations.reading.document import Image, MathSpan, OffsetMap, Range, Unclosed, by_start, range_at
+from regard.derivations.reading.braces import closing_braces
+from regard.derivations.reading.document import Image, Macro, MathSpan, OffsetMap, Range, Unclosed, by_start, range_at
 from regard.derivations.reading.phrases import any_of
 
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -55,6 +56,7 @@ class TextLayout:
     dropped: Sequence[Range]
     quoted: Sequence[QuotedLine] = ()
     table_rows: Sequence[Range] = ()
+    macros: Sequence[Macro] = ()
     found: Sequence[Delimited] = ()
     unclosed: Sequence[Unclosed] = ()
     is_latex: bool = False
@@ -80,7 +82,7 @@ def find_mathematics(layout: TextLayout) -> tuple[tuple[MathSpan, ...], tuple[Un
     """The mathematics of a text, and the opening delimiters that nothing closes."""
     explicit, open_brackets = _explicit(layout)
     paired, open_dollars = _dollars(layout, explicit)
-    pieces = list(_outermost([*layout.found, *explicit, *paired]))
+    pieces = list(_outermost([*layout.found, *explicit, *paired, *_macro_calls(layout)]))
     unclosed = sorted([*layout.unclosed, *open_brackets, *open_dollars], key=lambda item: item.offset)
     outside = tuple(item for item in unclosed if range_at(pieces, item.offset) is None)
     return tuple(_span(layout, piece) for piece in pieces), outside
@@ -155,7 +157,13 @@ def _without(kept: Range, holes: Iterable[Range]) -> Iterator[Range]:
 _ENVIRONMENTS = frozenset("equation align gather multline eqnarray alignat flalign displaymath math".split())
 # Mathematics even without delimiters around them; their own \begin and \end belong to the source.
 _INNER = frozenset("aligned gathered alignedat split cases array matrix pmatrix bmatrix vmatrix".split())
-_EDGE = re.compile(r"\\(begin|end)\s{0,9}\{([A-Za-z]+\*?)\}|\\\\[()\[\]]|\\[\s\S]")
+_EDGE = re.compile(r"\\(begin|end)\s{0,9}\{([A-Za-z]+\*?)\}|\\\\[()\[\]]|\\[A-Za-z]+|\\[\s\S]")
+_BEGIN_IN_MACRO = re.compile(r"\s*\\begin\{([A-Za-z]+\*?)\}")
+_END_IN_MACRO = re.compile(r"\\end\{([A-Za-z]+\*?)\}\s*$")
+_MATH_IN_MACRO = re.compile(
+    r"\$[^$]+\$|\\\(.+\\\)|\\\[.+\\\]|\\begin\{(?P<name>[A-Za-z]+)\*?\}.*\\end\{(?P=name)\*?\}", re.DOTALL
+)
+_NAMING = re.compile(r"\\(?:label|tag)\*?\s?\{[^{}]*\}")
 _CLOSING = {"\\(": "\\)", "\\[": "\\]", "\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 _OPENING = {closing: opening for opening, closing in _CLOSING.items()}
 _ALIGNAT_COLUMNS = re.compile(r"\s{0,9}\{\s{0,9}\d{1,3}\s{0,9}\}")
@@ -189,10 +197,14 @@ def _explicit(layout: TextLayout) -> tuple[list[Delimited], list[Unclosed]]:
 
 
 def _edges(layout: TextLayout) -> Iterator[_Edge]:
+    in_macros = dict(_edges_in_macros(layout.macros))
     for found in _EDGE.finditer(layout.visible):
         text, environment = found[0], found[2]
         start, end = found.span()
-        if environment:
+        if text in in_macros:
+            name, is_opening = in_macros[text]
+            yield _Edge(start=start, end=end, name=name, is_opening=is_opening, text=text)
+        elif environment:
             if environment.rstrip("*") in _ENVIRONMENTS | _INNER:
                 yield _Edge(start=start, end=end, name=environment, is_opening=found[1] == "begin", text=text)
         elif layout.is_latex and text.startswith("\\\\"):
@@ -201,6 +213,41 @@ def _edges(layout: TextLayout) -> Iterator[_Edge]:
             yield _Edge(start=start, end=end, name=text, is_opening=True, text=text)
         elif text in _OPENING:
             yield _Edge(start=start, end=end, name=_OPENING[text], is_opening=False, text=text)
+
+
+def _edges_in_macros(macros: Sequence[Macro]) -> Iterator[tuple[str, tuple[str, bool]]]:
+    r"""Macros that only open or close mathematics, such as `\be` for `\begin{equation}`."""
+    for macro in macros:
+        begin, end = _BEGIN_IN_MACRO.match(macro.body), _END_IN_MACRO.search(macro.body)
+        edge = begin or end
+        is_one = macro.arity == 0 and (begin is None) != (end is None)
+        if edge and is_one and edge[1].rstrip("*") in _ENVIRONMENTS | _INNER:
+            yield macro.name, (edge[1], begin is not None)
+
+
+def _macro_calls(layout: TextLayout) -> Iterator[Delimited]:
+    r"""Calls of macros that put their arguments into mathematics, such as `\eq{x = y}`; the whole call is a formula."""
+    wrapping = {macro.name: macro for macro in layout.macros if _wraps_mathematics(macro)}
+    closing = closing_braces(layout.visible) if wrapping else {}
+    for found in _EDGE.finditer(layout.visible) if wrapping else ():
+        macro = wrapping.get(found[0])
+        end = found.end()
+        for _ in range(macro.arity if macro else 0):
+            begin = end + len(layout.visible[end : end + 9]) - len(layout.visible[end : end + 9].lstrip())
+            end = closing[begin] + 1 if begin in closing else -1
+        if macro and end > 0:
+            call = Range(start=found.start(), end=end)
+            is_display = "\\begin" in macro.body or "\\[" in macro.body or "$$" in macro.body
+            yield Delimited(start=call.start, end=end, inner=call, delimiter=macro.name, is_display=is_display)
+
+
+def _wraps_mathematics(macro: Macro) -> bool:
+    """True if the body is mathematics in its delimiters, and holds all arguments, or a whole relation."""
+    inner = _MATH_IN_MACRO.search(macro.body)
+    if inner is None or (inner["name"] and inner["name"] not in _ENVIRONMENTS):
+        return False
+    outside = _NAMING.sub("", macro.body[: inner.start()] + macro.body[inner.end() :])
+    return "#" not in outside and ("#" in inner[0] or "=" in inner[0])
 
 
 def _partners(edges: Sequence[_Edge]) -> list[_Edge | None]:

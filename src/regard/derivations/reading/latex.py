@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from regard.core.errors import InputError
+from regard.derivations.reading.braces import group_end
 from regard.derivations.reading.delimiters import TextLayout, find_images, find_mathematics
 from regard.derivations.reading.document import Document, Heading, Macro, Range, by_start, line_starts, masked
 
@@ -56,6 +57,7 @@ def read_latex(text: str, path: str) -> Document:
         paragraphs=list(_paragraphs(visible)),
         breaks=sorted(breaks),
         dropped=sorted([*comments, *definitions], key=by_start),
+        macros=[macro for _, macro in macros if macro],
         is_latex=True,
     )
     spans, unclosed = find_mathematics(layout)
@@ -129,7 +131,6 @@ def _quotes(visible: str) -> Iterator[Range]:
 
 # -- macros ------------------------------------------------------------------------------------------------------------
 MAX_MACROS = 200
-_MAX_BODY = 2_000
 _DEFINER = re.compile(
     r"\\(?:(?P<new>(?:new|renew|provide)command)\*?|(?P<operator>DeclareMathOperator)(?P<star>\*?)|(?P<def>g?def))"
     r"(?![A-Za-z@])\s{0,9}"
@@ -137,24 +138,7 @@ _DEFINER = re.compile(
 _NAME = re.compile(r"\{\s{0,9}(\\(?:[A-Za-z@]+|[^A-Za-z\s]))\s{0,9}\}|(\\(?:[A-Za-z@]+|[^A-Za-z\s]))")
 _ARITY = re.compile(r"\s{0,9}(?:\[(\d)\])?\s{0,9}")
 _PARAMETERS = re.compile(r"((?:#\d)*)\s{0,9}")
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _PIECE = re.compile(r"#(\d)|\\(?:[A-Za-z@]+|.)|.", re.DOTALL)
-
-
-def group_end(text: str, start: int, limit: int = _MAX_BODY) -> int | None:
-    """The offset after the brace that closes the group opening at `start`, if it comes within the limit.
-
-    >>> group_end("{a{b}}c", 0)
-    6
-    """
-    if not text.startswith("{", start):
-        return None
-    depth = 0
-    for brace in _BRACE.finditer(text, start, start + limit + 2):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return brace.end()
-    return None
 
 
 def macro_definitions(text: str) -> Iterator[tuple[Range, Macro | None]]:

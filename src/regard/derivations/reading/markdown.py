@@ -6,7 +6,15 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regard.derivations.reading.delimiters import Delimited, QuotedLine, TextLayout, find_images, find_mathematics
+from regard.derivations.reading.delimiters import (
+    Delimited,
+    QuotedLine,
+    TextLayout,
+    find_images,
+    find_mathematics,
+    num_sentence_words,
+    reads_as_prose,
+)
 from regard.derivations.reading.document import (
     Document,
     DocumentKind,
@@ -34,7 +42,7 @@ def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Docu
     blocks = list(_unread_blocks(text, lines, front.end if front else 0))
     fences = [block for block in blocks if isinstance(block, _Fence)]
     markup = [block for block in blocks if isinstance(block, _Markup)]
-    hidden = [*(fence for fence in fences if fence.is_closed), *markup]
+    hidden = [*(part for fence in fences if fence.is_closed for part in _hidden_parts(text, fence)), *markup]
     readable = masked(text, [*hidden, *([front] if front else [])])
     macros = list(macro_definitions(readable))
     readable = masked(readable, [place for place, _ in macros])
@@ -49,7 +57,8 @@ def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Docu
         dropped=[place for place, _ in macros],
         quoted=[line for line in lines if line.levels],
         table_rows=[row for rows in tables for row in rows],
-        found=[*(_fenced(fence) for fence in fences if _is_math(fence)), *ticked],
+        macros=[macro for _, macro in macros if macro],
+        found=[*(formula for fence in fences for formula in _fenced(text, fence)), *ticked],
         unclosed=[Unclosed(offset=item.start, token=item.token) for item in fences if not item.is_closed],
     )
     spans, unclosed = find_mathematics(layout)
@@ -62,7 +71,7 @@ def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Docu
         headings=tuple(headings),
         quotes=tuple(_quotes(lines)),
         front_matter=front,
-        code=tuple(sorted([*code, *filter(_is_code, hidden)], key=by_start)),
+        code=tuple(sorted([*code, *filter(_is_code, blocks)], key=by_start)),
         comments=tuple(block for block in markup if block.is_comment),
         unclosed=unclosed,
         macros=tuple(macro for _, macro in macros if macro),
@@ -230,17 +239,60 @@ def _markup_in(text: str, line: Range, ends: dict[str, list[int]]) -> Iterator[_
             yield _Markup(start=found.start(), end=place, is_comment=found[0] == "<!--")
 
 
+_MATH_FENCES = ("math", "{math}", "latex", "tex", "katex")
+_TEXT_FENCES = ("", "text", "txt", "plain", "plaintext")
+_RELATION = re.compile(r"[=≈≤≥<>≫≪∝∼≠→]|\\(?:approx|leq?|geq?|gg|ll|sim|propto|to|neq?)(?![A-Za-z])")
+_MATH_SIGN = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|[α-ωΓ-Ω≈≤≥≫≪∝∼∑√∏ᵀ⊤·∞]|(?<=[A-Za-z])_[a-z0-9](?![a-z])")
+_CODE = re.compile(
+    r"[\"'`;#$]|//|[+*/-]=|==|\b(?:def|return|import|print|for|while|if|else|class|self|None|True|False|let|var|const)\b"
+    r"|[a-z]\.[a-z]|\w\[|\)\s*:|^\s*[$>%]\s|->|=>|\{\s*$|^\s*\}"
+)
+_MAX_WORDS = 1
+
+
+def _hidden_parts(text: str, fence: _Fence) -> list[Range]:
+    """All of a fenced block; of a text with formulas in it, only the fences."""
+    if _is_math(fence) and _is_text(text, fence):
+        return [Range(start=fence.start, end=fence.inner.start), Range(start=fence.inner.end, end=fence.end)]
+    return [fence]
+
+
+def _is_text(text: str, fence: _Fence) -> bool:
+    content = text[fence.inner.start : fence.inner.end]
+    return "$" in content and reads_as_prose(content)
+
+
 def _is_math(fence: _Fence) -> bool:
-    return fence.is_closed and fence.info.split(maxsplit=1)[:1] in (["math"], ["{math}"])
+    return fence.is_closed and fence.info.lower().split(maxsplit=1)[:1] in [[name] for name in _MATH_FENCES]
 
 
 def _is_code(block: _Fence | _Markup) -> bool:
-    return not (_is_math(block) if isinstance(block, _Fence) else block.is_comment)
+    return block.is_closed and not _is_math(block) if isinstance(block, _Fence) else not block.is_comment
 
 
-def _fenced(fence: _Fence) -> Delimited:
-    delimiter = fence.token + "math"
-    return Delimited(start=fence.start, end=fence.end, inner=fence.inner, delimiter=delimiter, is_display=True)
+def _fenced(text: str, fence: _Fence) -> Iterator[Delimited]:
+    """The formulas of a fenced block: all of it, or each line of a text block that reads like a formula."""
+    delimiter = f"{fence.token}{fence.info.lower()}"
+    if _is_math(fence) and _is_text(text, fence):
+        return
+    if _is_math(fence):
+        yield Delimited(start=fence.start, end=fence.end, inner=fence.inner, delimiter=delimiter, is_display=True)
+    elif fence.is_closed and fence.info.lower() in _TEXT_FENCES:
+        content = text[fence.inner.start : fence.inner.end]
+        for start, end in itertools.pairwise((*line_starts(content), len(content))):
+            line = content[start:end]
+            begin = fence.inner.start + start + len(line) - len(line.lstrip("> \t"))
+            words = line.strip("> \t\r\n")
+            if _is_formula(words, is_declared=fence.info != ""):
+                place = Range(start=begin, end=begin + len(words))
+                yield Delimited(start=begin, end=place.end, inner=place, delimiter=delimiter, is_display=True)
+
+
+def _is_formula(line: str, *, is_declared: bool) -> bool:
+    """True for a relation that is no line of a program; in a block without a name it must have signs of mathematics."""
+    if not _RELATION.search(line) or _CODE.search(line) or num_sentence_words(line) > _MAX_WORDS:
+        return False
+    return is_declared or _MATH_SIGN.search(line) is not None
 
 
 # -- paragraphs and headings -------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from regard.derivations.reading.answer_marks import EMPHASIS, PLAIN, AnswerMark, answer_words, wrapped_answers
+from regard.derivations.reading.braces import group_end
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import (
     PLACEHOLDER,
@@ -21,7 +22,6 @@ from regard.derivations.reading.document import (
     range_at,
 )
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, normalized, parse_enumerator, roman
-from regard.derivations.reading.latex import group_end
 from regard.derivations.reading.phrases import any_of
 
 # -- titles ------------------------------------------------------------------------------------------------------------
