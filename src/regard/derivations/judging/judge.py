@@ -7,11 +7,12 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
+from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
-from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings
+from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
@@ -75,15 +76,25 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
 
 
 def _decide_readings(sides: Sides, scope: Scope) -> Finding:
-    failures: list[Finding] = []
+    failures: list[tuple[Finding, ReadRelation]] = []
     work = Work()
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
-            failures.append(finding)
-    return _open_if_undeclared(_failure(failures), sides, scope)
+            failures.append((finding, read))
+        failure, read = _failure(failures)
+        failure = _open_if_undeclared(failure, sides, scope)
+        return _explained(failure, read) if failure.is_false else failure
+
+
+def _explained(failure: Finding, read: ReadRelation) -> Finding:
+    try:
+        taken = under_premises(read)
+        return failure.with_notes(list(explanations(Instances(scope=taken.scope, relation=taken.relation))))
+    except NotUnderstood:
+        return failure
 
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
@@ -105,15 +116,15 @@ def _looks_like_matrices(node: Expression) -> bool:
     return is_mark or any(_looks_like_matrices(child) for child in children(node))
 
 
-def _failure(failures: list[Finding]) -> Finding:
+def _failure(failures: list[tuple[Finding, ReadRelation]]) -> tuple[Finding, ReadRelation]:
     """The finding when no reading is true: a failure refutes nothing while the plain reading is open."""
-    if not failures[0].is_false:
+    if not failures[0][0].is_false:
         return failures[0]
-    false = [finding for finding in failures if finding.is_false]
-    best = min(false, key=lambda finding: finding.kind == "ill-shaped")
-    if any(finding.has_note(NoteKind.RECOGNITION_SLIP) for finding in false):
-        return not_understood("A symbol looks like a text-recognition error").with_notes(best.notes)
-    return best
+    false = [(finding, read) for finding, read in failures if finding.is_false]
+    best, read = min(false, key=lambda failure: failure[0].kind == "ill-shaped")
+    if any(finding.has_note(NoteKind.RECOGNITION_SLIP) for finding, _ in false):
+        best = not_understood("A symbol looks like a text-recognition error").with_notes(best.notes)
+    return best, read
 
 
 def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding:
@@ -123,11 +134,12 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     if not finding.is_false or not undeclared:
         return finding
     used = {describe(symbol) for side in sides.expressions(scope) for symbol in symbols(side)}
-    doubtful = ", ".join(sorted(used & undeclared))
+    doubtful = sorted(map(spell, used & undeclared))
     if not doubtful:
         return finding
-    reason = f"Looks wrong if {doubtful} are numbers, but they are not declared ({shown(finding).counterexample})"
-    return Finding(kind="unknown", reason=reason, notes=finding.notes)
+    names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"
+    at = "" if finding.kind == "ill-shaped" else f" ({shown(finding).counterexample})"
+    return Finding(kind="unknown", reason=f"Looks wrong if {names}, which nothing says{at}", notes=finding.notes)
 
 
 # -- by its sign -------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def _stages(instances: Instances) -> list[str]:
     meanings = instances.scope.meanings
     name = min(instances.regime, key=lambda name: meanings[name].tends != "infinity")
     first, *others = driven_to(instances, SCALES)[name]
-    return [f"{spell(name)} = {first:.3g}", *(f"{value:.3g}" for value in others)]
+    return [f"{spell(name)} = {first:.4g}", *(f"{value:.4g}" for value in others)]
 
 
 def _evidence(instances: Instances, errors: np.ndarray) -> str:
@@ -107,7 +107,7 @@ def _evidence(instances: Instances, errors: np.ndarray) -> str:
 def _refuted_limit(instances: Instances, errors: np.ndarray) -> Finding:
     return Finding(
         kind="false",
-        reason=f"The error does not vanish as {_limit(instances)} ({_evidence(instances, errors)})",
+        reason=f"The error does not vanish as {_limit(instances)} (it is {_evidence(instances, errors)})",
         method="limit",
         shown_by=partial(_counterexample, instances),
     )

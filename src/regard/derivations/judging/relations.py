@@ -13,7 +13,17 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, free_letters, index_letters, ranges
 from regard.derivations.judging.instances import POOL, Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, Value, Work, add, same_shape, show_ball
+from regard.derivations.judging.values import (
+    BALLS,
+    FLOATS,
+    Arithmetic,
+    IllShaped,
+    Value,
+    Work,
+    add,
+    same_shape,
+    show_ball,
+)
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
     BigOperator,
@@ -65,7 +75,11 @@ class Pair(NamedTuple):
 
     def aligned(self) -> tuple[Value, Value]:
         """Both sides in one shape, or IllShaped."""
-        return same_shape(self.left, self.right)
+        try:
+            return same_shape(self.left, self.right)
+        except IllShaped:
+            shapes = self.left.describe_shape(), self.right.describe_shape()
+            raise IllShaped("the left side is {}, the right side {}".format(*shapes)) from None
 
 
 @dataclass(frozen=True, kw_only=True)
