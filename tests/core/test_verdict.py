@@ -4,7 +4,7 @@ import pytest
 
 from regard.claims import ClaimVerdict
 from regard.core.verdict import STATUSES, Evidence, Place, Verdict, count_statuses
-from regard.derivations.results import StepVerdict
+from regard.derivations.results import Role, StepVerdict
 
 FIELDS = (
     "id statement status outcome method reason domain assumes value bound probability seed reproduce counterexample "
@@ -36,7 +36,7 @@ def test_claims_and_steps_add_their_own_fields():
     claim = ClaimVerdict(id="a", statement="s", status="holds", expected="proved", evidence=(evidence,))
     assert list(claim.to_dict()) == [*FIELDS, "expected", "evidence"]
     assert claim.to_dict()["evidence"][0]["route"] == "algebra"
-    step = StepVerdict(id="a", statement="s", status="holds", kind="step", source="$x$")
+    step = StepVerdict(id="a", statement="s", status="holds", role=Role.ASSERTION, source="$x$")
     assert list(step.to_dict()) == [*FIELDS, "kind", "source", "question", "notes"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from regard.core.verdict import Place, Status
 from regard.derivations.reading.document import Document, MathSpan, OffsetMap
-from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
 
 MATHEMATICS = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$", re.DOTALL)
 QUESTIONS = (
@@ -51,7 +51,7 @@ def steps_in(
             counterexample="n = 10: 0.2023, not 0.5" if status == "refuted" else None,
             reproduce=f"regard verify {path} --line {place_of(text, start, path).line}",
             span=(start, start + len(source)),
-            **{"kind": "step", "reason": "a scale is missing", "notes": ("it is read so",)} | dict(extra),
+            **{"role": Role.ASSERTION, "reason": "a scale is missing", "notes": ("it is read so",)} | dict(extra),
         )
         for number, (start, source, status) in enumerate(found, start=1)
     )

@@ -14,7 +14,9 @@ from regard.derivations.results import (
 
 
 def verdict(**fields) -> StepVerdict:
-    return StepVerdict(**{"id": "1/1", "statement": "s", "status": "holds", "kind": "step", "source": "x = 1"} | fields)
+    return StepVerdict(
+        **{"id": "1/1", "statement": "s", "status": "holds", "role": Role.ASSERTION, "source": "x = 1"} | fields
+    )
 
 
 @pytest.mark.parametrize("kind", ["given", "definition", "supposition"])

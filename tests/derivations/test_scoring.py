@@ -10,7 +10,7 @@ from regard.derivations.context.placing import Region
 from regard.derivations.judging.setting import Setting
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.files import read_text
-from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
 from regard.derivations.scoring import merge_reports, question_rows
 
 NUMBERS = count(1)
@@ -18,7 +18,7 @@ SETTING = Setting(name="s", sizes={}, fixed={}, free={}, symbols={})
 QUESTION = Question(id="1b", title="An average", setting=SETTING, path=("1", "b"), points=4.0)
 
 
-def step(status="holds", kind="step", question="1b") -> StepVerdict:
+def step(status="holds", role=Role.ASSERTION, question="1b") -> StepVerdict:
     number = next(NUMBERS)
     return StepVerdict(
         id=f"{question}/{number}",
@@ -52,13 +52,13 @@ def scored(*verdicts: StepVerdict, text="word", question=QUESTION) -> QuestionRo
         ([step(), step()], 4.0),
         ([step(), step("refuted")], 2.0),
         ([step(), step(), step("refuted")], 2.67),
-        ([step(kind="design")], 4.0),
+        ([step(role=Role.DESIGN)], 4.0),
         ([step("refuted", "design")], 0.0),
-        ([step(kind="design"), step("refuted", "design")], 0.0),
+        ([step(role=Role.DESIGN), step("refuted", "design")], 0.0),
         ([step("refuted", "design"), step(), step()], 2.0),
-        ([step(kind="design"), step("refuted"), step()], 3.0),
-        ([step(kind="choice"), step("refuted", "choice"), step("refuted")], 0.0),
-        ([step(kind="design"), step("undecided"), step(kind="definition")], 4.0),
+        ([step(role=Role.DESIGN), step("refuted"), step()], 3.0),
+        ([step(role=Role.CHOICE), step("refuted", "choice"), step("refuted")], 0.0),
+        ([step(role=Role.DESIGN), step("undecided"), step(role=Role.DEFINITION)], 4.0),
         ([step("proved"), step("undecided")], 4.0),
     ],
 )
@@ -80,7 +80,7 @@ def test_undecided_steps_never_cost_points():
     [
         ([step("undecided")], "word", "judged"),
         ([], "Because it is so.", "prose, not judged"),
-        ([step(kind="given")], "Because it is so.", "prose, not judged"),
+        ([step(role=Role.GIVEN)], "Because it is so.", "prose, not judged"),
         ([], "![mine](b.png)", "image, not read"),
     ],
 )

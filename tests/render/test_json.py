@@ -6,7 +6,7 @@ import pytest
 
 from regard.claims import ClaimVerdict
 from regard.core.verdict import Evidence, Place, Verdict
-from regard.derivations.results import StepVerdict
+from regard.derivations.results import Role, StepVerdict
 from regard.render.json import as_json, document, schema
 
 EVIDENCE = Evidence(method="algebra", status="proved", detail="an identity", value=0.5, bound=math.inf)
@@ -25,7 +25,7 @@ STEP = StepVerdict(
     id="answers.md:3:1",
     statement="x = x",
     status="holds",
-    kind="step",
+    role=Role.ASSERTION,
     source="x=x",
     question="1(a)",
     where=Place(file="answers.md", line=3, column=1),

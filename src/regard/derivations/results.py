@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from typing import Any, Literal, Self, get_args
 
 from regard.core.verdict import Place, Verdict, count_statuses
@@ -17,6 +18,46 @@ INFERRED = "inferred"  # the name of a problem that was made from the document's
 _ASSERTS_NOTHING = ("given", "definition", "supposition")
 
 
+class Role(StrEnum):
+    """What a relation does in its document. Only assertions, designs and choices claim something."""
+
+    ASSERTION = "assertion"
+    DESIGN = "design"
+    CHOICE = "choice"
+    GIVEN = "given"
+    DECLARATION = "declaration"
+    DEFINITION = "definition"
+    SUPPOSITION = "supposition"
+    WANTED = "wanted"
+    CONDITION = "condition"
+    POSSIBILITY = "possibility"
+    DENIAL = "denial"
+    EVENT = "event"
+    INDEX = "index condition"
+    STRUCK = "struck out"
+
+    @property
+    def is_claim(self) -> bool:
+        """True if a relation in this role can be refuted."""
+        return self in _CLAIMS
+
+    @property
+    def kind(self) -> StepKind:
+        """The coarser kind that the role belongs to."""
+        return _KINDS.get(self, "supposition")
+
+
+_CLAIMS = (Role.ASSERTION, Role.DESIGN, Role.CHOICE)
+_KINDS: Mapping[Role, StepKind] = {
+    Role.ASSERTION: "step",
+    Role.DESIGN: "design",
+    Role.CHOICE: "choice",
+    Role.GIVEN: "given",
+    Role.DECLARATION: "definition",
+    Role.DEFINITION: "definition",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepVerdict(Verdict):
     """The verdict on one step of a written derivation; `notes` say how the step was read.
@@ -24,11 +65,16 @@ class StepVerdict(Verdict):
     `span` is the stretch of the document's text that the verdict is about. It is not written to JSON.
     """
 
-    kind: StepKind
+    role: Role
     source: str
     question: str | None = None
     notes: tuple[str, ...] = ()
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
+
+    @property
+    def kind(self) -> StepKind:
+        """The kind of statement, coarser than its role."""
+        return self.role.kind
 
     @property
     def standing(self) -> Standing:
@@ -41,13 +87,15 @@ class StepVerdict(Verdict):
         """Every field as a JSON-ready value, without the span."""
         row = {name: list(value) if isinstance(value, tuple) else value for name, value in super().to_dict().items()}
         del row["span"]
-        return row
+        return {**row, "kind": self.kind}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
         """The verdict that `to_dict` wrote, without its span."""
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-        return cls(**{**values, "where": None if row["where"] is None else Place(**row["where"])})
+        del values["kind"]
+        where = None if row["where"] is None else Place(**row["where"])
+        return cls(**{**values, "where": where, "role": Role(row["role"])})
 
 
 def count_standings(verdicts: Iterable[StepVerdict]) -> Mapping[Standing, int]:
@@ -150,7 +198,7 @@ class DocumentReport:
             outcome=outcome,
             reason=reason,
             where=Place(file=file, line=1, column=1),
-            kind="step",
+            role=Role.ASSERTION,
             source="",
         )
         return cls(file=file, outcome=outcome, reason=reason, verdicts=(verdict,))

@@ -7,9 +7,10 @@ from importlib import resources
 from pathlib import Path, PurePath
 
 from regard.core.errors import InputError
-from regard.derivations.context.placing import place_formulas, regions_of
-from regard.derivations.context.questions import guess_problem
-from regard.derivations.context.steps import judge_formula, judges_for
+from regard.derivations.context.formulas import read_formulas
+from regard.derivations.context.judging_documents import judge_steps
+from regard.derivations.context.placing import regions_of
+from regard.derivations.context.questions import guess_problem, infer_problem
 from regard.derivations.context.verdicts import choice_steps, formula_step, numbered, unclosed_steps
 from regard.derivations.problems.answers import answers_template, read_answers
 from regard.derivations.problems.problem import Problem, load_problem, parse_problem
@@ -52,7 +53,7 @@ def judge_task(task: DocumentTask) -> DocumentReport:
     start = time.perf_counter()
     document, named = _read(task)
     try:
-        problem = named or guess_problem(document)
+        problem = named or guess_problem(document) or infer_problem(read_formulas(document))
         seeded = _with_seed(problem, task.assignment.seed)
         report = judge_document(document, seeded, is_strict=task.assignment.is_strict)
     except InputError as error:
@@ -72,9 +73,7 @@ def judge_task(task: DocumentTask) -> DocumentReport:
 def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> DocumentReport:
     """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit."""
     regions = regions_of(document, problem)
-    formulas = place_formulas(document, problem, regions)
-    judges = judges_for(formulas, problem, is_strict=is_strict)
-    steps = [formula_step(document, placed, step) for placed in formulas for step in judge_formula(placed, judges)]
+    steps = [formula_step(document, item) for item in judge_steps(document, problem, regions, is_strict=is_strict)]
     others = [*choice_steps(document, problem, regions), *unclosed_steps(document, regions)]
     verdicts = numbered([*steps, *others])
     return DocumentReport(

@@ -1,8 +1,8 @@
 """The words around a formula say whether it is asserted or only supposed."""
 
 import pytest
-
 from regard.derivations.context.surroundings import Surroundings, is_denied, is_supposed, premises_in_prose
+
 from regard.derivations.notation.syntax import Number, Symbol
 
 

@@ -1,9 +1,9 @@
 """What a document takes back, or only tries out, is no claim and does not replace what it goes on with."""
 
 import pytest
+from regard.derivations.context.surroundings import Surroundings, is_denied, is_supposed
 
 from derivations.passages import DESIGN, PROBLEM, judged, last
-from regard.derivations.context.surroundings import Surroundings, is_denied, is_supposed
 from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 

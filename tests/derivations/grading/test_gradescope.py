@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from regard.core.verdict import Place
 from regard.derivations.grading.gradescope import results, results_json
-from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
 
 VISIBILITIES = {"hidden", "after_due_date", "after_published", "visible"}
 FORMATS = {"text", "html", "simple_format", "md", "ansi"}
@@ -14,7 +14,7 @@ HOLDS = StepVerdict(
     status="holds",
     outcome="holds",
     reason="because",
-    kind="step",
+    role=Role.ASSERTION,
     source="x = y",
     question="1b",
     where=Place(file="in/a.md", line=3, column=1),
@@ -63,7 +63,7 @@ def test_an_entry_per_question():
 
 
 def test_a_refuted_design_says_what_depends_on_it():
-    design = replace(REFUTED, kind="design")
+    design = replace(REFUTED, role=Role.DESIGN)
     document = checked(report(replace(ROW, score=2.0), verdicts=[design, HOLDS]))
     assert "the design is refuted: 2 of 4 points depend on it" in document["tests"][0]["output"]
 

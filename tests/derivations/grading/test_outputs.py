@@ -8,7 +8,7 @@ import pytest
 from regard.core.errors import InputError
 from regard.core.verdict import Place
 from regard.derivations.grading.outputs import OutputPaths, ResultsFile, csv_lines
-from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
 
 VERDICT = StepVerdict(
     id="1b/1",
@@ -16,7 +16,7 @@ VERDICT = StepVerdict(
     status="refuted",
     assumes=("a",),
     value=float("inf"),
-    kind="design",
+    role=Role.DESIGN,
     source="q",
     question="1b",
     where=Place(file="a\nb.md", line=3, column=4),

@@ -14,7 +14,7 @@ import hostile_text as hostile
 from page_checks import check_self_contained
 from regard.derivations.reading.document import Range
 from regard.derivations.report.page import render_class, render_document
-from regard.derivations.results import STANDINGS, DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import STANDINGS, DocumentReport, QuestionRow, Role, StepVerdict
 from regard.render.page import Page as ReportPage
 from regard.render.page import render_page
 
@@ -180,7 +180,7 @@ def test_no_asset_names_another_place():
 @example([*hostile.PROSE], [*hostile.FORMULAS], "markdown")
 @example([*hostile.PROSE], [*hostile.FORMULAS], "latex")
 def test_a_hostile_document_is_shown_and_never_run(judged, pieces, formula, kind):
-    said = {"reason": "".join(pieces), "kind": "design"}
+    said = {"reason": "".join(pieces), "role": Role.DESIGN}
     text = f"{''.join(pieces)}\n\n$a = b {''.join(formula)}$"
     document = judged(text, path="".join(pieces) or "x", kind=kind, refuted=["a = b"], extra=said)
     source = render_document(document)
@@ -204,7 +204,7 @@ def test_any_text_with_marks_anywhere_makes_a_page(judged, text, kind, data):
 
 # -- a class -----------------------------------------------------------------------------------------------------------
 def report(file: str) -> DocumentReport:
-    step = StepVerdict(id="1", statement="", status="holds", kind="step", source="")
+    step = StepVerdict(id="1", statement="", status="holds", role=Role.ASSERTION, source="")
     steps = tuple(replace(step, status=status) for status in ["proved", *["holds"] * 3, *["refuted"] * 2])
     row = QuestionRow(id="1", title="", state="judged", points=4.0, score=2.5)
     return DocumentReport(file=file, problem="p", verdicts=steps, questions=(row,))

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from regard.core.verdict import Place
 from regard.derivations.report.terminal import show_class, show_document, show_guesses
-from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
 from regard.render.terminal import open_console
 
 TEXT = """# 1.(b)
@@ -67,12 +67,14 @@ def test_questions_and_counts_come_last(judged):
 
 
 def test_what_is_only_given_is_not_said_to_hold(judged):
-    text = shown(judged(TEXT, holds=["x = 1"], extra={"kind": "given"}))
+    text = shown(judged(TEXT, holds=["x = 1"], extra={"role": Role.GIVEN}))
     assert text.endswith("1 step: 1 taken as given (100 % understood)\n")
 
 
 def test_steps_that_were_not_read_lower_the_share():
-    step = StepVerdict(id="1", statement="", status="undecided", outcome="not understood", kind="step", source="")
+    step = StepVerdict(
+        id="1", statement="", status="undecided", outcome="not understood", role=Role.ASSERTION, source=""
+    )
     steps = (step, *[replace(step, outcome="refuted", status="refuted")] * 2)
     assert shown(DocumentReport(file="a.md", verdicts=steps)).endswith("(66 % understood)\n")
 
@@ -139,7 +141,7 @@ def test_hostile_text_and_names_cannot_steer_the_terminal(judged, prose, name):
 
 # -- many documents ----------------------------------------------------------------------------------------------------
 def report(file="a.md", **more) -> DocumentReport:
-    step = StepVerdict(id="1", statement="", status="holds", kind="step", source="")
+    step = StepVerdict(id="1", statement="", status="holds", role=Role.ASSERTION, source="")
     statuses = ["holds"] * 3 + ["refuted"] * 2 + ["undecided"]
     steps = tuple(replace(step, status=status) for status in statuses)
     row = QuestionRow(id="1", title="", state="judged", points=4.0, score=2.5)

@@ -8,7 +8,7 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.evaluator import Evaluator
-from regard.derivations.judging.findings import Finding, Note, NoteKind
+from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.judge import PRECISION, decide, shown
 from regard.derivations.judging.relations import Sides, spell
@@ -113,7 +113,17 @@ def judge_designs(scope: Scope, question: Question, own: Designs) -> dict[str, F
         findings = {name: _alone(attempt.only(name)) for name in own}
         if all(finding.is_true for finding in findings.values()):
             findings[list(own)[-1]] = together
-    return {name: _explained(finding, attempt, name) for name, finding in findings.items()}
+    missing = [name for name in question.design.symbols if name not in own]
+    explained = {name: _explained(finding, attempt, name) for name, finding in findings.items()}
+    return {name: _beside(missing, finding) if missing else finding for name, finding in explained.items()}
+
+
+def _beside(missing: list[str], finding: Finding) -> Finding:
+    """A design that misses its goal beside the problem's solution may reach it beside something else."""
+    if not finding.is_false:
+        return finding
+    reason = f"Looks wrong beside the usual {', '.join(missing)}, which were not found"
+    return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
 
 
 def _alone(attempt: _DesignAttempt) -> Finding:

@@ -1,66 +1,258 @@
-"""One formula in its sentence: its chains, the words around it, the conditions that its letters are under."""
+"""The formulas of a document: read into chains of relations, each with the sentence that it stands in."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from regard.derivations.context.surroundings import Surroundings
+from regard.core.errors import InputError
+from regard.derivations.context.clauses import END_OF_DISPLAY, Part
 from regard.derivations.judging.findings import Finding
-from regard.derivations.judging.relations import Relation
 from regard.derivations.judging.setting import Setting
-from regard.derivations.judging.values import ORDERS
 from regard.derivations.notation.parser import parse
-from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Condition, Expression
-from regard.derivations.notation.tokens import NotUnderstood, Token
-from regard.derivations.results import StepKind
+from regard.derivations.notation.statements import Chain, read_chains
+from regard.derivations.notation.syntax import Condition, Expression, Number, Quotient
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
+from regard.derivations.reading.document import Document, MathSpan
+from regard.derivations.reading.latex import expand
+from regard.derivations.reading.phrases import any_of
+from regard.derivations.results import Role
 
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
+_FOLLOWING = 60
+_LONGEST_LINK = 30
+_SPOKEN_LINK = re.compile(rf"[\s,]*{any_of('assigned_to')}\s*", re.IGNORECASE)
+_SPOKEN_VERB = re.compile(rf"{any_of('define')}[\s\w]{{0,12}}$|{any_of('conjunction')}\s*$", re.IGNORECASE)
+_PASSAGE = 1200
 
 
+# -- formulas ----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
-class Formula:
-    """One formula of a document, the prose around it, and what its sentence says about its letters.
+class FormulaSource:
+    """A formula's LaTeX, macros put in, and the way back to the document's text."""
 
-    `siblings` are the other chains of the sentence, the nearest before it last, `earlier` those of the sentences before
-    it in its paragraph; `paragraph` is where that begins, and `passage` its prose as far as the end of the sentence,
-    which is `sentence` as it is written.
+    text: str
+    span: MathSpan
+    offsets: tuple[int, ...] | None = None
+
+    def raw_offset(self, offset: int) -> int:
+        """The offset in the document of a character of the formula."""
+        if not self.text or not self.span.source:
+            return self.span.start
+        inside = min(max(offset, 0), len(self.text) - 1)
+        origin = inside if self.offsets is None else self.offsets[inside]
+        return self.span.raw_offset(min(origin, len(self.span.source) - 1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Formula:
+    """A formula read into chains, or why it cannot be, and where its sentence and that one's paragraph begin."""
+
+    source: FormulaSource
+    sentence: int
+    paragraph: int
+    chains: tuple[Chain, ...] = ()
+    error: NotUnderstood | None = None
+
+    @property
+    def start(self) -> int:
+        """Where the formula begins in the document's text."""
+        return self.source.span.start
+
+    @cached_property
+    def expressions(self) -> list[Expression]:
+        """The sides of its chains that can be read."""
+        return expressions_in(self.chains)
+
+
+def read_formulas(document: Document) -> list[Formula]:
+    """Every formula of a document."""
+    return _with_spoken(document, list(_joined_cells(document, [_read(document, span) for span in document.spans])))
+
+
+def _read(document: Document, span: MathSpan) -> Formula:
+    sentence = document.sentence_before(span.start).start
+    read = Formula(
+        source=FormulaSource(text=span.source, span=span),
+        sentence=sentence,
+        paragraph=document.paragraph_start(sentence),
+    )
+    try:
+        read = replace(read, source=_expanded(document, span))
+        return replace(read, chains=tuple(read_chains(read.source.text)))
+    except NotUnderstood as error:
+        return replace(read, error=error)
+    except InputError as error:
+        return replace(read, error=NotUnderstood(str(error)))
+
+
+def _expanded(document: Document, span: MathSpan) -> FormulaSource:
+    """The formula with the document's macros put in; refused if they run away or lack arguments."""
+    if not document.macros:
+        return FormulaSource(text=span.source, span=span)
+    expansion = expand(span.source, document.macros)
+    return FormulaSource(text=expansion.source, span=span, offsets=expansion.offsets)
+
+
+def _joined_cells(document: Document, formulas: Sequence[Formula]) -> Iterator[Formula]:
+    """In a table row | α_a | → ½ | the relation of one cell continues the first cell of its row that has none."""
+    heads: dict[int, FormulaSource] = {}
+    for read in formulas:
+        line = document.line_at(read.start)
+        is_row = line.text.lstrip("> ").startswith("|")
+        if is_row and not read.chains and read.error is None:
+            heads.setdefault(line.number, read.source)
+        goes_on = bool(read.chains) and not read.chains[0].sides[0]
+        if is_row and goes_on and line.number in heads:
+            left = tuple(tokenize(heads[line.number].text))
+            first = replace(read.chains[0], sides=(left, *read.chains[0].sides[1:]), is_moved=True)
+            yield replace(read, chains=(first, *read.chains[1:]))
+        else:
+            yield read
+
+
+def _with_spoken(document: Document, formulas: list[Formula]) -> list[Formula]:
+    """The formulas with what is only said in words: set q to β k_a, where two formulas stand for one relation."""
+    found = list(formulas)
+    for place, (first, second) in enumerate(pairwise(formulas)):
+        between = document.prose[first.source.span.end : second.start]
+        if first.chains or second.chains or len(between) > _LONGEST_LINK or not _SPOKEN_LINK.fullmatch(between):
+            continue
+        before = document.prose[max(first.sentence, first.start - _LONGEST_LINK) : first.start]
+        if _SPOKEN_VERB.search(before) and first.error is None and second.error is None:
+            left, right = tuple(tokenize(first.source.text)), tuple(tokenize(second.source.text))
+            sign = Token("relation", "=", 0, 0)
+            if left and right:
+                spoken = Chain(sides=(left, right), signs=(sign,), is_moved=True, is_spoken=True)
+                found[place + 1] = replace(second, chains=(spoken,))
+    return found
+
+
+# -- sentences ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sentence:
+    """The formulas of a sentence and its words between them, led by the sentence that opens its list.
+
+    `first_chain` is the place of each formula's first relation, by the formula's identity. `passage` is the prose of
+    the paragraph as far as the sentence's end, `earlier` the chains before it in the paragraph, `following` the
+    beginning of the next sentence.
     """
 
-    chains: tuple[Chain, ...]
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    conditions: tuple[Condition, ...] = ()
-    premises: tuple[Relation, ...] = ()
-    siblings: tuple[Chain, ...] = ()
-    earlier: tuple[Chain, ...] = ()
-    paragraph: int = 0
-    passage: str = ""
-    sentence: str = ""
+    parts: tuple[Part, ...]
+    first_chain: Mapping[int, int]
+    passage: str
+    earlier: tuple[Chain, ...]
+    following: str
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """The relations of the sentence."""
+        return tuple(part for part in self.parts if isinstance(part, Chain))
 
 
+def read_sentences(document: Document, formulas: Sequence[Formula]) -> dict[int, Sentence]:
+    """The sentences that hold formulas, by where they begin."""
+    members: dict[int, list[Formula]] = {}
+    paragraphs: dict[int, list[Formula]] = {}
+    for formula in formulas:
+        members.setdefault(formula.sentence, []).append(formula)
+        paragraphs.setdefault(formula.paragraph, []).append(formula)
+    found = {}
+    for start, own in members.items():
+        lead = document.lead_in(start)
+        leading = [] if lead is None else [other for other in members.get(lead.start, ()) if other.start < lead.end]
+        lead_parts = [] if lead is None else _parts(document, lead.start, lead.end, leading)
+        nearby = paragraphs[own[0].paragraph]
+        place = bisect_left(nearby, start, key=lambda other: other.sentence)
+        end = document.sentence_after(own[-1].start).end
+        found[start] = Sentence(
+            parts=tuple(_joined([*lead_parts, *_parts(document, start, end, own)])),
+            first_chain=_first_chains(leading, own),
+            passage=document.prose[own[0].paragraph : end][-_PASSAGE:],
+            earlier=tuple(chain for other in nearby[max(place - 20, 0) : place] for chain in other.chains),
+            following=document.prose[end : end + _FOLLOWING],
+        )
+    return found
+
+
+def _first_chains(leading: Sequence[Formula], own: Sequence[Formula]) -> dict[int, int]:
+    places, place = {}, sum(len(other.chains) for other in leading)
+    for formula in own:
+        places[id(formula)] = place
+        place += len(formula.chains)
+    return places
+
+
+def _parts(document: Document, start: int, end: int, formulas: Sequence[Formula]) -> Iterator[Part]:
+    """The words and relations of a stretch; a formula that relates nothing counts as a word."""
+    for formula in formulas:
+        span = formula.source.span
+        yield document.prose[start : span.start]
+        start = span.end
+        if not formula.chains:
+            yield f" {span.source} "
+        for number, chain in enumerate(formula.chains):
+            yield chain.before
+            yield chain
+            yield "; " if _ends_clause(formula, number) else " "
+        if span.is_display:
+            yield END_OF_DISPLAY
+    yield document.prose[start:end]
+
+
+def _ends_clause(formula: Formula, number: int) -> bool:
+    """True if a semicolon or a new line stands between a chain and the next one."""
+    after = formula.chains[number + 1 : number + 2]
+    between = formula.source.text[formula.chains[number].end : after[0].start] if after else ""
+    return ";" in between or "\\\\" in between
+
+
+def _joined(pieces: Iterable[Part]) -> list[Part]:
+    """The parts with neighbouring words joined."""
+    joined: list[Part] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if isinstance(piece, str) and isinstance(last, str):
+            joined[-1] = last + piece
+        else:
+            joined.append(piece)
+    return joined
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class JudgedStep:
-    """A step, what kind of statement it is, and what was found; offsets are those of the formula's source."""
+    """A step, its role, and what was found; offsets are those of the formula's source.
 
-    kind: StepKind
+    `is_spoken` says that no sign is written: it changes what names mean, and is no step to be shown.
+    """
+
+    role: Role
     finding: Finding
     start: int
     end: int
     sign_start: int
+    is_spoken: bool = False
 
 
-def step_at(chain: Chain, place: int, kind: StepKind, finding: Finding) -> JudgedStep:
+def step_at(chain: Chain, place: int, role: Role, finding: Finding) -> JudgedStep:
     """The step at the chain's relation sign of that place, counted from zero; the first one begins with the chain."""
     sign, right = chain.signs[place], chain.sides[place + 1]
     return JudgedStep(
-        kind=kind,
+        role=role,
         finding=finding,
         start=chain.start if place == 0 and not chain.is_moved else sign.start,
         end=right[-1].end if right else sign.end,
         sign_start=sign.start,
+        is_spoken=chain.is_spoken,
     )
 
 
-def plain(side: Sequence[Token]) -> Expression | None:
+@lru_cache(maxsize=8192)
+def plain(side: tuple[Token, ...]) -> Expression | None:
     """A side read without knowing what its letters mean; None if it cannot be read."""
     try:
         return parse(side)
@@ -87,7 +279,7 @@ def members(tokens: Sequence[Token]) -> tuple[Expression, ...]:
     return tuple(parse(piece) for piece in pieces if piece)
 
 
-def index_conditions(chains: Sequence[Chain], setting: Setting) -> tuple[Condition, ...]:
+def index_conditions(chains: Iterable[Chain], setting: Setting) -> tuple[Condition, ...]:
     """The relations among chains that are conditions on free indices: i ≠ a, b."""
     found = []
     for chain in (chain for chain in chains if not chain.is_case):
@@ -102,12 +294,21 @@ def index_conditions(chains: Sequence[Chain], setting: Setting) -> tuple[Conditi
     return tuple(found)
 
 
-def number_premises(chains: Sequence[Chain]) -> tuple[Relation, ...]:
-    """Plain conditions on a number: γ > 1."""
-    found = []
-    for chain in (chain for chain in chains if not chain.is_event):
-        if len(chain.signs) == 1 and chain.signs[0].text in ORDERS and len(chain.sides[0]) == 1:
-            left, right = plain(chain.sides[0]), plain(chain.sides[1])
-            if left is not None and right is not None:
-                found.append(Relation(left=left, sign=chain.signs[0].text, right=right))
-    return tuple(found)
+def normal_law(tokens: Sequence[Token]) -> tuple[Fraction, Fraction] | None:
+    """Mean and variance of N(1, ½), where both are plain numbers."""
+    place = next((k for k, token in enumerate(tokens) if token.text == "N"), None)
+    if place is None or len(tokens) < place + 5 or tokens[place + 1].kind != "open":
+        return None
+    try:
+        mean, variance = (_rational(part) for part in members(tokens[place + 2 : -1]))
+    except (NotUnderstood, ValueError):
+        return None
+    return mean, variance
+
+
+def _rational(node: Expression) -> Fraction:
+    if isinstance(node, Number):
+        return node.value
+    if isinstance(node, Quotient):
+        return _rational(node.top) / _rational(node.bottom)
+    raise ValueError("not a plain number")

@@ -1,41 +1,63 @@
-"""Every formula of a document in its place: read into chains, with its sentence and the question it belongs to."""
+"""Where each formula of a document belongs: its question is found for the whole document at once.
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+Explicit parts weigh most, then titles, then the order of the questions and how well their symbols explain a formula.
+The best sequence of places is found by dynamic programming; a place is sure if every other one is clearly worse.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
-from regard.core.errors import InputError
-from regard.derivations.context.formulas import Formula, expressions_in, index_conditions, number_premises, plain
-from regard.derivations.context.questions import CurrentQuestion, fit, is_numbered, questions_of
-from regard.derivations.context.surroundings import Surroundings
-from regard.derivations.notation.statements import Chain, read_chains
-from regard.derivations.notation.syntax import Symbol, describe, symbols
-from regard.derivations.notation.tokens import NotUnderstood, tokenize
+import numpy as np
+
+from regard.derivations.context.formulas import Formula, normal_law, plain
+from regard.derivations.context.questions import is_numbered, questions_of
+from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.setting import Setting
+from regard.derivations.notation.parser import parse_source
+from regard.derivations.notation.statements import first_chain
+from regard.derivations.notation.syntax import Expression, Symbol, children, describe
 from regard.derivations.problems.problem import Problem, Question
-from regard.derivations.reading.document import Document, MathSpan
-from regard.derivations.reading.latex import expand
+from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import outline
 
-_CONTEXT = 600
-_FOLLOWING = 60
-_NEARBY = 20
-_PASSAGE = 1200
-_CLEARLY_BETTER = 0.04
-_MUCH_BETTER = 0.1
+# Costs in one unit: a symbol that a question cannot explain.
+_UNKNOWN_SYMBOL = 1.0
+_UNKNOWN_LETTER = 0.5  # it may be a scale that the author has not introduced
+_OTHER_NAME = 0.4
+_OWN_SYMBOL = 0.3
+_ELSEWHERE = 0.45  # for each symbol: what explains less than about half of them explains nothing
+_MOST_SYMBOLS = 4.0
+_DESIGNED_HERE, _DESIGNED_OTHERWISE = -0.9, -0.2
+_FOREIGN = 8.0  # a question that the heading rules out
+_OTHER_PART = 0.35  # another part of the question that the heading names: authors go on without a heading
+_VARIANT = 0.3
+_GIVEN_HERE = -0.7  # it repeats what only some questions give
+_FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
+_NEW_SECTION = 0.3  # a heading makes a change of question cheaper
+_SURE = 1.2
 _MOST_ALTERNATIVES = 3
 
 
 # -- regions -----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """A stretch of the text, its words from `body` on; several questions where a heading does not say which part."""
+    """A stretch of the text, its words from `body` on; several questions where a heading does not say which part.
+
+    `is_unknown` says that its heading names a part that the problem lacks, `is_answer` that it is not the assignment's
+    own text.
+    """
 
     start: int
     body: int
     end: int
     questions: tuple[Question, ...] = ()
     is_answer: bool = True
+    is_unknown: bool = False
 
     @property
     def question(self) -> Question | None:
@@ -56,13 +78,15 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
         above = [other for other in holding if other is not section and len(other.path) == 1]
         chapters = [other.title for other in above]
         titles = [other.title for other in holding if other not in above]
+        questions = () if section is None else questions_of(section.path, titles, problem, chapters)
         regions.append(
             Region(
                 start=start,
                 body=section.body if section is not None and start < section.body <= end else start,
                 end=end,
-                questions=() if section is None else questions_of(section.path, titles, problem, chapters),
+                questions=questions,
                 is_answer=not any(restated.holds(start) for restated in found.restated),
+                is_unknown=section is not None and not questions and len([part for part in section.path if part]) > 1,
             )
         )
     return regions
@@ -70,8 +94,10 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
 
 def region_at(regions: Sequence[Region], offset: int) -> Region:
     """The region that holds an offset."""
-    nowhere = Region(start=offset, body=offset, end=offset)
-    return next((region for region in regions if region.start <= offset < region.end), nowhere)
+    index = bisect_right(regions, offset, key=lambda region: region.start) - 1
+    if index >= 0 and regions[index].start <= offset < regions[index].end:
+        return regions[index]
+    return Region(start=offset, body=offset, end=offset)
 
 
 def answers_to(question: Question, regions: Sequence[Region]) -> list[Region]:
@@ -79,269 +105,197 @@ def answers_to(question: Question, regions: Sequence[Region]) -> list[Region]:
     return [region for region in regions if region.question is question and region.is_answer]
 
 
-# -- formulas without a heading ----------------------------------------------------------------------------------------
-@dataclass(kw_only=True)
-class QuestionFollower:
-    """Follows a document from formula to formula; remembers the question it was at, and the symbols it introduced."""
-
-    problem: Problem
-    question: Question | None = None
-    design_question: Question | None = None
-    own: set[Symbol] = field(default_factory=set)
-    _variants: dict[str, Question] = field(init=False, default_factory=dict)
-
-    def follow(self, chains: Sequence[Chain]) -> tuple[Question | None, tuple[Question, ...]]:
-        """The question whose symbols fit a formula best, and others that fit nearly as well.
-
-        The question before stays unless another fits clearly better. A document that has strayed from the question of
-        its latest design, by a symbol that belongs elsewhere, comes back as soon as that question fits again.
-        """
-        expressions = expressions_in(chains)
-        near: tuple[Question, ...] = ()
-        if expressions:
-            scores = fit(expressions, self.problem, CurrentQuestion(question=self.question, own=frozenset(self.own)))
-            near = tuple(question for score, question in scores if score >= scores[0][0] - _CLEARLY_BETTER)
-            self.question = self.question if self.question in near else scores[0][1]
-            is_elsewhere = self.question is not None and not _are_parts(self.design_question, self.question)
-            if self.design_question in near and is_elsewhere:
-                self.question = self.design_question
-        self.design_question = self.question if _has_design(chains, self.question) else self.design_question
-        self.own |= _introduced(chains)
-        others = [question for question in near if question is not self.question][:_MOST_ALTERNATIVES]
-        if self.design_question is not None and self.design_question not in (self.question, *others):
-            others.append(self.design_question)
-        return self.question, tuple(others)
-
-    def varied(
-        self, question: Question, others: tuple[Question, ...], chains: Sequence[Chain]
-    ) -> tuple[Question, tuple[Question, ...]]:
-        """The question of a heading, or a variant of it that fits a formula much better, and others that may be meant.
-
-        Once a section has turned to a variant, its other formulas may belong there too.
-        """
-        other = _variant(question, self.problem, chains)
-        if other is not None:
-            self._variants[question.id] = other
-            return other, (question, *others)
-        known = self._variants.get(question.id)
-        return question, others if known is None else (*others, known)
-
-
-def _variant(question: Question, problem: Problem, chains: Sequence[Chain]) -> Question | None:
-    """A variant of the question, which only its title would open, whose symbols fit a formula much better."""
-    variants = [other for other in problem.questions if _are_parts(question, other) and not is_numbered(other)]
-    expressions = expressions_in(chains)
-    if not expressions or not variants or question in variants:
-        return None
-    scores = {id(other): score for score, other in fit(expressions, problem)}
-    best = max(variants, key=lambda other: scores[id(other)])
-    return best if scores[id(best)] > scores[id(question)] + _MUCH_BETTER else None
-
-
-def _are_parts(one: Question | None, other: Question) -> bool:
-    """True for two parts of one question, which share what was designed."""
-    return one is not None and one.path[:2] == other.path[:2]
-
-
-def _has_design(chains: Sequence[Chain], question: Question | None) -> bool:
-    """True if a formula fills in what a question leaves open."""
-    if question is None or question.design is None:
-        return False
-    lefts = (plain(chain.sides[0]) for chain in chains if chain.signs[0].text == "=")
-    return any(isinstance(left, Symbol) and describe(left) in question.design.symbols for left in lefts)
-
-
-def _introduced(chains: Sequence[Chain]) -> set[Symbol]:
-    """Symbols that a formula defines, and the bare letters on the other side: the q and t of q = t(k_a + k_b)."""
-    found: set[Symbol] = set()
-    for chain in chains:
-        left, right = plain(chain.sides[0]), plain(chain.sides[1])
-        if isinstance(left, Symbol) and chain.signs[0].text == "=":
-            found.add(left)
-            found |= {symbol for symbol in symbols(right) if not symbol.subscripts} if right is not None else set()
-    return found
-
-
-# -- formulas in their places ------------------------------------------------------------------------------------------
+# -- places ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
-class FormulaSource:
-    """A formula's LaTeX, macros put in, and the way back to the document's text."""
+class Placement:
+    """The question of a formula, None if it stands elsewhere; `alternatives` are others that fit nearly as well.
 
-    text: str
-    span: MathSpan
-    offsets: tuple[int, ...] | None = None
-
-    def raw_offset(self, offset: int) -> int:
-        """The offset in the document of a character of the formula."""
-        if not self.text or not self.span.source:
-            return self.span.start
-        inside = min(max(offset, 0), len(self.text) - 1)
-        origin = inside if self.offsets is None else self.offsets[inside]
-        return self.span.raw_offset(min(origin, len(self.span.source) - 1))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlacedFormula:
-    """A formula in its place; `alternatives` are other questions that it may belong to.
-
-    `is_lumped` says that its heading opens several parts of a question at once.
+    A place is sure if the formula hardly stands elsewhere; what fails in all its questions fails wherever it belongs.
     """
 
-    source: FormulaSource
-    formula: Formula
     question: Question | None
+    region: Region
+    is_sure: bool = True
     alternatives: tuple[Question, ...] = ()
-    is_answer: bool = True
-    is_lumped: bool = False
-    is_under_heading: bool = True
-    error: NotUnderstood | None = None
-
-    @property
-    def questions(self) -> tuple[Question, ...]:
-        """The questions that it may belong to, the likeliest first; none if it only restates one."""
-        return (self.question, *self.alternatives) if self.question is not None and self.is_answer else ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _ReadFormula:
-    """A formula read into chains, or why it cannot be, and where its sentence and that one's paragraph begin."""
-
-    source: FormulaSource
-    sentence: int
-    paragraph: int
-    chains: tuple[Chain, ...] = ()
-    error: NotUnderstood | None = None
-
-    @property
-    def start(self) -> int:
-        return self.source.span.start
-
-
-def place_formulas(document: Document, problem: Problem, regions: Sequence[Region]) -> list[PlacedFormula]:
-    """Every formula with its chains, its sentence and its question."""
-    formulas = list(_joined_cells(document, [_read(document, span) for span in document.spans]))
-    follower = QuestionFollower(problem=problem)
-    contexts = _contexts(document, formulas)
-    return [
-        _placed(document, read, region_at(regions, read.start), context, follower)
-        for read, context in zip(formulas, contexts, strict=True)
-    ]
+def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:
+    """The place of every formula, all found together."""
+    states: list[Question | None] = [*problem.questions, None]
+    held = [region_at(regions, formula.start) for formula in formulas]
+    named = {question.id for region in regions if len(region.questions) == 1 for question in region.questions}
+    if not formulas:
+        return []
+    costs = np.array(list(_place_costs(formulas, held, states, named)))
+    moves = _move_costs(states)
+    forward, backward = _accumulated(costs, moves, held), _accumulated(costs[::-1], moves.T, held[::-1])[::-1]
+    totals = forward + backward - costs
+    return [_placement(states, total, region) for total, region in zip(totals, held, strict=True)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FormulaContext:
-    """What stands around a formula: its sentence's formulas, those before it in the paragraph, what leads its list."""
-
-    sentence: Sequence[_ReadFormula]
-    earlier: tuple[Chain, ...]
-    lead: str = ""
-
-
-def _contexts(document: Document, formulas: Sequence[_ReadFormula]) -> Iterator[_FormulaContext]:
-    sentences: dict[int, list[_ReadFormula]] = {}
-    paragraphs: dict[int, list[_ReadFormula]] = {}
-    for read in formulas:
-        sentences.setdefault(read.sentence, []).append(read)
-        paragraphs.setdefault(read.paragraph, []).append(read)
-    for read in formulas:
-        lead = document.lead_in(read.sentence)
-        leading = [other for other in sentences.get(lead.start, ()) if other.start < lead.end] if lead else []
-        nearby = paragraphs[read.paragraph]
-        place = bisect_left(nearby, read.sentence, key=lambda other: other.sentence)
-        yield _FormulaContext(
-            sentence=[*leading, *sentences[read.sentence]],
-            earlier=tuple(chain for other in nearby[max(place - _NEARBY, 0) : place] for chain in other.chains),
-            lead=document.text[lead.start : lead.end] if lead else "",
-        )
+def _placement(states: Sequence[Question | None], total: np.ndarray, region: Region) -> Placement:
+    order = np.argsort(total, kind="stable")
+    best = states[order[0]]
+    near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
+    settings = {id(best.setting)} if best is not None else set()
+    others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
+    return Placement(question=best, region=region, is_sure=None not in near, alternatives=others)
 
 
-def _placed(
-    document: Document, read: _ReadFormula, region: Region, context: _FormulaContext, follower: QuestionFollower
-) -> PlacedFormula:
-    question, alternatives = region.question, region.questions[1:]
-    if question is None and region.is_answer:
-        question, alternatives = follower.follow(read.chains)
-    elif question is not None:
-        question, alternatives = follower.varied(question, alternatives, read.chains)
-    siblings = _siblings(context.sentence, read)
-    end = document.sentence_after(read.start).end
-    formula = Formula(
-        chains=read.chains,
-        surroundings=_surroundings(document, read, context),
-        conditions=index_conditions(siblings, question.setting) if question else (),
-        premises=number_premises(siblings),
-        siblings=siblings,
-        earlier=context.earlier,
-        paragraph=read.paragraph,
-        passage=document.prose[read.paragraph : end][-_PASSAGE:],
-        sentence=document.text[max(read.sentence, read.start - _CONTEXT) : min(end, read.source.span.end + _CONTEXT)],
-    )
-    return PlacedFormula(
-        source=read.source,
-        formula=formula,
-        question=question,
-        alternatives=alternatives,
-        is_answer=region.is_answer,
-        is_lumped=len(region.questions) > 1,
-        is_under_heading=bool(region.questions),
-        error=read.error,
-    )
+def _accumulated(costs: np.ndarray, moves: np.ndarray, held: Sequence[Region]) -> np.ndarray:
+    """For each formula and place, the least cost of the document so far that ends there."""
+    totals = costs.copy()
+    for k in range(1, len(costs)):
+        scale = 1.0 if held[k] is held[k - 1] else _NEW_SECTION
+        totals[k] += (totals[k - 1][:, None] + scale * moves).min(axis=0)
+    return totals
 
 
-def _surroundings(document: Document, read: _ReadFormula, context: _FormulaContext) -> Surroundings:
-    after = document.sentence_after(read.start)
-    return Surroundings(
-        before=f"{context.lead} {document.text[read.sentence : read.start]}"[-_CONTEXT:],
-        after=after.text,
-        following=document.prose[after.end : after.end + _FOLLOWING],
-        is_struck=document.is_struck(read.start),
-    )
+def _move_costs(states: Sequence[Question | None]) -> np.ndarray:
+    moves = np.zeros((len(states), len(states)))
+    for i, before in enumerate(states):
+        for j, after in enumerate(states):
+            if i == j:
+                continue
+            if before is None or after is None:
+                moves[i, j] = _FORWARD
+            elif before.path[:2] == after.path[:2]:
+                moves[i, j] = _NEXT_PART if j > i or not is_numbered(after) else _FORMER_PART
+            else:
+                moves[i, j] = (_FORWARD if j > i else _BACKWARD) + _PER_QUESTION * abs(j - i)
+    return moves
 
 
-def _siblings(sentence: Sequence[_ReadFormula], own: _ReadFormula) -> tuple[Chain, ...]:
-    """The other chains of a sentence: what follows first, backwards, then what comes before, the nearest last."""
-    after = [read.chains for read in reversed(sentence) if read.start > own.start]
-    before = [read.chains for read in sentence if read.start < own.start]
-    return tuple(chain for chains in (*after, *before) for chain in chains)
+def _place_costs(
+    formulas: Sequence[Formula], held: Sequence[Region], states: Sequence[Question | None], named: Collection[str]
+) -> Iterator[list[float]]:
+    own: set[Symbol] = set()
+    for formula, region in zip(formulas, held, strict=True):
+        used = {symbol for expression in formula.expressions for symbol in _outer_symbols(expression)}
+        yield [_heading_cost(region, state, named) + _symbol_cost(used, formula, state, own) for state in states]
+        own.update(_introduced(formula))
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
-def _read(document: Document, span: MathSpan) -> _ReadFormula:
-    sentence = document.sentence_before(span.start).start
-    read = _ReadFormula(
-        source=FormulaSource(text=span.source, span=span),
-        sentence=sentence,
-        paragraph=document.paragraph_start(sentence),
-    )
-    try:
-        read = replace(read, source=_expanded(document, span))
-        return replace(read, chains=tuple(read_chains(read.source.text)))
-    except NotUnderstood as error:
-        return replace(read, error=error)
-    except InputError as error:
-        return replace(read, error=NotUnderstood(str(error)))
+def _heading_cost(region: Region, state: Question | None, named: Collection[str]) -> float:
+    """What a heading costs a question that it does not name; `named` are those that have headings of their own."""
+    if not region.questions:
+        return _FOREIGN if region.is_unknown and state is not None else 0.0
+    if state is None:
+        return _FOREIGN
+    if state in region.questions:
+        return 0.0
+    first = region.questions[0]
+    if state.path[:2] != first.path[:2] or state.id in named:
+        return _FOREIGN
+    return _VARIANT if not is_numbered(state) else _OTHER_PART
 
 
-def _expanded(document: Document, span: MathSpan) -> FormulaSource:
-    """The formula with the document's macros put in; refused if they run away or lack arguments."""
-    if not document.macros:
-        return FormulaSource(text=span.source, span=span)
-    expansion = expand(span.source, document.macros)
-    return FormulaSource(text=expansion.source, span=span, offsets=expansion.offsets)
+def _symbol_cost(used: set[Symbol], formula: Formula, state: Question | None, own: set[Symbol]) -> float:
+    if state is None:
+        return min(_ELSEWHERE * len(used), _MOST_SYMBOLS)
+    costs = ((_explaining_cost(symbol, state.setting), symbol in own) for symbol in used)
+    cost = sum(min(cost, _OWN_SYMBOL) if is_own else cost for cost, is_own in costs)
+    cost = min(cost, _MOST_SYMBOLS) + _design_cost(formula, state)
+    return cost + (_GIVEN_HERE if _repeats_given(formula, state) else 0.0)
 
 
-def _joined_cells(document: Document, formulas: Sequence[_ReadFormula]) -> Iterator[_ReadFormula]:
-    """In a table row | α_a | → ½ | the relation of one cell continues the first cell of its row that has none."""
-    heads: dict[int, FormulaSource] = {}
-    for read in formulas:
-        line = document.line_at(read.start)
-        is_row = line.text.lstrip("> ").startswith("|")
-        if is_row and not read.chains and read.error is None:
-            heads.setdefault(line.number, read.source)
-        goes_on = bool(read.chains) and not read.chains[0].sides[0]
-        if is_row and goes_on and line.number in heads:
-            left = tuple(tokenize(heads[line.number].text))
-            first = replace(read.chains[0], sides=(left, *read.chains[0].sides[1:]), is_moved=True)
-            yield replace(read, chains=(first, *read.chains[1:]))
-        else:
-            yield read
+@lru_cache(maxsize=8192)
+def _explaining_cost(symbol: Symbol, setting: Setting) -> float:
+    """How badly the setting explains a symbol as it is written."""
+    scope = Scope(setting=setting)
+    indices = {*setting.sizes, *setting.fixed, *setting.free}
+    if not symbol.subscripts and symbol.name in {*indices, *CONSTANTS}:
+        return 0.0
+    function = setting.functions.get(symbol.name)
+    if function is not None and function.is_subscripted and symbol.subscripts:
+        return 0.0
+    found = scope.lookup(symbol)
+    if found is None:
+        is_like_a_scale = not symbol.subscripts and symbol.name[0].islower()
+        return _UNKNOWN_LETTER if is_like_a_scale else _UNKNOWN_SYMBOL
+    if isinstance(found.member, Symbol) and found.member.name not in indices:
+        return _UNKNOWN_SYMBOL
+    return 0.0 if found.note is None else _OTHER_NAME
+
+
+def _outer_symbols(node: Expression) -> Iterator[Symbol]:
+    """The symbols of a formula, without those that only stand in subscripts."""
+    if isinstance(node, Symbol):
+        yield node
+        return
+    for child in children(node):
+        yield from _outer_symbols(child)
+
+
+def _design_cost(formula: Formula, question: Question) -> float:
+    """What speaks for a question whose open symbols a formula fills in, most of all with the solution's own symbols."""
+    if question.design is None:
+        return 0.0
+    for chain in formula.chains:
+        left, right = plain(chain.sides[0]), plain(chain.sides[1])
+        if chain.signs[0].text != "=" or not isinstance(left, Symbol) or right is None:
+            continue
+        if describe(left) in question.design.symbols:
+            written, meant = _names(right, question.setting), _solution_names(question)
+            return _DESIGNED_HERE if written & meant else _DESIGNED_OTHERWISE
+    return 0.0
+
+
+def _solution_names(question: Question) -> set[str]:
+    assert question.design is not None
+    sources = [source for solution in question.design.solutions for source in solution.values()]
+    return {name for source in sources for name in _names(parse_source(source), question.setting)}
+
+
+def _names(node: Expression, setting: Setting) -> set[str]:
+    """The problem's names for the symbols of an expression that have subscripts or are matrices."""
+    scope = Scope(setting=setting)
+    found = (scope.lookup(symbol) for symbol in _outer_symbols(node))
+    return {item.meaning.name for item in found if item is not None and item.meaning.tends is None}
+
+
+def _repeats_given(formula: Formula, question: Question) -> bool:
+    """True if a formula repeats what the question gives, or the law of its random number under any letter."""
+    givens = _givens_of(question.given, question.setting)
+    for chain in formula.chains:
+        if chain.signs[0].text == "∼" and normal_law(chain.sides[1]) in givens:
+            return True
+        left, right = plain(chain.sides[0]), plain(chain.sides[1])
+        if left is not None and right is not None:
+            scope = Scope(setting=question.setting)
+            if (_canonical(left, scope), chain.signs[0].text, _canonical(right, scope)) in givens:
+                return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _givens_of(given: tuple[str, ...], setting: Setting) -> frozenset[Any]:
+    scope = Scope(setting=setting)
+    found: set[Any] = set()
+    for chain in map(first_chain, given):
+        left, right = plain(chain.sides[0]), plain(chain.sides[1])
+        if left is not None and right is not None:
+            found.add((_canonical(left, scope), chain.signs[0].text, _canonical(right, scope)))
+    numbers = [meaning for meaning in setting.symbols.values() if meaning.is_random_number]
+    found |= {(Fraction(meaning.mean), Fraction(meaning.variance or 0)) for meaning in numbers}
+    return frozenset(found)
+
+
+def _canonical(node: Expression, scope: Scope) -> Any:
+    """An expression with every symbol under the name that the problem has for it."""
+    if isinstance(node, Symbol):
+        found = scope.lookup(node)
+        name = node.name if found is None else found.meaning.name.partition("_")[0]
+        return name, tuple(_canonical(script, scope) for script in node.subscripts)
+    inner = tuple(_canonical(child, scope) for child in children(node))
+    return (type(node).__name__, *inner) if inner else node
+
+
+def _introduced(formula: Formula) -> Iterable[Symbol]:
+    """Symbols that a formula defines, and the bare letters on the other side: the q and t of q = t(k_a + k_b)."""
+    for chain in formula.chains:
+        left, right = plain(chain.sides[0]), plain(chain.sides[1])
+        if isinstance(left, Symbol) and chain.signs[0].text == "=":
+            yield left
+            if right is not None:
+                yield from (symbol for symbol in _outer_symbols(right) if not symbol.subscripts)

@@ -1,27 +1,23 @@
-"""Which problem and which question a text answers: by enumerators, by titles, or by the symbols it uses."""
+"""Which problem and which question headings name, by their enumerators and titles; a problem for any other text."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from regard.derivations.context.formulas import expressions_in, plain
-from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.context.formulas import Formula, plain
+from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
-from regard.derivations.notation.statements import Chain, read_chains
-from regard.derivations.notation.syntax import Expression, SetOf, Symbol, children, describe, symbols
-from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.notation.syntax import SetOf, Symbol, describe, symbols
 from regard.derivations.problems.problem import Problem, Question, load_problem, shipped_problems
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import read_text
-from regard.derivations.reading.outline import outline
+from regard.derivations.reading.outline import Section, outline
+from regard.derivations.results import INFERRED
 
 _ROMAN = ("i", "ii", "iii", "iv", "v")
-_MAY_BE_A_SCALE = 0.5
-_KNOWN_BY_ANOTHER_NAME = 0.6
-_ENOUGH = 0.55
-_ENOUGH_SYMBOLS = 3
+_ENOUGH_QUESTIONS = 2
 _INDEX_LETTERS = frozenset("ijkl")
+DOCUMENT = "document"  # the one question of a problem that was inferred
 
 
 def questions_of(
@@ -33,7 +29,7 @@ def questions_of(
     of a chapter ("2. Position embeddings") names either all of it or one of its questions: the letter below it counts
     first, then the title.
     """
-    by_path = [q for q in problem.questions if len(path) > 1 and q.path[:2] == path[:2] and is_numbered(q)]
+    by_path = [q for q in problem.questions if len(path) > 1 and _is_named(q, path) and is_numbered(q)]
     by_title, by_chapter = _by_title(titles, problem), _by_title(chapters, problem)
     roman = path[2] if len(path) > 2 else None
     if not by_title and by_path and by_chapter and by_path[0].path[0] == by_chapter[0].path[0]:
@@ -41,6 +37,11 @@ def questions_of(
         return (*first, *(question for question in _parts(by_chapter, roman) if question not in first))
     by_number = [q for q in problem.questions if len(path) == 1 and q.path == path]
     return _parts(by_title or by_chapter or by_path or by_number, roman)
+
+
+def _is_named(question: Question, path: tuple[str, ...]) -> bool:
+    """True if number and letter of a path are the question's; a number that is not written may be any."""
+    return path[0] in ("", *question.path[:1]) and question.path[1:2] == path[1:2]
 
 
 def opened_by(line: str, problem: Problem) -> Question | None:
@@ -89,110 +90,53 @@ def _title_pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurrentQuestion:
-    """The question that a document without headings was answering, and the symbols it has defined there."""
-
-    question: Question | None = None
-    own: frozenset[Symbol] = frozenset()
-
-
-def fit(
-    expressions: Iterable[Expression], problem: Problem, current: CurrentQuestion | None = None
-) -> list[tuple[float, Question]]:
-    """How well each question's symbols explain those of a passage: the share known as written, best first."""
-    used = {symbol for expression in expressions for symbol in _outer_symbols(expression)}
-    scores = []
-    for place, question in enumerate(problem.questions):
-        own = current.own if current is not None and question is current.question else frozenset()
-        known = sum(1.0 if symbol in own else _certainty(symbol, question.setting) for symbol in used)
-        scores.append(((known / len(used) if used else 1.0) - 1e-6 * place, question))
-    return sorted(scores, key=lambda score: -score[0])
-
-
-def _outer_symbols(node: Expression) -> Iterator[Symbol]:
-    """The symbols of a formula, without those that only stand in subscripts."""
-    if isinstance(node, Symbol):
-        yield node
-        return
-    for child in children(node):
-        yield from _outer_symbols(child)
-
-
-@lru_cache(maxsize=4096)
-def _certainty(symbol: Symbol, setting: Setting) -> float:
-    """How surely the setting explains the symbol as it is written, from 0 to 1."""
-    scope = Scope(setting=setting)
-    indices = {*setting.sizes, *setting.fixed, *setting.free}
-    if not symbol.subscripts and symbol.name in {*indices, *CONSTANTS}:
-        return 1.0
-    function = setting.functions.get(symbol.name)
-    if function is not None and function.is_subscripted and symbol.subscripts:
-        return 1.0
-    if not scope.knows(symbol):
-        return 0.0 if symbol.subscripts else _MAY_BE_A_SCALE
-    found = scope.find(symbol)
-    if isinstance(found.member, Symbol) and found.member.name not in indices:
-        return 0.0
-    return 1.0 if found.note is None else _KNOWN_BY_ANOTHER_NAME
-
-
 # -- which problem -----------------------------------------------------------------------------------------------------
-def guess_problem(document: Document) -> Problem:
-    """The shipped problem whose headings and symbols the document uses, or one inferred from the document itself."""
-    scored = [(_score(document, load_problem(name)), name) for name in shipped_problems()]
-    best, name = max(scored)
-    return load_problem(name) if best >= _ENOUGH else infer_problem(document)
-
-
-def _score(document: Document, problem: Problem) -> float:
-    """The share of formulas that some question explains, and a little for every heading that the problem knows."""
+def guess_problem(document: Document) -> Problem | None:
+    """The shipped problem whose questions the document's headings name; None if they name none."""
     sections = outline(document).sections
-    titled = sum(bool(questions_of((), [section.title], problem)) for section in sections if section.title)
-    formulas = [expressions_in(chains) for chains in _all_chains(document) if chains]
-    if not titled and _num_telling(formulas, problem) < _ENOUGH_SYMBOLS:
-        return 0.0
-    shares = [fit(formula, problem)[0][0] for formula in formulas]
-    return (sum(shares) / len(shares) if shares else 0.0) * 0.8 + min(titled, 3) * 0.15
+    scored = [(len(_named_by(sections, load_problem(name))), name) for name in shipped_problems()]
+    most, name = max(scored)
+    return load_problem(name) if most >= _ENOUGH_QUESTIONS else None
 
 
-def _num_telling(formulas: Iterable[Iterable[Expression]], problem: Problem) -> int:
-    """How many telling symbols of the document one question knows at most.
-
-    Every course has an a and a b; a document that only shares those with a problem must not be judged by it.
-    """
-    used = {symbol for formula in formulas for side in formula for symbol in symbols(side) if _is_telling(symbol)}
-    return round(fit(used, problem)[0][0] * len(used)) if used else 0
-
-
-def _is_telling(symbol: Symbol) -> bool:
-    """True for a symbol with a subscript, an accent or a name of several letters."""
-    return bool(symbol.subscripts) or len(symbol.name) > 1
-
-
-def _all_chains(document: Document) -> Iterator[tuple[Chain, ...]]:
-    """The chains of every formula that can be cut into chains."""
-    for span in document.spans:
-        try:
-            yield tuple(read_chains(span.source))
-        except NotUnderstood:
-            continue
+def _named_by(sections: Iterable[Section], problem: Problem) -> set[tuple[str, ...]]:
+    """The questions that headings name, by their own titles: with their letters, or in several words."""
+    named = set()
+    for section in sections:
+        for question in _by_title([section.title], problem) if section.title else ():
+            letter = section.path[1] if len(section.path) > 1 else ""
+            words = re.sub(r"[^\w\s]", " ", section.title.lower())
+            is_long = any(len(name.split()) > 2 and _title_pattern(name).search(words) for name in question.titles)
+            if is_long or letter == question.path[1:2]:
+                named.add(question.path[:2])
+    return named
 
 
-def infer_problem(document: Document) -> Problem:
+def infer_problem(formulas: Iterable[Formula], title: str = "") -> Problem:
     """A problem of one question whose symbols are the document's own: declared by x ∈ ℝ^d, else plain numbers."""
-    declared: dict[str, SymbolMeaning] = {}
+    shapes: dict[str, set[tuple[str, str]]] = {}
     used: dict[str, Symbol] = {}
     defined: set[str] = set()
-    for chain in (chain for chains in _all_chains(document) for chain in chains):
+    for chain in (chain for formula in formulas for chain in formula.chains):
         sides = [plain(side) for side in chain.sides]
         for left, sign, right in zip(sides, chain.signs, sides[1:], strict=False):
             if isinstance(left, Symbol) and sign.text == "∈" and isinstance(right, SetOf) and right.domain == "R":
-                declared[describe(left)] = SymbolMeaning(name=describe(left), shape=_shape(right))
+                shapes.setdefault(describe(left), set()).add(_shape(right))
             elif isinstance(left, Symbol) and sign.text == "=" and describe(left) not in used:
                 defined.add(describe(left))
         used.update({describe(symbol): symbol for side in sides if side is not None for symbol in symbols(side)})
-    return _problem(document, declared, {key: symbol for key, symbol in used.items() if key not in defined})
+    # A symbol that is declared twice, and differently, belongs to more than one argument.
+    declared = {key: _declared(used[key], min(found)) for key, found in shapes.items() if len(found) == 1}
+    setting = _setting(declared, {key: symbol for key, symbol in used.items() if key not in defined})
+    question = Question(id=DOCUMENT, title="The document", setting=setting, path=())
+    return Problem(name=INFERRED, title=title, questions=(question,))
+
+
+def _declared(symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
+    """A symbol of that shape; with an index letter below it, a whole family."""
+    if not _is_family(symbol):
+        return SymbolMeaning(name=describe(symbol), shape=shape)
+    return SymbolMeaning(name=symbol.name, index=describe(symbol.subscripts[0]), over="n", shape=shape)
 
 
 def _shape(domain: SetOf) -> tuple[str, str]:
@@ -201,21 +145,18 @@ def _shape(domain: SetOf) -> tuple[str, str]:
     return (names[0], names[1]) if len(names) > 1 else (names[0], "1")
 
 
-def _problem(document: Document, declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) -> Problem:
-    question = Question(id="document", title="The document", setting=_setting(declared, used), path=())
-    return Problem(name="inferred", title=f"symbols inferred from {document.path}", questions=(question,))
-
-
 def _setting(declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) -> Setting:
     """A setting in which every used symbol that nothing declares is a number, or a family of numbers."""
     sizes = {name: Size() for meaning in declared.values() for name in meaning.shape if not name.isdigit()}
+    declared_families = {meaning.name for meaning in declared.values() if meaning.index is not None}
     families = {symbol.name for symbol in used.values() if _is_family(symbol)}
     numbers = {
         key: SymbolMeaning(name=key)
         for key, symbol in used.items()
         if key not in declared and key not in sizes and _is_number(symbol, families)
     }
-    members = {f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in families}
+    loose = families - declared_families
+    members = {f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in loose}
     symbols = {**declared, **numbers, **members}
     return Setting(
         name="inferred",

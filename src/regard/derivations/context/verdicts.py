@@ -8,12 +8,13 @@ from typing import Literal
 
 from regard.core.verdict import Status
 from regard.derivations.context.formulas import JudgedStep
-from regard.derivations.context.placing import PlacedFormula, Region, answers_to, region_at
-from regard.derivations.judging.findings import NoteKind
+from regard.derivations.context.placing import Region, answers_to, region_at
+from regard.derivations.context.review import ReviewedStep
+from regard.derivations.judging.findings import NoteKind, OpenBecause
 from regard.derivations.problems.problem import Choice, Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.phrases import any_of
-from regard.derivations.results import StepVerdict
+from regard.derivations.results import Role, StepVerdict
 
 StepOutcome = Literal[
     "holds",
@@ -26,7 +27,9 @@ StepOutcome = Literal[
     "ill-shaped",
     "not understood",
     "supposition",
-    "after a slip",
+    "after_slip",
+    "doubtful",
+    "depends_on_unread",
     "true with a probability",
     "right choice",
     "wrong choice",
@@ -42,6 +45,12 @@ _STATUS: dict[str, Status] = {
     "ill-shaped": "refuted",
     "unknown": "undecided",
     "not understood": "undecided",
+}
+_OPEN: dict[OpenBecause | None, StepOutcome] = {
+    OpenBecause.AFTER_SLIP: "after_slip",
+    OpenBecause.DOUBTFUL: "doubtful",
+    OpenBecause.DEPENDS_ON_UNREAD: "depends_on_unread",
+    OpenBecause.UNDER_CONDITION: "supposition",
 }
 _OPENING = re.compile(
     r"[\s*_>#.:：\-–—\ufffc()（）]*(?:\(?(?:[ivx]+|\d)[.)]\s*)?"
@@ -138,9 +147,10 @@ def numbered(verdicts: Iterable[StepVerdict]) -> tuple[StepVerdict, ...]:
 
 
 # -- formulas ----------------------------------------------------------------------------------------------------------
-def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) -> StepVerdict:
+def formula_step(document: Document, item: ReviewedStep) -> StepVerdict:
     """The verdict on a step of a formula; it points to the relation sign."""
-    finding, source = step.finding, placed.source
+    step, question = item.step, item.placement.question
+    finding, source = step.finding, item.formula.source
     status = _STATUS[finding.kind]
     start = source.raw_offset(step.start)
     text = source.text[step.start : step.end]
@@ -157,9 +167,9 @@ def formula_step(document: Document, placed: PlacedFormula, step: JudgedStep) ->
         probability=finding.probability,
         counterexample=finding.counterexample if status == "refuted" else None,
         where=document.place(source.raw_offset(step.sign_start)),
-        kind=step.kind,
+        role=step.role,
         source=text,
-        question=placed.question.id if placed.question else None,
+        question=question.id if question else None,
         span=(start, max(source.raw_offset(step.end - 1) + 1, start + 1)),
     )
 
@@ -173,15 +183,15 @@ def _outcome(step: JudgedStep, status: Status) -> StepOutcome:
 def _open_outcome(step: JudgedStep) -> StepOutcome:
     if step.finding.probability is not None:
         return "true with a probability"
-    if step.finding.is_after_slip:
-        return "after a slip"
-    return "supposition" if step.kind == "supposition" else "not understood"
+    if step.finding.open_because in _OPEN:
+        return _OPEN[step.finding.open_because]
+    return "supposition" if step.role.kind == "supposition" else "not understood"
 
 
 def _good_outcome(step: JudgedStep) -> StepOutcome:
     finding = step.finding
-    if step.kind in ("given", "definition"):
-        return step.kind
+    if step.role.kind in ("given", "definition"):
+        return step.role.kind
     if finding.probability is not None:
         return "holds with probability"
     if finding.kind == "approximate":
@@ -205,7 +215,7 @@ def unclosed_steps(document: Document, regions: Sequence[Region]) -> Iterator[St
             method="recognised",
             reason=f"Not read as a formula: nothing closes the {unclosed.token} it starts with",
             where=document.place(unclosed.offset),
-            kind="step",
+            role=Role.ASSERTION,
             source=words[0],
             question=question.id if question else None,
             span=words.span(),
@@ -244,7 +254,7 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         notes=(str(NoteKind.CLAIM.note(claim)),) if claim else (),
         counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
         where=document.place(chosen.offset),
-        kind="choice",
+        role=Role.CHOICE,
         source=chosen.words,
         question=question.id,
         span=(chosen.offset, chosen.offset + len(chosen.words)),

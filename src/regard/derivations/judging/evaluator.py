@@ -236,6 +236,8 @@ class Evaluator:
 
     def _symbol_without_meaning(self, node: Symbol) -> Value:
         """A constant, an entry of a matrix, or a symbol with a prime that transposes."""
+        if describe(node) in self.scope.opaque:
+            raise UnknownSymbol(node)
         constant = None if node.subscripts else self._constant(node)
         if constant is not None:
             return constant

@@ -57,7 +57,7 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
                     return (_confirmed(instances, instance) if is_confirmed else unconfirmed).with_notes(tuple(notes))
     except IllShaped as error:
         sizes = instances.base().sizes_in_words() or "any numbers"
-        return ill_shaped(error, sizes).with_notes(tuple(notes))
+        return ill_shaped(error, sizes, error.notes).with_notes(tuple(notes))
     return Finding(
         kind="true",
         reason="True for all random inputs tried",

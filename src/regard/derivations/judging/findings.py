@@ -8,6 +8,15 @@ from typing import Literal
 Truth = Literal["true", "approximate", "false", "ill-shaped", "unknown", "not understood"]
 
 
+class OpenBecause(Enum):
+    """Why a step that was evaluated, or could have been, is left open."""
+
+    AFTER_SLIP = "after_slip"
+    DOUBTFUL = "doubtful"
+    DEPENDS_ON_UNREAD = "depends_on_unread"
+    UNDER_CONDITION = "under_condition"
+
+
 class NoteKind(Enum):
     """What a remark is about; the value is its wording, with places for names and numbers."""
 
@@ -59,9 +68,9 @@ class Note:
 class Finding:
     """The truth of a relation under one reading, with what shows it.
 
-    `swaps` are the names that the reading takes for others. `is_after_slip` marks a step that is not judged because an
-    earlier slip makes it wrong, though it is right without that slip. `shown_by` works out the counterexample and value
-    of a failure, since most failures (of one reading among several) are never shown.
+    `swaps` are the names that the reading takes for others, `missing` is the name that nothing explains. `shown_by`
+    works out the counterexample and value of a failure, since most failures (of one reading among several) are never
+    shown.
     """
 
     kind: Truth
@@ -73,7 +82,8 @@ class Finding:
     probability: float | None = None
     notes: tuple[Note, ...] = ()
     swaps: tuple[tuple[str, str], ...] = ()
-    is_after_slip: bool = False
+    open_because: OpenBecause | None = None
+    missing: str | None = None
     shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -100,6 +110,11 @@ class Finding:
         return replace(self, notes=tuple(dict.fromkeys((*self.notes, *notes)))) if notes else self
 
 
+def left_open(because: OpenBecause, reason: str, notes: tuple[Note, ...] = ()) -> Finding:
+    """A step that is neither confirmed nor refuted, and why."""
+    return Finding(kind="unknown", reason=reason, notes=notes, open_because=because)
+
+
 def true(reason: str) -> Finding:
     """What is recognised, and needs no evaluation."""
     return Finding(kind="true", reason=reason)
@@ -111,7 +126,8 @@ def not_understood(reason: object) -> Finding:
     return Finding(kind="not understood", reason=text[:1].upper() + text[1:])
 
 
-def ill_shaped(error: Exception, at: str = "") -> Finding:
+def ill_shaped(error: Exception, at: str = "", notes: tuple[Note, ...] = ()) -> Finding:
     """Two shapes that do not go together, `at` certain sizes."""
     shown = f"{at}: {error}" if at else str(error)
-    return Finding(kind="ill-shaped", reason=f"The shapes do not match: {error}", method="shapes", counterexample=shown)
+    reason = f"The shapes do not match: {error}"
+    return Finding(kind="ill-shaped", reason=reason, method="shapes", counterexample=shown, notes=notes)

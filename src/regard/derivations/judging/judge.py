@@ -133,8 +133,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     undeclared = scope.setting.undeclared | (loose - scope.own.keys())
     if not finding.is_false or not undeclared:
         return finding
-    used = {describe(symbol) for side in sides.expressions(scope) for symbol in symbols(side)}
-    doubtful = sorted(map(spell, used & undeclared))
+    doubtful = sorted(map(spell, scope.reach(*sides.expressions(scope)) & undeclared))
     if not doubtful:
         return finding
     names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"
@@ -150,11 +149,11 @@ def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = Fal
         instances = Instances(scope=taken.scope, relation=taken.relation, work=work)
         return _at_values(instances) if is_particular else _decide_by_sign(instances)
     except UnknownSymbol as error:
-        return Finding(kind="unknown", reason=str(error))
+        return Finding(kind="unknown", reason=str(error), missing=describe(error.symbol))
     except NotUnderstood as error:
         return not_understood(error)
     except IllShaped as error:
-        return ill_shaped(error)
+        return ill_shaped(error, notes=error.notes)
 
 
 def _at_values(instances: Instances) -> Finding:

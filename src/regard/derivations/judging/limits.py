@@ -42,7 +42,7 @@ def decide_limit(instances: Instances, *, is_particular: bool = False, arithmeti
     try:
         errors = _errors_on(instances, _drive(instances), arithmetic)
     except IllShaped as error:
-        return ill_shaped(error)
+        return ill_shaped(error, notes=error.notes)
     success, worst = errors.vanish(), errors.shown.max(axis=1)
     if is_particular and worst[-1] <= _CLOSE:
         return _approximate(f"True to within {worst[-1]:.1e} at the given values", value=float(worst[-1]))

@@ -137,6 +137,9 @@ class Instances:
             except OutOfRange as error:
                 missing = error
                 continue
+            except IllShaped as error:
+                error.notes = tuple(evaluator.notes)
+                raise
             is_empty = False
             yield Pair(left, right, indices, tuple(evaluator.notes))
         if is_empty and missing is not None:

@@ -38,7 +38,8 @@ class Scope:
 
     `swaps` reads one declared name as another: an X_p that is meant as the permutation. `neighbours` are symbols of
     other questions: one that turns up here does not belong, but means what it means there. `sizes` are particular
-    values that the text gives them (n = 10), `values` what evaluators have computed.
+    values that the text gives them (n = 10), `values` what evaluators have computed. `opaque` are names that the author
+    has taken for something that could not be read.
     """
 
     setting: Setting
@@ -46,13 +47,19 @@ class Scope:
     neighbours: Mapping[str, SymbolMeaning] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     swaps: Mapping[str, str] = field(default_factory=dict)
+    opaque: frozenset[str] = frozenset()
     values: dict[Any, dict[Any, Any]] = field(init=False, default_factory=dict, repr=False)
     _found: dict[Symbol, FoundSymbol | None] = field(init=False, default_factory=dict, repr=False)
     _reached: dict[Expression, frozenset[str]] = field(init=False, default_factory=dict, repr=False)
 
     def with_meaning(self, meaning: SymbolMeaning) -> "Scope":
         """The scope with one more symbol of the student's own."""
-        return replace(self, own={**self.own, meaning.key: meaning})
+        return replace(self, own={**self.own, meaning.key: meaning}, opaque=self.opaque - {meaning.key})
+
+    def without(self, name: str) -> "Scope":
+        """The scope in which a name stands for something that could not be read."""
+        own = {key: meaning for key, meaning in self.own.items() if key != name}
+        return replace(self, own=own, opaque=self.opaque | {name})
 
     def reseeded(self) -> "Scope":
         """The scope with every symbol drawn anew."""
@@ -118,6 +125,8 @@ class Scope:
         return not symbol.subscripts and symbol.name in names
 
     def _search(self, symbol: Symbol) -> FoundSymbol | None:
+        if describe(symbol) in self.opaque:
+            return None
         exact = self._exact(symbol)
         if exact is not None:
             return self._swapped(exact, symbol)

@@ -16,6 +16,7 @@ from flint import acb, acb_mat, arb
 
 from regard.analysis.closed_forms.arithmetic import erf
 from regard.core.errors import RegardError
+from regard.derivations.judging.findings import Note
 from regard.derivations.notation.tokens import NotUnderstood
 
 ArrayFunction = Callable[[np.ndarray], np.ndarray]
@@ -182,7 +183,9 @@ class Work:
 
 # -- values ------------------------------------------------------------------------------------------------------------
 class IllShaped(RegardError):
-    """Two shapes that do not go together."""
+    """Two shapes that do not go together; `notes` say how names were read."""
+
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

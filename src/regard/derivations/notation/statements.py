@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from regard.derivations.notation.layout import CASE, unwrapped
 from regard.derivations.notation.tokens import FUNCTIONS, WORDS, Token, tokenize
-from regard.derivations.reading.phrases import words
+from regard.derivations.reading.phrases import any_of, words
 
 _LISTING = ("≠", "∉", "∈")
 _COMMAS = frozenset(", ， 、".split())
@@ -16,13 +16,18 @@ _MOST_LEVELS = 3
 _WIDE_GAP = re.compile(r"[ \t]{2,}|(?:(?:\\[ ;]|~)\s*){2,}")
 
 
+_LINKS = re.compile(rf"[\W_]*(?:(?:{any_of('consequence')}|{any_of('conjunction')}|\([^()]*\))[\W_]*)*", re.IGNORECASE)
+_NEW_LINES = ("\\\\", "\\newline", "\\cr")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chain:
     """Sides joined by relation signs; `before` is the prose in front of it inside the formula.
 
     A chain whose first side is empty continues the chain before it. `is_nested` marks a relation inside brackets,
     `is_event` one inside P(…), `is_case` the condition of a case, `is_moved` a chain whose first side stands in another
-    formula. A relation between lists is a chain for each of its members: a, b = c, d.
+    formula, `is_spoken` one whose sign is a word (set q to β k_a). A relation between lists is a chain for each of its
+    members: a, b = c, d.
     """
 
     sides: tuple[tuple[Token, ...], ...]
@@ -32,11 +37,17 @@ class Chain:
     is_event: bool = False
     is_case: bool = False
     is_moved: bool = False
+    is_spoken: bool = False
 
     @property
     def start(self) -> int:
         """The offset in the source at which the chain begins."""
         return self.sides[0][0].start if self.sides[0] else self.signs[0].start
+
+    @property
+    def has_words_for_a_side(self) -> bool:
+        r"""True if words take the place of the first side: \text{sum } = 3."""
+        return not self.sides[0] and bool(self.before.strip()) and _LINKS.fullmatch(self.before) is None
 
     @property
     def end(self) -> int:
@@ -87,7 +98,7 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
         depth = max(depth + token.nesting, 0)
         before = tokens[place - 1] if place else None
         after = tokens[place + 1] if place + 1 < len(tokens) else None
-        columns = 0 if token.text == "\\\\" and depth == 0 else columns + (token.text == "&" and depth == 0)
+        columns = 0 if token.text in _NEW_LINES and depth == 0 else columns + (token.text == "&" and depth == 0)
         is_prose = depth == 0 and _is_prose(before, token, after)
         if (
             depth > 0

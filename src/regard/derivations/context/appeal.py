@@ -1,0 +1,179 @@
+"""The appeal of a claim that comes out false: where else it may have been meant, and what makes a refutation doubtful.
+
+A claim is refuted only if it fails under every sensible reading. What remains false for one reader and not for another
+is left open, and the reason says what it depends on.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from regard.derivations.context.clauses import Clause
+from regard.derivations.context.environment import at_particular_values, is_number, readable, tends
+from regard.derivations.context.formulas import Sentence
+from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
+from regard.derivations.judging.judge import decide
+from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Setting, SymbolMeaning
+from regard.derivations.notation.syntax import Accent, Apply, Expression, Symbol, children, symbols
+from regard.derivations.notation.tokens import Token
+
+_UNIT = Symbol("i")
+_AT_VALUES = NoteKind.AT_GIVEN_VALUES.note()
+
+
+@dataclass(frozen=True)
+class LastSide:
+    """The last side of the chain above, and the last side before it that was still right."""
+
+    side: tuple[Token, ...]
+    anchor: tuple[Token, ...]
+    is_wrong: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Appeal:
+    """Decides a claim by what names mean where it stands, or by what they may have been meant to mean.
+
+    `before` is the scope before a query that is only tried; `intended` has the problem's own query in it, and counts
+    where the text has another one (`has_slipped`). `unread` are names whose meaning in the document is not known,
+    `other_designs` scopes with designs that the document offered before.
+    """
+
+    scope: Scope
+    sentence: Sentence
+    clause: Clause
+    intended: Scope
+    before: Scope | None = None
+    has_slipped: bool = False
+    unread: frozenset[str] = frozenset()
+    other_designs: tuple[Scope, ...] = ()
+    is_strict: bool = False
+
+    def decide(self, sides: Sides, last: LastSide) -> Finding:
+        """The finding on a claim; beside a query that is only tried, it may be about the one before."""
+        finding = self._decide(sides, last)
+        if finding.is_true or self.before is None:
+            return finding
+        without = replace(self, scope=self.before)._decide(sides, last)
+        return without if without.is_true or finding.is_false else finding
+
+    def _decide(self, sides: Sides, last: LastSide) -> Finding:
+        """The finding on a claim; one that fails is looked at again wherever else it may have been meant."""
+        finding = self._found(sides, self.scope)
+        finding = finding.with_notes([_AT_VALUES]) if sides.is_particular else finding
+        if finding.missing is not None and finding.missing in self.unread:
+            return replace(finding, open_because=OpenBecause.DEPENDS_ON_UNREAD)
+        if finding.kind == "not understood":
+            return self._elsewhere(sides) or finding
+        if not finding.is_false:
+            return finding
+        if sides.sign == "≠" and self._found(replace(sides, sign="="), self.scope).is_false:
+            return self._differ_in_general()
+        return (
+            self._elsewhere(sides)
+            or self._for_another_design(sides)
+            or self._after_slip(sides, last)
+            or self._without_conditions(sides)
+            or self._about_unread(sides)
+            or finding
+        )
+
+    def _found(self, sides: Sides, scope: Scope) -> Finding:
+        """The finding; read strictly, an = that only holds in the limit is false."""
+        finding = decide(sides, scope)
+        if not (self.is_strict and finding.is_approximation_meant):
+            return finding
+        return replace(finding, kind="false", reason="The two sides are equal only in the limit")
+
+    def _differ_in_general(self) -> Finding:
+        """What is to be said of x ≠ y where the sides differ on some instances and are equal on others."""
+        if self.clause.is_in_general:
+            return true("The two sides differ in general, though not for all inputs")
+        return Finding(kind="unknown", reason="The two sides differ for some inputs and are equal for others")
+
+    # -- elsewhere ---------------------------------------------------------------------------------------------------
+    def _elsewhere(self, sides: Sides) -> Finding | None:
+        """A failure that is true at values that came before it, or in the setting's alternative."""
+        earlier = tuple(chain for chain in self.sentence.earlier if is_number(chain, self.scope))
+        nearby = at_particular_values((*earlier, *self.sentence.chains), self.scope)
+        if nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
+            return found.with_notes([_AT_VALUES])
+        other = self.scope.setting.otherwise
+        return None if other is None else self._otherwise(sides, other, nearby)
+
+    def _otherwise(self, sides: Sides, other: Setting, particular: Scope | None) -> Finding | None:
+        """A claim that needs more than the question says is left open, unless the text says so or it is a reading."""
+        both = sides.expressions(self.scope)
+        if other.changed is not None and other.changed.isdisjoint(self.scope.reach(*both)):
+            return None
+        if self.scope.setting.is_complex and not other.is_complex and _is_complex(*both):
+            return None
+        found = self._found(sides, replace(self.scope, setting=other))
+        if not found.is_true and particular is not None:
+            found = decide(replace(sides, is_particular=True), replace(particular, setting=other))
+        if other.reading and found.is_true:
+            return found.with_notes([NoteKind.OTHER_READING.note(other.reading)])
+        if found.kind != "true":
+            return None
+        if any(word in self.sentence.passage.lower() for word in other.said_by):
+            return found.with_notes([NoteKind.ASSUMED_IN_TEXT.note(other.assuming)])
+        return Finding(kind="unknown", reason=f"True if {other.assuming}, which the question does not say")
+
+    def _for_another_design(self, sides: Sides) -> Finding | None:
+        """A failure that is true for another of the designs that the document offers."""
+        found = (self._found(sides, scope) for scope in self.other_designs)
+        return next((finding for finding in found if finding.is_true), None)
+
+    def _without_conditions(self, sides: Sides) -> Finding | None:
+        """A claim that is true without the conditions on indices that its sentence makes elsewhere."""
+        if not sides.conditions:
+            return None
+        found = self._found(replace(sides, conditions=()), self.scope)
+        return found if found.is_true else None
+
+    # -- after a slip ------------------------------------------------------------------------------------------------
+    def _after_slip(self, sides: Sides, last: LastSide) -> Finding | None:
+        """A false claim that is right but for an earlier slip: in the term before it, or in the query."""
+        if last.is_wrong and last.anchor:
+            corrected = self._found(replace(sides, left=last.anchor), self.scope)
+            if corrected.is_true:
+                reason = "This line is right; the error is in the line before"
+                return left_open(OpenBecause.AFTER_SLIP, reason, corrected.notes)
+        for scope in self._intended_scopes(sides) if self.has_slipped else ():
+            intended = self._found(sides, scope)
+            if intended.is_true and not intended.is_approximation_meant:
+                reason = "True for a correct query, but not for the q you wrote above"
+                return left_open(OpenBecause.AFTER_SLIP, reason, intended.notes)
+        return None
+
+    def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
+        """Scopes in which the query is the one that was asked for, its scale called β or as the claim calls it."""
+        yield self.intended
+        for symbol in _bare_symbols(sides, self.scope):
+            if symbol.name != "beta" and not self.scope.is_constant(symbol) and tends(symbol, self.scope):
+                yield self.intended.with_meaning(SymbolMeaning(name="beta", formula=symbol))
+
+    def _about_unread(self, sides: Sides) -> Finding | None:
+        """A failure that rests on something the document has not said, as far as it could be read."""
+        reached = self.unread & self.scope.reach(*sides.expressions(self.scope))
+        if not reached:
+            return None
+        names = ", ".join(sorted(reached))
+        return left_open(OpenBecause.DEPENDS_ON_UNREAD, f"Depends on {names}, which was not found or could not be read")
+
+
+def _bare_symbols(sides: Sides, scope: Scope) -> set[Symbol]:
+    read = (readable(side, scope) for side in (sides.left, sides.right))
+    return {symbol for side in read if side is not None for symbol in symbols(side) if not symbol.subscripts}
+
+
+def _is_complex(*nodes: Expression) -> bool:
+    """True if something is about complex numbers: it conjugates, takes a real or imaginary part, or holds an i."""
+    pending = list(nodes)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Accent) or (isinstance(node, Apply) and node.function in ("re", "im")) or node == _UNIT:
+            return True
+        pending += children(node)
+    return False

@@ -1,0 +1,269 @@
+"""How the words of a sentence mean its relations: asserted, supposed, wanted, possible, denied, and on what condition.
+
+A sentence is read once, from left to right. A condition governs its own clause only: in "when γ > 1 we get c ≈ v_a, and
+when γ < 1 …" each conclusion has one premise.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from regard.derivations.notation.statements import Chain
+from regard.derivations.reading.document import PLACEHOLDER
+from regard.derivations.reading.phrases import any_of
+from regard.derivations.results import Role
+
+Part = str | Chain
+Form = Literal["condition", "regime"] | None
+END_OF_DISPLAY = "\x1e"
+
+_CUES = ("where", "otherwise", "wanted", "possible", "asserting", "condition", "supposing", "extreme", "consequence")
+_CUE = re.compile(
+    "|".join(f"(?P<{name}>{any_of(name)})" for name in _CUES)
+    + rf"|(?P<stop>[;；。]|\.(?=\s|$))|(?P<comma>[,，:：])|(?P<end>{END_OF_DISPLAY})",
+    re.IGNORECASE,
+)
+_NEW_CLAUSE = re.compile(rf"(?:{any_of('conjunction')}|[;；])[\s,，]*$", re.IGNORECASE)
+_OR = re.compile(rf"[\s,，]*{any_of('or')}[\s,，]*", re.IGNORECASE)
+_EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
+_FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
+_DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
+_IS_WHERE = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
+_EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
+_IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
+_DOUBTED = re.compile(any_of("doubted"), re.IGNORECASE)
+_DENIED_BEFORE = re.compile(rf"{any_of('denial_before')}[\s,，:：\"“”'‘’(*_~$]*$", re.IGNORECASE)
+_DENIED_AFTER = re.compile(rf"[\s,，:：]*(?:{any_of('but_this')}\s*)?{any_of('denial_after')}", re.IGNORECASE)
+_LATER_IN_SENTENCE = re.compile(
+    rf"[^{PLACEHOLDER}]{{0,80}}?[;,，；—–]\s*{any_of('retraction_in_sentence')}", re.IGNORECASE
+)
+_NEXT_SENTENCE = re.compile(rf"[^\S\n]*\n?[^\S\n]*{any_of('retraction_next_sentence')}", re.IGNORECASE)
+_NOTHING = re.compile(r"[\s.。!！?？)）*_]*")
+
+
+@dataclass(eq=False)
+class Condition:
+    """The condition of a clause: its relations, its words, and whether the words only say that something is extreme."""
+
+    relations: list[Chain] = field(default_factory=list)
+    words: str = ""
+    is_extreme: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is supposed."""
+        return not self.relations and not self.words.strip()
+
+    @property
+    def is_in_words(self) -> bool:
+        """True if the condition is only spelt out in words: if the key is long."""
+        return bool(self.words.strip()) and not self.relations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clause:
+    """How one relation is meant; `before` and `after` are the words of its sentence around it."""
+
+    role: Role = Role.ASSERTION
+    condition: Condition = field(default_factory=Condition)
+    before: str = ""
+    after: str = ""
+
+    @property
+    def is_defining(self) -> bool:
+        """True if the words right before introduce what follows: let, set, where, 令."""
+        return bool(_DEFINES.search(self.before) or _IS_WHERE.search(self.before))
+
+    @property
+    def is_where(self) -> bool:
+        """True if "where" stands right before."""
+        return _IS_WHERE.search(self.before) is not None
+
+    @property
+    def is_example(self) -> bool:
+        """True if the sentence opens as an example or a check."""
+        return _EXAMPLE.match(self.before) is not None
+
+    @property
+    def is_in_general(self) -> bool:
+        """True if the words say that a relation is meant in general."""
+        return _IN_GENERAL.search(f"{self.before} {self.after}") is not None
+
+
+def read_clauses(
+    parts: Sequence[Part], *, form: Callable[[Chain], Form] = lambda _: None, following: str = ""
+) -> list[Clause]:
+    """One clause for each relation among the parts of a sentence.
+
+    `form` tells what relations are by their form: conditions (γ > 1, i ≠ a), or the regime, which governs more than a
+    clause (β ≫ 0). `following` is the text of the next sentence.
+    """
+    reader = _SentenceReader(form)
+    for part in parts:
+        if isinstance(part, str):
+            reader.read_words(part)
+        else:
+            reader.read_relation(part)
+    reader.finish()
+    texts = [PLACEHOLDER if isinstance(part, Chain) else part for part in parts]
+    places = [place for place, part in enumerate(parts) if isinstance(part, Chain)]
+    clauses = []
+    for number, place in enumerate(places):
+        role, group = reader.found[number]
+        before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
+        chain = parts[place]
+        assert isinstance(chain, Chain)
+        if chain.is_event or _EVENT.search(before):
+            role = Role.EVENT
+        elif _is_denied(before, after, following):
+            role = Role.DENIAL
+        elif role is Role.ASSERTION and _FORCES.match(after):
+            role = Role.SUPPOSITION
+        elif role is Role.ASSERTION and _is_one_of_several(texts, place):
+            role = Role.POSSIBILITY
+        clauses.append(Clause(role=role, condition=group.condition, before=before, after=after))
+    return clauses
+
+
+def _is_one_of_several(texts: Sequence[str], place: int) -> bool:
+    """True for one of the relations of "x or y"."""
+    beside = [k for k in (place - 1, place + 1) if 0 < k < len(texts) - 1]
+    return any(_OR.fullmatch(texts[k]) and PLACEHOLDER in (texts[k - 1], texts[k + 1]) for k in beside)
+
+
+def _is_denied(before: str, after: str, following: str) -> bool:
+    if _DENIED_BEFORE.search(before) or _DOUBTED.search(before):
+        return True
+    if _DENIED_AFTER.match(after) or _LATER_IN_SENTENCE.match(after):
+        return True
+    return _NOTHING.fullmatch(after) is not None and _NEXT_SENTENCE.match(following) is not None
+
+
+# -- one sentence ------------------------------------------------------------------------------------------------------
+@dataclass(eq=False)
+class _Group:
+    """Clauses under one condition; `is_trailing` says that it came after them, `is_in_words` that a word opened it."""
+
+    condition: Condition = field(default_factory=Condition)
+    num_conclusions: int = 0
+    is_trailing: bool = False
+    is_in_words: bool = False
+
+
+class _SentenceReader:
+    """Reads a sentence from left to right and notes for each relation how it is meant and what governs it."""
+
+    def __init__(self, form: Callable[[Chain], Form]) -> None:
+        self._form = form
+        self.found: list[tuple[Role, _Group]] = []
+        self.mode = Role.ASSERTION
+        self.group = _Group()
+        self.groups = [self.group]
+        self._is_relation_last = False
+        self._has_relation = False  # since the mode began
+        self._is_list = False  # "suppose that x = 1, y = 2": a comma goes on supposing
+
+    # -- words -------------------------------------------------------------------------------------------------------
+    def read_words(self, words: str) -> None:
+        place = 0
+        for cue in _CUE.finditer(words):
+            self._note(words[place : cue.start()])
+            self._cue(cue, words[: cue.start()])
+            place = cue.end()
+        self._note(words[place:])
+        self._is_relation_last = self._is_relation_last and not words.strip()
+
+    def _note(self, words: str) -> None:
+        if self.mode is Role.SUPPOSITION:
+            self.group.condition.words += words
+
+    def _cue(self, cue: re.Match[str], before: str) -> None:
+        match cue.lastgroup:
+            case "condition" | "supposing":
+                self._begin_condition(before, is_list=cue.lastgroup == "supposing")
+            case "extreme":
+                if self.mode is Role.SUPPOSITION and not self._has_relation:
+                    self.group.condition.is_extreme = True
+                    self.group.condition.words += cue[0]
+                    self.mode = Role.ASSERTION
+            case "wanted":
+                self.mode, self._has_relation = Role.WANTED, False
+            case "possible":
+                if self.mode is Role.ASSERTION:
+                    self.mode = Role.POSSIBILITY
+            case "asserting" | "consequence":
+                self.mode = Role.ASSERTION
+            case "comma":
+                self._comma(cue[0], after=cue.string[cue.end() :])
+            case "where":
+                self._begin_group()
+            case "otherwise":
+                self._begin_group()
+                self.group.condition.words = cue[0]
+            case "stop":
+                self.mode = Role.ASSERTION
+            case "end":
+                self._end_display()
+
+    def _begin_condition(self, before: str, *, is_list: bool) -> None:
+        if self.group.num_conclusions and (not self.group.condition.is_empty or _NEW_CLAUSE.search(before)):
+            self._begin_group()
+        self.group.is_trailing, self.group.is_in_words = self.group.num_conclusions > 0, True
+        self.mode, self._is_list, self._has_relation = Role.SUPPOSITION, is_list, False
+
+    def _begin_group(self) -> None:
+        self.group = _Group()
+        self.groups.append(self.group)
+        self.mode = Role.ASSERTION
+
+    def _end_display(self) -> None:
+        """A display ends its own conditions; what words have supposed before it goes on: x ≈ 0; y ≈ 1; when γ = 0.5."""
+        self.mode = Role.ASSERTION
+        group = self.group
+        if group.num_conclusions == 0 and not group.condition.is_empty and len(self.groups) > 1:
+            before = self.groups[-2]
+            if before.condition.is_empty and before.num_conclusions:
+                before.condition = group.condition
+                self._begin_group()
+        elif group.is_trailing or not group.is_in_words:
+            self._begin_group()
+
+    def _comma(self, comma: str, after: str) -> None:
+        if self.mode is Role.POSSIBILITY or (self.mode is Role.WANTED and not self._has_relation):
+            self.mode = Role.ASSERTION
+        if self.mode is not Role.SUPPOSITION:
+            return
+        goes_on = self._is_list and self._is_relation_last and "\n" not in after
+        if comma in ":：" or not goes_on:
+            self.mode = Role.ASSERTION
+
+    # -- relations ---------------------------------------------------------------------------------------------------
+    def read_relation(self, chain: Chain) -> None:
+        form = self._form(chain)
+        if form == "regime" or chain.is_event:
+            self.found.append((Role.SUPPOSITION, self.group))
+            self._is_relation_last = self._has_relation = True
+            return
+        is_condition = self.mode is Role.SUPPOSITION or form == "condition"
+        if is_condition and self.mode is not Role.SUPPOSITION and self.group.num_conclusions:
+            if not self.group.condition.is_empty and not self.group.is_trailing:
+                self._begin_group()
+            self.group.is_trailing = self.group.num_conclusions > 0
+        if not is_condition and self.group.is_trailing:
+            mode = self.mode
+            self._begin_group()
+            self.mode = mode
+        if is_condition:
+            self.group.condition.relations.append(chain)
+        else:
+            self.group.num_conclusions += 1
+        self._has_relation = True
+        self.found.append((Role.SUPPOSITION if is_condition else self.mode, self.group))
+        self._is_relation_last = True
+
+    def finish(self) -> None:
+        """A condition with nothing to govern belongs to the clauses before it: x ≈ 0; y ≈ 1; when γ = 0.5."""
+        for before, group in zip(self.groups, self.groups[1:], strict=False):
+            if not group.num_conclusions and before.condition.is_empty and group.condition.relations:
+                before.condition = group.condition
