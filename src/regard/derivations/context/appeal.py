@@ -4,7 +4,7 @@ A claim is refuted only if it fails under every sensible reading. What remains f
 is left open, and the reason says what it depends on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from regard.derivations.context.clauses import Clause
@@ -43,11 +43,11 @@ class Appeal:
     scope: Scope
     sentence: Sentence
     clause: Clause
-    intended: Scope
+    intended: Callable[[], Scope]
     before: Scope | None = None
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
-    other_designs: tuple[Scope, ...] = ()
+    other_designs: Callable[[], Iterable[Scope]] = tuple
     is_strict: bool = False
 
     def decide(self, sides: Sides, last: LastSide) -> Finding:
@@ -122,7 +122,7 @@ class Appeal:
 
     def _for_another_design(self, sides: Sides) -> Finding | None:
         """A failure that is true for another of the designs that the document offers."""
-        found = (self._found(sides, scope) for scope in self.other_designs)
+        found = (self._found(sides, scope) for scope in self.other_designs())
         return next((finding for finding in found if finding.is_true), None)
 
     def _without_conditions(self, sides: Sides) -> Finding | None:
@@ -149,10 +149,11 @@ class Appeal:
 
     def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
         """Scopes in which the query is the one that was asked for, its scale called β or as the claim calls it."""
-        yield self.intended
+        intended = self.intended()
+        yield intended
         for symbol in _bare_symbols(sides, self.scope):
             if symbol.name != "beta" and not self.scope.is_constant(symbol) and tends(symbol, self.scope):
-                yield self.intended.with_meaning(SymbolMeaning(name="beta", formula=symbol))
+                yield intended.with_meaning(SymbolMeaning(name="beta", formula=symbol))
 
     def _about_unread(self, sides: Sides) -> Finding | None:
         """A failure that rests on something the document has not said, as far as it could be read."""

@@ -154,11 +154,25 @@ class _DocumentJudge:
         """
         author = self._judge_of(placement.question).scope
         for other in placement.alternatives:
-            others = self._judges[other.id].judge_for(author, formula)
+            failed, kept = _failed_part(formula, steps)
+            others = iter(self._judges[other.id].judge_for(author, failed) if failed.clauses else ())
             is_part = placement.question is not None and other.path[:2] == placement.question.path[:2]
-            pairs = zip(steps, others, strict=True)
+            pairs = [(step, step if is_kept else next(others)) for step, is_kept in zip(steps, kept, strict=True)]
             steps = [second if _prevails(first, second, is_part=is_part) else first for first, second in pairs]
         return steps
+
+
+def _failed_part(formula: FormulaInContext, steps: Sequence[JudgedStep]) -> tuple[FormulaInContext, list[bool]]:
+    """The chains of a formula that have a false step, and for each step whether its chain has none."""
+    chains, kept, place = [], [], 0
+    for chain, clause in zip(formula.formula.chains, formula.clauses, strict=True):
+        own = steps[place : place + len(chain.signs)]
+        has_failed = any(step.finding.is_false for step in own)
+        place += len(own)
+        kept += [not has_failed] * len(own)
+        chains += [(chain, clause)] if has_failed else []
+    part = replace(formula.formula, chains=tuple(chain for chain, _ in chains))
+    return replace(formula, formula=part, clauses=tuple(clause for _, clause in chains)), kept
 
 
 def _unread(formula: Formula) -> list[JudgedStep]:

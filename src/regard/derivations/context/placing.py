@@ -172,7 +172,14 @@ def _place_costs(
     own: set[Symbol] = set()
     for formula, region in zip(formulas, held, strict=True):
         used = {symbol for expression in formula.expressions for symbol in _outer_symbols(expression)}
-        yield [_heading_cost(region, state, named) + _symbol_cost(used, formula, state, own) for state in states]
+        settings = {id(state.setting): state.setting for state in states if state is not None}
+        costs = {key: _symbol_cost(used, setting, own) for key, setting in settings.items()}
+        elsewhere = min(_ELSEWHERE * len(used), _MOST_SYMBOLS)
+        yield [
+            _heading_cost(region, state, named)
+            + (elsewhere if state is None else costs[id(state.setting)] + _content_cost(formula, state))
+            for state in states
+        ]
         own.update(_introduced(formula))
 
 
@@ -190,19 +197,25 @@ def _heading_cost(region: Region, state: Question | None, named: Collection[str]
     return _VARIANT if not is_numbered(state) else _OTHER_PART
 
 
-def _symbol_cost(used: set[Symbol], formula: Formula, state: Question | None, own: set[Symbol]) -> float:
-    if state is None:
-        return min(_ELSEWHERE * len(used), _MOST_SYMBOLS)
-    costs = ((_explaining_cost(symbol, state.setting), symbol in own) for symbol in used)
-    cost = sum(min(cost, _OWN_SYMBOL) if is_own else cost for cost, is_own in costs)
-    cost = min(cost, _MOST_SYMBOLS) + _design_cost(formula, state)
-    return cost + (_GIVEN_HERE if _repeats_given(formula, state) else 0.0)
+def _symbol_cost(used: set[Symbol], setting: Setting, own: set[Symbol]) -> float:
+    costs = ((_explaining_cost(symbol, setting), symbol in own) for symbol in used)
+    return min(sum(min(cost, _OWN_SYMBOL) if is_own else cost for cost, is_own in costs), _MOST_SYMBOLS)
+
+
+def _content_cost(formula: Formula, question: Question) -> float:
+    """What a formula says for a question by what it fills in or repeats."""
+    return _design_cost(formula, question) + (_GIVEN_HERE if _repeats_given(formula, question) else 0.0)
+
+
+@lru_cache(maxsize=256)
+def _scope_of(setting: Setting) -> Scope:
+    return Scope(setting=setting)
 
 
 @lru_cache(maxsize=8192)
 def _explaining_cost(symbol: Symbol, setting: Setting) -> float:
     """How badly the setting explains a symbol as it is written."""
-    scope = Scope(setting=setting)
+    scope = _scope_of(setting)
     indices = {*setting.sizes, *setting.fixed, *setting.free}
     if not symbol.subscripts and symbol.name in {*indices, *CONSTANTS}:
         return 0.0
@@ -236,20 +249,20 @@ def _design_cost(formula: Formula, question: Question) -> float:
         if chain.signs[0].text != "=" or not isinstance(left, Symbol) or right is None:
             continue
         if describe(left) in question.design.symbols:
-            written, meant = _names(right, question.setting), _solution_names(question)
+            sources = tuple(source for solution in question.design.solutions for source in solution.values())
+            written, meant = _names(right, question.setting), _solution_names(sources, question.setting)
             return _DESIGNED_HERE if written & meant else _DESIGNED_OTHERWISE
     return 0.0
 
 
-def _solution_names(question: Question) -> set[str]:
-    assert question.design is not None
-    sources = [source for solution in question.design.solutions for source in solution.values()]
-    return {name for source in sources for name in _names(parse_source(source), question.setting)}
+@lru_cache(maxsize=256)
+def _solution_names(sources: tuple[str, ...], setting: Setting) -> frozenset[str]:
+    return frozenset(name for source in sources for name in _names(parse_source(source), setting))
 
 
 def _names(node: Expression, setting: Setting) -> set[str]:
     """The problem's names for the symbols of an expression that have subscripts or are matrices."""
-    scope = Scope(setting=setting)
+    scope = _scope_of(setting)
     found = (scope.lookup(symbol) for symbol in _outer_symbols(node))
     return {item.meaning.name for item in found if item is not None and item.meaning.tends is None}
 
@@ -261,8 +274,8 @@ def _repeats_given(formula: Formula, question: Question) -> bool:
         if chain.signs[0].text == "∼" and normal_law(chain.sides[1]) in givens:
             return True
         left, right = plain(chain.sides[0]), plain(chain.sides[1])
-        if left is not None and right is not None:
-            scope = Scope(setting=question.setting)
+        if left is not None and right is not None and (type(left), chain.signs[0].text) in givens:
+            scope = _scope_of(question.setting)
             if (_canonical(left, scope), chain.signs[0].text, _canonical(right, scope)) in givens:
                 return True
     return False
@@ -270,12 +283,13 @@ def _repeats_given(formula: Formula, question: Question) -> bool:
 
 @lru_cache(maxsize=256)
 def _givens_of(given: tuple[str, ...], setting: Setting) -> frozenset[Any]:
-    scope = Scope(setting=setting)
+    scope = _scope_of(setting)
     found: set[Any] = set()
     for chain in map(first_chain, given):
         left, right = plain(chain.sides[0]), plain(chain.sides[1])
         if left is not None and right is not None:
             found.add((_canonical(left, scope), chain.signs[0].text, _canonical(right, scope)))
+            found.add((type(left), chain.signs[0].text))
     numbers = [meaning for meaning in setting.symbols.values() if meaning.is_random_number]
     found |= {(Fraction(meaning.mean), Fraction(meaning.variance or 0)) for meaning in numbers}
     return frozenset(found)

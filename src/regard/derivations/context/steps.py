@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
@@ -87,6 +87,7 @@ class QuestionJudge:
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
     _last: LastSide | None = field(init=False, default=None)
     _trial: Trial | None = field(init=False, default=None)
+    _guest: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
@@ -166,7 +167,9 @@ class QuestionJudge:
     def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
         before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
-        self.scope = replace(author, setting=self.question.setting)
+        if self._guest is None or self._guest[0] is not author:
+            self._guest = author, replace(author, setting=self.question.setting)
+        self.scope = self._guest[1]
         steps = self.judge(formula)
         self.scope, self._last, self._design_findings, self._trial, self.offered = before
         return steps
@@ -384,20 +387,24 @@ class QuestionJudge:
         return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
 
     def _appeal(self, scope: Scope, statement: Statement) -> Appeal:
-        symbols = self.question.setting.symbols
-        scales = {key for key, meaning in symbols.items() if meaning.tends == "infinity"}
-        own = {key: m for key, m in self.scope.own.items() if key not in self._asked and key not in scales}
         return Appeal(
             scope=scope,
             sentence=statement.within.sentence,
             clause=statement.clause,
-            intended=replace(self.intended, own={**own, **self.intended.own}),
+            intended=self._intended_here,
             before=None if self._trial is None else self._trial.scope,
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
-            other_designs=tuple(self._other_designs(scope)),
+            other_designs=partial(self._other_designs, scope),
             is_strict=self.is_strict,
         )
+
+    def _intended_here(self) -> Scope:
+        """What names would mean here with the problem's own query; its scales are the problem's again."""
+        symbols = self.question.setting.symbols
+        scales = {key for key, meaning in symbols.items() if meaning.tends == "infinity"}
+        own = {key: m for key, m in self.scope.own.items() if key not in self._asked and key not in scales}
+        return replace(self.intended, own={**own, **self.intended.own})
 
     def _unread_designs(self) -> frozenset[str]:
         """What the question leaves open and the document has not filled in, as far as it could be read."""

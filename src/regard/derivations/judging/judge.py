@@ -45,6 +45,12 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
     A bare letter that nothing explains may stand for any number: what holds for all of them holds, the rest is open.
     """
+    if sides not in scope.findings:
+        scope.findings[sides] = _decide(sides, scope)
+    return scope.findings[sides]
+
+
+def _decide(sides: Sides, scope: Scope) -> Finding:
     finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
         return finding

@@ -38,7 +38,8 @@ class Scope:
 
     `swaps` reads one declared name as another: an X_p that is meant as the permutation. `neighbours` are symbols of
     other questions: one that turns up here does not belong, but means what it means there. `sizes` are particular
-    values that the text gives them (n = 10), `values` what evaluators have computed. `opaque` are names that the author
+    values that the text gives them (n = 10), `values` what evaluators have computed, `findings` what
+    has been decided. `opaque` are names that the author
     has taken for something that could not be read.
     """
 
@@ -49,6 +50,7 @@ class Scope:
     swaps: Mapping[str, str] = field(default_factory=dict)
     opaque: frozenset[str] = frozenset()
     values: dict[Any, dict[Any, Any]] = field(init=False, default_factory=dict, repr=False)
+    findings: dict[Any, Any] = field(init=False, default_factory=dict, repr=False)
     _found: dict[Symbol, FoundSymbol | None] = field(init=False, default_factory=dict, repr=False)
     _reached: dict[Expression, frozenset[str]] = field(init=False, default_factory=dict, repr=False)
 
