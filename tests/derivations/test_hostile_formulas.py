@@ -47,6 +47,19 @@ HOSTILE = {
     "columns": "&" * 15_000,
     "wide prose": "是" * 15_000,
     "too long": "x" * 25_000,
+    "braces": "{" * 5000 + "a=b" + "}" * 5000,
+    "nested styles": r"\bm{" * 600 + "a=b" + "}" * 600,
+    "nested prose": r"\text{$" * 600 + "a=b" + "$}" * 600,
+    "nested layouts": r"\begin{aligned}" * 500 + "a=b" + r"\end{aligned}" * 500,
+    "half brackets": r"\left(" * 1500 + "a=b" + r"\right." * 1500,
+    "columns of relations": "a=b&" * 100,
+    "arrows": r"a=b\to " * 100,
+    "lists": "a," * 5000 + "b",
+    "tuples": "(" + "a," * 3000 + "b)",
+    "gaps": "a  " * 4000,
+    "dots": "." * 9000,
+    "negations": r"\not" * 3000,
+    "itself": "{r}(qe)/{i}({s})",
 }
 
 
@@ -83,7 +96,7 @@ def check_parsed_or_refused(source: str) -> None:
 
 def test_hostile_formulas_are_judged_or_refused_within_a_second():
     """Judged by a process of its own: the checks of shapes that tests switch on take longer than the judge."""
-    texts = [f"{HEADING}$${source} = q$$\n" for source in HOSTILE.values()]
+    texts = [f"{HEADING}$$q = {source} = q$$\n" for source in HOSTILE.values()]
     done = subprocess.run(
         [sys.executable, "-c", SLOWEST], input=json.dumps(texts), capture_output=True, text=True, check=False
     )

@@ -42,6 +42,20 @@ HOSTILE = {
     "cells": ["|a|\n|-|\n", "|$x", 2_000],
     "backslashes": ["", "\\", 50_000],
     "brackets": ["", "[", 50_000],
+    "paragraphs": ["", "We have $x = 1$.\n\n", 5_000],
+    "formulas in one sentence": ["", "and $x = 1$ ", 5_000],
+    "headings with letters": ["", "## 1 (a)\n\n$x$\n\n", 3_000],
+    "quoted questions": ["## 1 (a)\n\n", "> Why $x$?\n\nok\n\n", 3_000],
+    "parts and numerals": ["", "(a) x\n\ni. $x$\n\nii. y\n\n", 2_000],
+    "questions and answers": ["## 1 (a)\n\n", "Find $x$.\n\nAnswer: ok\n\n", 3_000],
+    "wrapped answers": ["\\question x\n", "\\part[2] Find $x$.\n\\ans{ok}\n", 3_000],
+    "wrappers never closed": ["\\question x\n", "\\part \\ans{", 3_000],
+    "colours": ["## 1 (a)\n\n", "Why?\n\n\\textcolor{red}{x}\n\n{\\color{blue} y}\n\n", 2_000],
+    "markers in formulas": ["(a) x\n\n", "$$ii) \\quad x$$\n\n", 3_000],
+    "macros for mathematics": ["\\newcommand{\\m}[1]{$#1$}\\def\\be{\\begin{align}}", "\\m{x} \\be ", 3_000],
+    "accents": ["", "e\u0301\xa0", 30_000],
+    "text blocks": ["", "```text\nα = 1\n```\n\n", 3_000],
+    "a long text block": ["```text\n", "α = 1\n", 5_000],
 }
 CODE = """
 import json, sys, time
@@ -55,7 +69,11 @@ for name, (head, piece, number) in json.loads(sys.argv[1]).items():
         start = time.process_time()
         try:
             document = read_text(f"{head}{piece * number}{head}x", kind=kind)
-            outline(document), document.sentence_starts
+            found = outline(document)
+            for span in document.spans:
+                sentence = document.sentence_before(span.start)
+                document.sentence_after(span.start), document.lead_in(sentence.start)
+                found.section_at(span.start), found.is_restated(span.start), document.paragraph_start(span.start)
         except InputError as error:
             assert len(str(error)) < 200
         seconds[f"{name} as {kind}"] = time.process_time() - start

@@ -99,7 +99,7 @@ class Evaluator:
     notes: dict[Note, None] = field(default_factory=dict)
     memory: dict[Any, tuple[Expression, Value]] = field(default_factory=dict)
     known: dict[tuple[int, int | None], Value] | None = None
-    depth: int = 0
+    resolving: frozenset[tuple[int, int | None]] = frozenset()
     is_differentiating: bool = False
     work: Work = field(default_factory=Work)
 
@@ -217,7 +217,11 @@ class Evaluator:
     def _valued(self, meaning: SymbolMeaning, place: int | None) -> Value:
         if meaning.formula is not None:
             indices = {} if place is None or meaning.index is None else {meaning.index: place}
-            return self._inside(meaning.formula, indices, dict(meaning.swaps))
+            key = (id(meaning), place)
+            if key in self.resolving or len(self.resolving) > _MAX_DEFINITIONS:
+                raise NotUnderstood("The definitions are circular.")
+            outer = self._changed(resolving=self.resolving | {key})
+            return outer._inside(meaning.formula, indices, dict(meaning.swaps))
         array = self.instance.draw(meaning, self.arithmetic)
         if place is None:
             return Value(array)
@@ -227,12 +231,10 @@ class Evaluator:
 
     def _inside(self, formula: Expression, indices: Mapping[str, int], swaps: Mapping[str, str]) -> Value:
         """The value of a symbol's own formula, where the shorthand of the text around it does not reach."""
-        if self.depth > _MAX_DEFINITIONS:
-            raise NotUnderstood("The definitions are circular.")
         is_swapped = swaps or self.scope.swaps
         outer = self._elsewhere(scope=replace(self.scope, swaps=swaps)) if is_swapped else self
         convention = PLAIN if self.convention is PLAIN else Convention(first_index=self.convention.first_index)
-        return outer._changed(convention=convention, indices=indices, depth=self.depth + 1)(formula)
+        return outer._changed(convention=convention, indices=indices)(formula)
 
     def _symbol_without_meaning(self, node: Symbol) -> Value:
         """A constant, an entry of a matrix, or a symbol with a prime that transposes."""
@@ -443,7 +445,10 @@ class Evaluator:
         is_vector = values[0].shape[0] > 1
         places = ((id(self.scope.find(Symbol(name)).meaning), None) for name in function.arguments)
         arguments: dict[tuple[int, int | None], Value] = dict(zip(places, values, strict=True))
-        inside = self._with_arguments(arguments, indices={}, depth=self.depth + 1)
+        key = (id(function), None)
+        if key in self.resolving:
+            raise NotUnderstood("The definitions are circular.")
+        inside = self._with_arguments(arguments, indices={}, resolving=self.resolving | {key})
         return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
 
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------

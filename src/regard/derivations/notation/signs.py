@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.tokens import OPPOSITES, RELATIONS, SWALLOWED, TEXT
 from regard.derivations.reading.braces import closing_braces
+from regard.derivations.reading.document import Range
 
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _CHARACTERS = sorted((sign for sign in RELATIONS if not sign.startswith("\\")), key=len, reverse=True)
@@ -34,7 +35,7 @@ def relation_signs(source: str) -> list[tuple[int, str]]:
     >>> [sign for _, sign in relation_signs(r"\sum_{i \ne j} x_i = 1, \quad y \approx 0")]
     ['=', '≈']
     """
-    return list(_signs(source, 0, len(source), closing_braces(source)))
+    return list(_signs(source, Range(start=0, end=len(source)), closing_braces(source)))
 
 
 def unread_signs(source: str, chains: Iterable[Chain]) -> list[int]:
@@ -55,16 +56,18 @@ def unread_signs(source: str, chains: Iterable[Chain]) -> list[int]:
     return unread
 
 
-def _signs(source: str, place: int, end: int, closing: dict[int, int]) -> Iterator[tuple[int, str]]:
+def _signs(source: str, part: Range, closing: dict[int, int], *, reads_prose: bool = True) -> Iterator[tuple[int, str]]:
+    place, end = part.start, part.end
     while place < end:
         if skipped := _SKIPPED.match(source, place, end):
             place = skipped.end()
             if skipped["arrow"]:
                 yield skipped.start(), RELATIONS.get(skipped["arrow"].partition("[")[0].rstrip(), "→")
             close = closing.get(place, end if source.startswith("{", place) else place - 1)
-            if skipped["text"]:
+            if skipped["text"] and reads_prose:
                 for formula in _FORMULA.finditer(source, place, close):
-                    yield from _signs(source, formula.start(1), formula.end(1), closing)
+                    inside = Range(start=formula.start(1), end=formula.end(1))
+                    yield from _signs(source, inside, closing, reads_prose=False)
             place = close + 1
         elif sign := _SIGN.match(source, place, end):
             if not sign["implication"]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from regard.derivations.notation.layout import CASE, unwrapped
-from regard.derivations.notation.tokens import FUNCTIONS, WORDS, Token, tokenize
+from regard.derivations.notation.tokens import FUNCTIONS, WORDS, Side, Token, tokenize
 from regard.derivations.reading.phrases import any_of, words
 
 _LISTING = ("≠", "∉", "∈")
@@ -185,9 +185,9 @@ def _split_at_gaps(chain: Chain, source: str) -> list[Chain]:
             are_factors = left.kind in (*_OPERANDS, "close") and right.kind in (*_OPERANDS, "open")
             gap = source[left.end : right.start]
             if are_factors and levels[cut - 1] and "\n" not in gap and _WIDE_GAP.search(gap):
-                first = replace(chain, sides=(*chain.sides[:place], side[:cut]), signs=chain.signs[:place])
+                first = replace(chain, sides=(*chain.sides[:place], Side(side[:cut])), signs=chain.signs[:place])
                 rest = replace(
-                    chain, sides=(side[cut:], *chain.sides[place + 1 :]), signs=chain.signs[place:], before=""
+                    chain, sides=(Side(side[cut:]), *chain.sides[place + 1 :]), signs=chain.signs[place:], before=""
                 )
                 return [first, *_split_at_gaps(rest, source)]
     return [chain]
@@ -268,18 +268,18 @@ def _members(statement: _Statement) -> list[Chain]:
         for member in trailing:
             right += [Token("separator", ",", member[0].start, member[0].start), *member]
         sign = replace(sign, text="∈") if sign.text == "=" else sign
-        chain, trailing = replace(chain, sides=(chain.sides[0], tuple(right)), signs=(sign,)), []
+        chain, trailing = replace(chain, sides=(chain.sides[0], Side(right)), signs=(sign,)), []
     if not leading:
         return _by_entries(chain)
     if is_single and len(leading) == len(trailing):
         lefts, rights = [*leading, [*chain.sides[0]]], [[*chain.sides[1]], *trailing]
-        return [replace(chain, sides=(tuple(left), tuple(right))) for left, right in zip(lefts, rights, strict=True)]
+        return [replace(chain, sides=(Side(left), Side(right))) for left, right in zip(lefts, rights, strict=True)]
     if trailing:
         return []
     symbols = [member for member in leading if [token.text for token in member] != ["\\dots"]]
     if not all(_is_symbol(member) for member in (*symbols, chain.sides[0])):
         return [chain]
-    return [*(replace(chain, sides=(tuple(member), *chain.sides[1:])) for member in symbols), chain]
+    return [*(replace(chain, sides=(Side(member), *chain.sides[1:])) for member in symbols), chain]
 
 
 def _is_symbol(tokens: Sequence[Token]) -> bool:
@@ -297,7 +297,7 @@ def _by_entries(chain: Chain) -> list[Chain]:
     return [replace(chain, sides=entries) for entries in zip(*sides, strict=True)]
 
 
-def _entries(side: Sequence[Token]) -> list[tuple[Token, ...]]:
+def _entries(side: Sequence[Token]) -> list[Side]:
     """The entries of a list in round or square brackets that is all there is."""
     if (
         len(side) < 2
@@ -312,7 +312,7 @@ def _entries(side: Sequence[Token]) -> list[tuple[Token, ...]]:
             entries.append([])
         else:
             entries[-1].append(token)
-    return [tuple(entry) for entry in entries] if all(entries) else []
+    return [Side(entry) for entry in entries] if all(entries) else []
 
 
 def _without_bullet(tokens: list[Token]) -> list[Token]:
@@ -390,4 +390,4 @@ def _chain(tokens: Sequence[Token], before: str = "") -> Chain | None:
             sides[-1].append(token)
     if not signs:
         return None
-    return Chain(sides=tuple(tuple(side) for side in sides), signs=tuple(signs), before=before)
+    return Chain(sides=tuple(Side(side) for side in sides), signs=tuple(signs), before=before)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from regard.core.errors import InputError
@@ -42,6 +43,15 @@ class Token:
         if self.kind == "environment":
             return 1 if self.text.startswith("\\begin") else -1
         return (self.kind == "open") - (self.kind == "close")
+
+
+class Side(tuple[Token, ...]):
+    """The tokens of one side of a relation; remembers what they were parsed into."""
+
+    @cached_property
+    def readings(self) -> dict[object, object]:
+        """What the tokens spell, by the reading; the parser fills it in."""
+        return {}
 
 
 _DROPPED = Token("symbol", "", 0, 0)
