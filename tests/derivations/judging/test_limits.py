@@ -2,16 +2,18 @@
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from flint import ctx
 
-from derivations.judging.small import found, relation, scope
+from derivations.judging.small import expression, found, relation, scope
 from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.context.designs import solved
 from regard.derivations.judging.judge import PRECISION, shown
 from regard.derivations.judging.limits import SCALES, chance, decide_growth, decide_limit, driven_to, vanishes
+from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.problems.problem import load_problem
 
 SHARE = r"\frac{e^\beta}{2e^\beta + n - 2}"
@@ -153,3 +155,28 @@ def test_what_hardly_ever_holds_is_false():
 def test_without_a_random_number_there_is_no_chance():
     with ctx.workprec(PRECISION):
         assert chance(relation(r"z \approx 0", scope("2"))) is None
+
+
+def test_what_holds_by_luck_on_some_draws_is_looked_at_on_others():
+    """At n = 3 the largest of three random logits is the first one in a third of all draws."""
+    lucky = scope("1b").with_meaning(SymbolMeaning(name="q", formula=expression(r"\beta(v_a + v_b)")))
+    for seed in range(12):
+        inside = replace(lucky, setting=replace(lucky.setting, seed=seed))
+        assert found(r"c \approx v_a", inside).is_false
+        assert found(r"k_a^\top q \gg k_b^\top q", inside).is_false
+
+
+def test_what_vanishes_slowly_is_driven_further():
+    """The gap between the largest logits may be small: the drive goes on until the larger one has won."""
+    for seed in range(12):
+        inside = replace(scope(), setting=replace(scope().setting, seed=seed))
+        assert found(r"\frac{1}{1 + e^{-\beta y^2}} \approx 1", inside).is_true
+
+
+def test_counterexamples_of_limits_show_a_gap():
+    for seed in range(6):
+        inside = replace(scope(), setting=replace(scope().setting, seed=seed))
+        finding = shown(found(r"\text{softmax}(\beta u) \approx \text{softmax}(\beta w)", inside))
+        assert finding.is_false
+        assert finding.value is not None
+        assert finding.value > 0.05

@@ -27,7 +27,7 @@ def statuses(part: str, answer: str) -> list[tuple[str | None, str]]:
     ],
 )
 def test_steps_of_the_first_part(step, status):
-    assert statuses("i", f"Here ${step}$.") == [("1e.i", status)]
+    assert statuses("i", f"With $x_2 = u_a$ we have ${step}$.")[-1] == ("1e.i", status)
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ QUERIES = r"u_d u_a^\top + u_c u_d^\top"
         ([VALUES, rf"Q = \frac{{1}}{{\beta^2}}({QUERIES})", "K = I"], ["holds"] * 3),
         ([VALUES, rf"Q = {QUERIES}", "K = I"], ["holds"] * 3),
         ([VALUES, rf"Q = \beta({QUERIES})", r"K = u_d u_d^\top + u_c u_c^\top"], ["holds"] * 3),
-        ([rf"Q = \frac{{1}}{{\beta^4}}({QUERIES})"], ["refuted"]),  # softmax does not saturate
-        ([r"V = u_b u_b^\top - u_c u_c^\top"], ["refuted"]),  # β² too long
-        ([r"V = \frac{1}{\beta^2}(u_b u_b^\top + u_c u_c^\top)"], ["refuted"]),
-        ([r"Q = u_a u_d^\top + u_d u_c^\top"], ["refuted"]),
+        ([VALUES, rf"Q = \frac{{1}}{{\beta^8}}({QUERIES})", "K = I"], ["holds", "refuted", "holds"]),  # no saturation
+        ([r"V = u_b u_b^\top - u_c u_c^\top", f"Q = {QUERIES}", "K = I"], ["refuted", "holds", "holds"]),  # β² too long
+        ([VALUES.replace("-", "+"), f"Q = {QUERIES}", "K = I"], ["refuted", "holds", "holds"]),
+        ([VALUES, r"Q = u_a u_d^\top + u_d u_c^\top", "K = I"], ["holds", "refuted", "holds"]),
     ],
 )
 def test_designs_of_the_second_part(design, expected):

@@ -55,7 +55,7 @@ def _read(side: Expression, scope: Scope) -> list[Symbol]:
 
 def _kind(symbol: Symbol, instances: Instances) -> str | None:
     try:
-        instance = instances.base(num_draws=1)
+        instance = instances.base(seed=1)
         indices = {script.name: 0 for script in symbol.subscripts if isinstance(script, Symbol)}
         free = {name: place for name, place in indices.items() if name in instances.scope.setting.free}
         value = Evaluator(scope=instances.scope, instance=instance, arithmetic=FLOATS, indices=free)(symbol)

@@ -69,8 +69,8 @@ class Finding:
     """The truth of a relation under one reading, with what shows it.
 
     `swaps` are the names that the reading takes for others, `missing` is the name that nothing explains. `shown_by`
-    works out the counterexample and value of a failure, since most failures (of one reading among several) are never
-    shown.
+    works out the counterexample and value of a failure and `explained_by` its explanation, since most failures (of one
+    reading among several) are never shown.
     """
 
     kind: Truth
@@ -85,6 +85,7 @@ class Finding:
     open_because: OpenBecause | None = None
     missing: str | None = None
     shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
+    explained_by: Callable[[], Sequence[Note]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_true(self) -> bool:

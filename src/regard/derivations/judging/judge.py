@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
-from regard.derivations.judging.findings import Finding, NoteKind, ill_shaped, not_understood
+from regard.derivations.judging.findings import Finding, Note, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
@@ -64,12 +65,14 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def shown(finding: Finding) -> Finding:
-    """A finding ready to be reported: a failure gets its counterexample."""
-    if finding.shown_by is None:
-        return finding
+    """A finding ready to be reported: a failure gets its counterexample and its explanation."""
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        counterexample, value = finding.shown_by()
-    return replace(finding, counterexample=counterexample, value=value, shown_by=None)
+        if finding.shown_by is not None:
+            counterexample, value = finding.shown_by()
+            finding = replace(finding, counterexample=counterexample, value=value, shown_by=None)
+        if finding.explained_by is not None and finding.is_false:
+            finding = replace(finding, explained_by=None).with_notes(finding.explained_by())
+    return finding
 
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
@@ -90,17 +93,17 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append((finding, read))
-        failure, read = _failure(failures)
-        failure = _open_if_undeclared(failure, sides, scope)
-        return _explained(failure, read) if failure.is_false else failure
+    failure, read = _failure(failures)
+    failure = replace(failure, explained_by=partial(_explanations, read))
+    return _open_if_undeclared(failure, sides, scope)
 
 
-def _explained(failure: Finding, read: ReadRelation) -> Finding:
+def _explanations(read: ReadRelation) -> list[Note]:
     try:
         taken = under_premises(read)
-        return failure.with_notes(list(explanations(Instances(scope=taken.scope, relation=taken.relation))))
+        return list(explanations(Instances(scope=taken.scope, relation=taken.relation)))
     except NotUnderstood:
-        return failure
+        return []
 
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
@@ -268,7 +271,7 @@ def _holds_eventually(instances: Instances) -> bool:
     meanings = instances.scope.meanings
     driven = {name: _LARGE if m.tends == "infinity" else _SMALL for name, m in meanings.items() if m.tends}
     holds = ORDERS[instances.relation.sign]
-    for pair in instances.pairs(instances.base(seed=3, num_draws=4, driven=driven), BALLS):
+    for pair in instances.pairs(instances.base(seed=3, num_draws=12, driven=driven), BALLS):
         lefts, rights = np.broadcast_arrays(pair.left.array, pair.right.array)
         if not all(bool(holds(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
             return False

@@ -79,7 +79,9 @@ class Pair(NamedTuple):
             return same_shape(self.left, self.right)
         except IllShaped:
             shapes = self.left.describe_shape(), self.right.describe_shape()
-            raise IllShaped("the left side is {}, the right side {}".format(*shapes)) from None
+            error = IllShaped("the left side is {}, the right side {}".format(*shapes))
+            error.notes = self.notes
+            raise error from None
 
 
 @dataclass(frozen=True, kw_only=True)

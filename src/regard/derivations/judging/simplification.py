@@ -85,15 +85,18 @@ def _is_negligible_beside(instances: Instances, full: Expression, kept: Expressi
 
 
 def _drives(instances: Instances) -> Iterator[Instance]:
-    """The regime driven, first with nothing left of what vanishes, then with everything at its own pace."""
+    """The regime driven, first with nothing left of what vanishes, then with everything at its own pace.
+
+    Not in the smallest sizes, in which n − 2 is 1.
+    """
     is_random = any(meaning.is_random_number for meaning in instances.scope.meanings.values())
     num_draws = len(QUANTILES) if is_random else 1
     driven = driven_to(instances, _SCALES)
     meanings = instances.scope.meanings
     gone = {name: (0.0,) * len(_SCALES) for name in driven if meanings[name].tends == "zero"}
     if any(meanings[name].tends == "infinity" for name in instances.regime):
-        yield instances.base(seed=3, num_draws=num_draws, driven={**driven, **gone})
-    yield instances.base(seed=3, num_draws=num_draws, driven=driven)
+        yield instances.base(larger=1, seed=3, num_draws=num_draws, driven={**driven, **gone})
+    yield instances.base(larger=1, seed=3, num_draws=num_draws, driven=driven)
 
 
 def _gaps(instances: Instances, left: Expression, right: Expression, instance: Instance) -> list[Any]:
