@@ -149,10 +149,10 @@ def _counterexample(instances: Instances) -> tuple[str, float | None]:
     shown = []
     for seed, is_plain in ((3, True), (4, True), (5, True), (3, False), (5, False)):
         instance = instances.base(seed=seed, num_draws=1, driven=driven, is_plain=is_plain)
-        left, right = next(instances.pairs(instance, BALLS)).aligned()
+        pair = next(instances.pairs(instance, BALLS))
+        left, right = pair.aligned()
         gap, size, place = _widest_gap(left, right)
-        regime = ", ".join(f"{spell(name)} = {driven[name][0]:.3g}" for name in instances.regime)
-        where = "; ".join(part for part in (instance.sizes_in_words(), regime) if part)
+        where = instances.in_words(instance, pair.indices) or "always"
         shown.append((f"{where}: {show_entry(left, right, place)}", gap if math.isfinite(gap) else None))
         if gap > _SMALL * size:
             return shown[-1]
@@ -277,7 +277,8 @@ def _patient_errors(instances: Instances, instance: Instance, arithmetic: Arithm
         return errors
     scales = tuple(_FURTHER * scale for scale in SCALES)
     further = replace(instance, driven=driven_to(instances, scales))
-    return replace(_errors_on(instances, further, arithmetic), scales=scales)
+    patient = replace(_errors_on(instances, further, arithmetic), scales=scales)
+    return patient if patient.vanish().all() else errors
 
 
 def _errors_on(instances: Instances, instance: Instance, arithmetic: Arithmetic = BALLS) -> LimitErrors:
