@@ -157,6 +157,16 @@ def test_without_a_random_number_there_is_no_chance():
         assert chance(relation(r"z \approx 0", scope("2"))) is None
 
 
+@pytest.mark.parametrize("source", [r"\beta^{\beta^\beta} \gg \beta", r"\beta^{\beta^{\beta^\beta}} \approx 1"])
+def test_what_is_beyond_computing_is_left_open(source):
+    assert found(source).kind == "not understood"
+
+
+def test_an_error_that_no_float_can_hold_is_still_an_error():
+    assert found(r"e^\beta e^\beta = e^{\beta^2}").is_false
+    assert found(r"e^\beta e^\beta \approx e^{\beta^2}").is_false
+
+
 def test_what_holds_by_luck_on_some_draws_is_looked_at_on_others():
     """At n = 3 the largest of three random logits is the first one in a third of all draws."""
     lucky = scope("1b").with_meaning(SymbolMeaning(name="q", formula=expression(r"\beta(v_a + v_b)")))

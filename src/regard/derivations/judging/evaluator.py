@@ -45,8 +45,8 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MAX_DEFINITIONS = 40
-_LARGEST_REPEATED = 9
-_COST_OF_A_NODE = 10
+_LARGEST_REPEATED, _LARGEST_EXPONENT = 9, 10**12
+_COST_OF_A_NODE = 20
 _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
@@ -130,8 +130,12 @@ class Evaluator:
         if rule is None:
             raise NotUnderstood(f"{type(node).__name__} cannot be evaluated.")
         value = rule(self, node)
-        self.work.spend(_COST_OF_A_NODE + value.array.size)
+        self._spend(value.array.size)
         return value
+
+    def _spend(self, num_operations: int) -> None:
+        """Count the work of a node: balls cost far more than floats."""
+        self.work.spend(_COST_OF_A_NODE + num_operations // (1 if self.arithmetic.is_certified else 16))
 
     def _changed(self, **changes: Any) -> Self:
         """What dataclasses.replace gives, at a third of its cost: every sum makes one for each of its terms."""
@@ -313,7 +317,7 @@ class Evaluator:
         for factor, is_dot in zip(factors[1:], node.dots, strict=True):
             # In x · 2 y the dot still waits for the vector after the number.
             is_pending |= is_dot
-            self.work.spend(total.array.size * factor.shape[1])
+            self._spend(total.array.size * factor.shape[1])
             total = multiply(total, factor, is_dot=is_pending)
             is_pending &= factor.is_scalar
         return total
@@ -351,13 +355,13 @@ class Evaluator:
 
     def _matrix_power(self, base: Value, exponent: int) -> Value:
         """A square matrix multiplied by itself, by repeated squaring."""
-        if 1 in base.shape or exponent < 0:
+        if 1 in base.shape or not 0 <= exponent <= _LARGEST_EXPONENT:
             raise NotUnderstood(f"Can't raise {base.describe_shape()} to a power.")
         if base.shape[0] != base.shape[1]:
             raise IllShaped(f"{base.describe_shape()} to the power {exponent}")
         total = Value(self.arithmetic.number(Fraction(1)), is_identity=True)
         while exponent:
-            self.work.spend(2 * base.array.size * base.shape[0])
+            self._spend(2 * base.array.size * base.shape[0])
             total = multiply(total, base) if exponent % 2 else total
             base, exponent = multiply(base, base) if exponent > 1 else base, exponent // 2
         return total
@@ -365,7 +369,7 @@ class Evaluator:
     def _inverse(self, value: Value) -> Value:
         if value.shape[0] != value.shape[1]:
             raise IllShaped(f"the inverse of {value.describe_shape()}")
-        self.work.spend(value.array.size * value.shape[0])
+        self._spend(value.array.size * value.shape[0])
         try:
             return Value(self.arithmetic.inverse(value.array))
         except (ZeroDivisionError, np.linalg.LinAlgError):

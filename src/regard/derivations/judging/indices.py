@@ -29,7 +29,7 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MOST = 16
-MOST_PLACES = 10_000
+MOST_PLACES = 2_000
 
 
 def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:

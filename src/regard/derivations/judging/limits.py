@@ -34,9 +34,10 @@ StatesAt = Callable[[np.ndarray], list[bool]]
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
 _FURTHER = 1000
+_FEWEST_STAGES = 3
 _NOTHING = 1e-12
 _ROUNDING = 1e-60
-_INFINITE = arb("inf")
+_INFINITE, _HUGE = arb("inf"), 1e300
 _CLOSE = 0.02
 _LIKELY = 0.9
 _FAR = 20
@@ -134,7 +135,10 @@ def _evidence(instances: Instances, errors: np.ndarray, scales: tuple[float, ...
 
 
 def _refuted_limit(instances: Instances, errors: "LimitErrors") -> Finding:
-    evidence = _evidence(instances, errors.shown[:, ~errors.vanish()][:, 0], errors.scales)
+    failed = [column for column in errors.shown.T[~errors.vanish()] if np.isfinite(column[:_FEWEST_STAGES]).all()]
+    if not failed:
+        raise NotUnderstood("The limit is beyond what can be computed.")
+    evidence = _evidence(instances, failed[0], errors.scales)
     return Finding(
         kind="false",
         reason=f"The error does not vanish as {_limit(instances)} (it is {evidence})",
@@ -191,6 +195,8 @@ def _least_leads(instances: Instances, instance: Instance) -> tuple[list[float],
         left, right = (side.array for side in pair.aligned())
         for k in range(max(len(left), len(right))):
             x, y, stage = left[k % len(left), 0, 0], right[k % len(right), 0, 0], k // instance.num_draws
+            if stage < _FEWEST_STAGES and not (x.is_finite() and y.is_finite()):
+                raise NotUnderstood("The limit is beyond what can be computed.")
             differences[stage] = min(differences[stage], _lower(x - y))
             ratios[stage] = min(ratios[stage], _log_ratio(x, y))
     return differences, ratios
@@ -209,7 +215,7 @@ def _log_ratio(x: Any, y: Any) -> float:
 def _grows(*leads: list[float]) -> bool:
     """True if a lead of one kind or the other grows from stage to stage, and far."""
     finite = [list(itertools.takewhile(math.isfinite, lead)) for lead in leads]
-    return any(len(lead) >= 3 and lead[-1] > _FAR and lead[-1] > lead[-2] > lead[-3] for lead in finite)
+    return any(len(lead) >= _FEWEST_STAGES and lead[-1] > _FAR and lead[-1] > lead[-2] > lead[-3] for lead in finite)
 
 
 # -- drives ------------------------------------------------------------------------------------------------------------
@@ -311,8 +317,8 @@ def _gaps_of_draws(left: Value, right: Value, *, is_rounded: bool) -> tuple[np.n
 
 
 def _upper(ball: Any) -> float:
-    """The largest magnitude in a ball, infinite where it has none."""
-    return float(ball.abs_upper()) if ball.is_finite() else math.inf
+    """The largest magnitude in a ball, infinite where it has none; what no float can hold is only huge."""
+    return min(float(ball.abs_upper()), _HUGE) if ball.is_finite() else math.inf
 
 
 def _ratio(gap: Any, size: Any) -> float:
@@ -350,7 +356,7 @@ def stay_apart(instances: Instances) -> bool:
 def vanishes(errors: np.ndarray) -> bool:
     """True if a sequence of errors goes to zero; NaN and infinity never do."""
     finite = list(itertools.takewhile(math.isfinite, errors))
-    if len(finite) < 3:
+    if len(finite) < _FEWEST_STAGES:
         return False
     last, first = finite[-1], max(finite[0], finite[1])
     is_falling = all(after < before or after <= _NOTHING for before, after in itertools.pairwise(finite[-3:]))

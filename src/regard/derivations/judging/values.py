@@ -172,7 +172,7 @@ CUT_OFF = replace(BALLS, rounding=(Fraction(1, 2), Fraction(1)))
 class Work:
     """How many operations a step may still cost; NotUnderstood when they are used up."""
 
-    left: int = 1_000_000
+    left: int = 5_000_000
 
     def spend(self, cost: int) -> None:
         """Count the cost before or after an operation."""
