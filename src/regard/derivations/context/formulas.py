@@ -23,6 +23,7 @@ from regard.derivations.results import Role
 
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
 _FOLLOWING = 60
+_LONGEST_WORDS = 600  # beside a formula, what is farther away says nothing about it
 _LONGEST_LINK = 30
 _SPOKEN_LINK = re.compile(rf"[\s,]*{any_of('assigned_to')}\s*", re.IGNORECASE)
 _SPOKEN_VERB = re.compile(rf"{any_of('define')}[\s\w]{{0,12}}$|{any_of('conjunction')}\s*$", re.IGNORECASE)
@@ -190,17 +191,17 @@ def _parts(document: Document, start: int, end: int, formulas: Sequence[Formula]
     """The words and relations of a stretch; a formula that relates nothing counts as a word."""
     for formula in formulas:
         span = formula.source.span
-        yield document.prose[start : span.start]
+        yield document.prose[max(start, span.start - _LONGEST_WORDS) : span.start]
         start = span.end
         if not formula.chains:
             yield f" {span.source} "
         for number, chain in enumerate(formula.chains):
-            yield chain.before
+            yield chain.before[-_LONGEST_WORDS:]
             yield chain
             yield "; " if _ends_clause(formula, number) else " "
         if span.is_display:
             yield END_OF_DISPLAY
-    yield document.prose[start:end]
+    yield document.prose[start : min(end, start + _LONGEST_WORDS)]
 
 
 def _ends_clause(formula: Formula, number: int) -> bool:

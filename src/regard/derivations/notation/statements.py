@@ -17,6 +17,7 @@ _WIDE_GAP = re.compile(r"[ \t]{2,}|(?:(?:\\[ ;]|~)\s*){2,}")
 
 
 _LINKS = re.compile(rf"[\W_]*(?:(?:{any_of('consequence')}|{any_of('conjunction')}|\([^()]*\))[\W_]*)*", re.IGNORECASE)
+_LONGEST_LINK = 100
 _NEW_LINES = ("\\\\", "\\newline", "\\cr")
 
 
@@ -47,7 +48,8 @@ class Chain:
     @property
     def has_words_for_a_side(self) -> bool:
         r"""True if words take the place of the first side: \text{sum } = 3."""
-        return not self.sides[0] and bool(self.before.strip()) and _LINKS.fullmatch(self.before) is None
+        words = self.before.strip()[-_LONGEST_LINK:]
+        return not self.sides[0] and bool(words) and _LINKS.fullmatch(words) is None
 
     @property
     def end(self) -> int:
