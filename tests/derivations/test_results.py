@@ -7,6 +7,7 @@ from regard.derivations.results import (
     STANDINGS,
     DocumentReport,
     QuestionRow,
+    Role,
     StepVerdict,
     count_standings,
     worst_standing,
@@ -14,22 +15,30 @@ from regard.derivations.results import (
 
 
 def verdict(**fields) -> StepVerdict:
-    return StepVerdict(
-        **{"id": "1/1", "statement": "s", "status": "holds", "role": Role.ASSERTION, "source": "x = 1"} | fields
-    )
+    known = {"id": "1/1", "statement": "s", "status": "holds", "role": Role.ASSERTION, "source": "x = 1"}
+    return StepVerdict(**known | fields)
 
 
-@pytest.mark.parametrize("kind", ["given", "definition", "supposition"])
-def test_an_assumption_is_not_said_to_hold(kind):
-    assert verdict(kind=kind).standing == "given"
-    assert verdict(kind=kind, status="undecided").standing == "undecided"
-    assert verdict(kind=kind, status="refuted").standing == "refuted"
+CLAIMS = (Role.ASSERTION, Role.DESIGN, Role.CHOICE)
 
 
-@pytest.mark.parametrize("kind", ["step", "design", "choice"])
-def test_the_standing_of_a_judged_step_is_its_status(kind):
+def test_only_assertions_designs_and_choices_claim_something():
+    assert [role for role in Role if role.is_claim] == list(CLAIMS)
+    assert [role.kind for role in CLAIMS] == ["step", "design", "choice"]
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role not in CLAIMS])
+def test_what_claims_nothing_is_not_said_to_hold(role):
+    assert role.kind in ("given", "definition", "supposition")
+    assert verdict(role=role).standing == "given"
+    assert verdict(role=role, status="undecided").standing == "undecided"
+    assert verdict(role=role, status="refuted").standing == "refuted"
+
+
+@pytest.mark.parametrize("role", CLAIMS)
+def test_the_standing_of_a_judged_step_is_its_status(role):
     for status in ("proved", "holds", "refuted", "undecided"):
-        assert verdict(kind=kind, status=status).standing == status
+        assert verdict(role=role, status=status).standing == status
 
 
 def test_counts_add_up_and_the_worst_comes_first():

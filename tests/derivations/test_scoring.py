@@ -26,7 +26,7 @@ def step(status="holds", role=Role.ASSERTION, question="1b") -> StepVerdict:
         status=status,
         outcome=status,
         reason="because",
-        kind=kind,
+        role=role,
         source="x = y",
         question=question,
         where=Place(file="a.md", line=number, column=1),
@@ -53,11 +53,11 @@ def scored(*verdicts: StepVerdict, text="word", question=QUESTION) -> QuestionRo
         ([step(), step("refuted")], 2.0),
         ([step(), step(), step("refuted")], 2.67),
         ([step(role=Role.DESIGN)], 4.0),
-        ([step("refuted", "design")], 0.0),
-        ([step(role=Role.DESIGN), step("refuted", "design")], 0.0),
-        ([step("refuted", "design"), step(), step()], 2.0),
+        ([step("refuted", Role.DESIGN)], 0.0),
+        ([step(role=Role.DESIGN), step("refuted", Role.DESIGN)], 0.0),
+        ([step("refuted", Role.DESIGN), step(), step()], 2.0),
         ([step(role=Role.DESIGN), step("refuted"), step()], 3.0),
-        ([step(role=Role.CHOICE), step("refuted", "choice"), step("refuted")], 0.0),
+        ([step(role=Role.CHOICE), step("refuted", Role.CHOICE), step("refuted")], 0.0),
         ([step(role=Role.DESIGN), step("undecided"), step(role=Role.DEFINITION)], 4.0),
         ([step("proved"), step("undecided")], 4.0),
     ],
@@ -102,12 +102,12 @@ def test_an_optional_question_left_out_is_worth_nothing():
 
 
 STATUSES = st.sampled_from(["holds", "refuted", "undecided", "proved"])
-KINDS = st.sampled_from(["step", "design", "choice", "given", "definition", "supposition"])
+ROLES = st.sampled_from(list(Role))
 
 
-@given(st.lists(st.tuples(STATUSES, KINDS)))
-def test_a_score_lies_between_nothing_and_all(kinds):
-    found = scored(*(step(status, kind) for status, kind in kinds))
+@given(st.lists(st.tuples(STATUSES, ROLES)))
+def test_a_score_lies_between_nothing_and_all(steps):
+    found = scored(*(step(status, role) for status, role in steps))
     assert found.score is None or 0.0 <= found.score <= 4.0
 
 
