@@ -55,9 +55,15 @@ def test_a_wrong_step_is_shown_with_its_caret_and_counterexample(run, file):
 
 
 def test_a_right_answer_exits_with_zero_and_a_guess_is_announced(run, file):
-    code, out, _ = run("verify", file(RIGHT))
+    code, out, _ = run("verify", file(f"1.(a) Copying in attention\n\nA large score.\n\n{RIGHT}"))
     assert code == 0
     assert "Guessed the assignment: cs224n-a4" in out
+
+
+def test_one_heading_is_not_enough_for_a_guess(run, file):
+    code, out, _ = run("verify", file(WRONG))
+    assert code == 0
+    assert "No shipped problem fits" in out
 
 
 def test_strict_refutes_what_holds_only_in_the_limit_and_minds_what_is_undecided(run, file):
@@ -68,7 +74,7 @@ def test_strict_refutes_what_holds_only_in_the_limit_and_minds_what_is_undecided
 
 
 def test_json_meets_the_schema_and_nothing_else_is_printed(run, file):
-    code, out, err = run("verify", file(WRONG), "--json", "-")
+    code, out, err = run("verify", file(WRONG), "--problem", "cs224n-a4", "--json", "-")
     document = json.loads(out)
     jsonschema.validate(document, schema())
     assert (code, err) == (1, "")
@@ -93,7 +99,7 @@ def test_the_command_that_reproduces_shows_just_that_line(run, file):
 
 def test_one_document_is_one_page(run, file, tmp_path):
     page = tmp_path / "report.html"
-    assert run("verify", file(WRONG), "--html", page)[0] == 1
+    assert run("verify", file(WRONG), "--problem", "cs224n-a4", "--html", page)[0] == 1
     assert "0.2023" in page.read_text(encoding="utf-8")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.md", "report.html"]
 
@@ -105,8 +111,8 @@ def test_a_document_that_fits_no_problem_is_judged_on_its_own_symbols(run, file)
 
 
 def test_all_shows_every_step(run, file):
-    assert "holds[1b/2]" not in run("verify", file(WRONG))[1]
-    assert "holds[1b/2]" in run("verify", file(WRONG), "--all")[1]
+    assert "holds[1b/2]" not in run("verify", file(WRONG), "--problem", "cs224n-a4")[1]
+    assert "holds[1b/2]" in run("verify", file(WRONG), "--problem", "cs224n-a4", "--all")[1]
 
 
 def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
@@ -221,7 +227,7 @@ def test_one_document_needs_few_modules_and_no_judge_outside_the_worker(tmp_path
     script = f"""
 import sys
 from regard.cli import main
-main(["verify", {str(path)!r}])
+main(["verify", {str(path)!r}, "--problem", "cs224n-a4"])
 print(*(name for name in sys.modules if name.split(".")[0] == "regard"), sep="\\n", file=sys.stderr)
 """
     environment = {**os.environ, "PYTHONPATH": str(Path(regard.__file__).parents[1])}

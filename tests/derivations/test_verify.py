@@ -10,7 +10,7 @@ import regard
 from regard.core.errors import InputError
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.results import DocumentReport
+from regard.derivations.results import DocumentReport, Role
 from regard.derivations.verify import judge_document, verify
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
@@ -32,9 +32,16 @@ def test_a_text_a_path_and_a_string_that_is_a_path_are_all_judged(tmp_path):
         assert [verdict.status for verdict in report.verdicts] == ["refuted"]
         assert not report.is_as_expected
         assert not report.is_guessed
-    assert verify(RIGHT).problem == "cs224n-a4"
-    assert verify(RIGHT).is_guessed
-    assert verify(RIGHT).is_as_expected
+    assert verify(RIGHT, "cs224n-a4").is_as_expected
+
+
+def test_a_problem_is_guessed_from_two_headings_and_never_from_letters():
+    guessed = verify(f"1.(a) Copying in attention\n\nA large score.\n\n{WRONG}")
+    assert (guessed.problem, guessed.is_guessed) == ("cs224n-a4", True)
+    assert [verdict.status for verdict in guessed.verdicts] == ["refuted"]
+    inferred = verify("# Notes\n\nTake $q = k_a + k_b$, so $\\alpha_a = k_a^\\top q$.\n")
+    assert (inferred.problem, inferred.is_guessed) == ("inferred", True)
+    assert inferred.is_as_expected
 
 
 def test_a_report_is_frozen_and_json_ready():
@@ -142,9 +149,9 @@ def test_a_table_row_goes_on_from_its_first_cell():
     assert judged(rows.replace("\\frac12", "\\frac13")).verdicts[-1].status == "refuted"
 
 
-def test_a_formula_that_fits_no_question_is_not_understood():
+def test_a_formula_that_fits_no_question_stands_elsewhere():
     (verdict,) = judged("# Notes\n\n$\\heartsuit_7 = \\spadesuit$\n").verdicts
-    assert verdict.outcome == "not understood"
+    assert (verdict.question, verdict.role) == (None, Role.DEFINITION)
 
 
 # -- fuzz --------------------------------------------------------------------------------------------------------------
