@@ -74,7 +74,7 @@ def test_another_letter_for_the_random_number():
 # -- after a slip ------------------------------------------------------------------------------------------------------
 def test_what_follows_from_the_last_right_term_is_not_held_against_anyone():
     steps = judged("1b", DESIGN, r"$$k_a^\top q = \beta k_a^\top(k_a + k_b) = 2\beta = \beta$$")
-    assert [verdict.outcome for verdict in steps[1:]] == ["holds", "refuted", "after a slip"]
+    assert [verdict.outcome for verdict in steps[1:]] == ["holds", "refuted", "after_slip"]
 
 
 def test_what_is_wrong_from_there_too_is_refuted_again():
@@ -84,7 +84,7 @@ def test_what_is_wrong_from_there_too_is_refuted_again():
 
 def test_what_is_so_for_the_query_that_was_asked_for():
     steps = judged("1b", r"Take $q = k_a + k_b$.", r"$c \approx \frac12(v_a + v_b)$", r"$c \approx v_a$")
-    assert [verdict.outcome for verdict in steps] == ["refuted", "after a slip", "refuted"]
+    assert [verdict.outcome for verdict in steps] == ["refuted", "after_slip", "refuted"]
 
 
 # -- designs -----------------------------------------------------------------------------------------------------------
