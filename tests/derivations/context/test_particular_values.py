@@ -64,7 +64,6 @@ def test_a_query_that_is_spelt_out_serves_particular_keys_only():
 @pytest.mark.parametrize(
     "text",
     [
-        r"As $\beta \to 0$, $\alpha_a \to \frac1n$.",
         r"As $\beta \to -\infty$ we get $\alpha_a \to 0$.",
         r"For fixed β and $n \to \infty$, $\alpha_a \to 0$.",
         r"$\lim_{\beta \to 0} \alpha_a = \frac1n$",
@@ -75,6 +74,12 @@ def test_another_regime_than_the_problems_is_left_open(text):
     assert last("1b", DESIGN, text).status == "undecided"
     other = text.replace(r"\to -", r"\to ").replace(r"\beta \to 0", r"\beta \to \infty").replace("n ", r"\beta ")
     assert last("1b", DESIGN, other).status == "refuted"
+
+
+def test_a_scale_that_vanishes_is_put_in():
+    assert last("1b", DESIGN, r"As $\beta \to 0$, $\alpha_a \to \frac1n$.").status == "holds"
+    assert last("1b", DESIGN, r"As $\beta \to 0$, $\alpha_a \to \frac12$.").status == "refuted"
+    assert last("1b", DESIGN, r"As $\beta \to \infty$, $\alpha_a \to \frac1n$.").status == "refuted"
 
 
 def test_a_printed_number_may_stand_on_either_side():

@@ -9,7 +9,7 @@ from derivations.passages import DESIGN, PROBLEM, judged, last, outcomes
 def test_conditions_are_not_judged():
     steps = judged("1b", DESIGN, r"For $i \neq a$, with $\beta \to \infty$ and $\beta > 0$.")[1:]
     assert outcomes(*steps) == [("supposition", "holds")] * 3
-    reasons = ["A condition on an index", "The regime", "A condition on a number"]
+    reasons = ["A condition on an index", "The regime", "The regime"]
     assert [verdict.reason for verdict in steps] == reasons
 
 

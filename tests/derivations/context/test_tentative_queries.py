@@ -5,6 +5,7 @@ from regard.derivations.context.surroundings import Surroundings, is_denied, is_
 
 from derivations.passages import DESIGN, PROBLEM, judged, last
 from regard.derivations.reading.files import read_text
+from regard.derivations.results import Role
 from regard.derivations.verify import judge_document
 
 SHORT = r"$q = k_a + k_b$"
@@ -40,8 +41,16 @@ def test_a_query_that_is_tried_out_counts_to_the_end_of_its_paragraph():
     assert last("1b", DESIGN, aside, r"$\alpha_a = \frac{e}{2e + n - 2}$").status == "refuted"
 
 
-def test_the_only_design_is_a_claim_also_under_a_condition():
-    assert last("1b", f"If we choose {SHORT}, it works.").status == "refuted"
+def test_a_query_under_a_condition_is_supposed_and_what_follows_is_judged_with_it():
+    supposed = f"If we choose {SHORT}, then "
+    assert last("1b", f"If we choose {SHORT}, it works.").role is Role.SUPPOSITION
+    assert last("1b", supposed + r"$\alpha_a = \frac{e}{2e + n - 2}$.").status == "holds"
+    assert last("1b", supposed + r"$\alpha_a = \frac{e^2}{2e + n - 2}$.").status == "refuted"
+
+
+@pytest.mark.xfail(strict=True, reason="judged with the problem's own query instead of the supposed one")
+def test_the_problems_own_query_is_not_put_in_the_place_of_the_supposed_one():
+    assert last("1b", f"If we choose {SHORT}, then $c \\approx \\frac12(v_a + v_b)$.").status != "holds"
 
 
 def test_an_example_does_not_replace_the_query_of_the_question():

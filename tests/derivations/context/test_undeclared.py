@@ -2,7 +2,8 @@
 
 import pytest
 
-from regard.derivations.context.questions import guess_problem
+from regard.derivations.context.formulas import read_formulas
+from regard.derivations.context.questions import infer_problem
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
@@ -10,7 +11,7 @@ from regard.derivations.verify import judge_document
 
 def statuses(text: str, problem: str | None = "cs224n-a4") -> list[str]:
     document = read_text(text)
-    judged = judge_document(document, load_problem(problem) if problem else guess_problem(document))
+    judged = judge_document(document, load_problem(problem) if problem else infer_problem(read_formulas(document)))
     return [verdict.status for verdict in judged.verdicts if verdict.kind in ("step", "design", "supposition")]
 
 
