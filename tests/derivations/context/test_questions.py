@@ -1,15 +1,12 @@
-"""Sections open questions by number and by title, other passages by symbols; documents are matched to a problem."""
-
-from pathlib import Path
+"""Sections open questions by number and by title; headings name the problem, or it is made from the document."""
 
 import pytest
 
-from regard.derivations.context.questions import CurrentQuestion, fit, guess_problem, infer_problem, questions_of
-from regard.derivations.notation.parser import parse
-from regard.derivations.notation.syntax import Symbol
-from regard.derivations.notation.tokens import tokenize
+from regard.derivations.context.formulas import read_formulas
+from regard.derivations.context.questions import guess_problem, infer_problem, questions_of
 from regard.derivations.problems.problem import load_problem
-from regard.derivations.reading.files import read, read_text
+from regard.derivations.reading.document import Document
+from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 
 PROBLEM = load_problem("cs224n-a4")
@@ -78,57 +75,44 @@ def test_the_layer_is_judged_below_the_title_of_its_chapter(heading):
     assert [(step.question, step.status) for step in found] == [("2a.i", "holds"), ("2a.i", "refuted")]
 
 
-@pytest.mark.parametrize(
-    ("formula", "expected"),
-    [(r"X_{perm} W_Q", "2a.i"), (r"A A^\top v_a", "1b.subspace"), (r"\gamma\mu_a + \mu_b", "1c.ii")],
-)
-def test_symbols_tell_the_question(formula, expected):
-    scores = fit([parse(tokenize(formula))], PROBLEM)
-    assert scores[0][1].id == expected
-    assert scores[0][0] > 0.99
-    assert [score for score, _ in scores] == sorted((score for score, _ in scores), reverse=True)
-
-
-def test_symbols_that_nothing_explains_fit_nowhere():
-    assert fit([Symbol("y", (Symbol("w"), Symbol("w")))], PROBLEM)[0][0] <= 0
-
-
-def test_a_document_knows_the_symbols_that_it_defined():
-    own = Symbol("y", (Symbol("w"),))
-    question = PROBLEM.question("1b")
-    stay = CurrentQuestion(question=question, own=frozenset({own}))
-    assert fit([own], PROBLEM, stay)[0][1] is question
-
-
 # -- which problem a document answers ----------------------------------------------------------------------------------
-HERE = Path(__file__).parents[1]
-SAMPLES = sorted((HERE.parents[2] / "shared" / "samples").glob("*.md"))
-STYLES = [HERE / "set_1" / "average-no-headings.md", HERE / "set_1" / "zh-numbered.md", HERE / "set_3" / "gupta.tex"]
+HEADINGS = ("1.(a) Copying in attention", "1.(b) An average of two", "2.(a) Permuting the input")
 
-LAYER_NORM = r"""
-Write $\mu = \frac1d\sum_{j=1}^d x_j$ and $\hat{x}_i = \frac{x_i - \mu}{\sigma}$. Then
-$\sum_i \hat{x}_i = 0$, and $y_i = \gamma_i\hat{x}_i + \beta_i$.
-"""
+
+def sheet(*headings: str, answer: str = "$x = 1$") -> Document:
+    return read_text("\n\n".join(f"{heading}\n\n{answer}" for heading in headings))
+
+
+def guessed(document: Document) -> str | None:
+    problem = guess_problem(document)
+    return None if problem is None else problem.name
 
 
 def judged(text: str) -> list[str]:
     document = read_text(text)
-    problem = guess_problem(document)
+    problem = infer_problem(read_formulas(document))
     assert problem.name == "inferred"
     return [verdict.status for verdict in judge_document(document, problem).verdicts]
 
 
-@pytest.mark.parametrize("path", [*STYLES, *SAMPLES[:1]], ids=lambda path: path.name)
-def test_answers_to_the_assignment_are_recognised(path):
-    assert guess_problem(read(path)).name == "cs224n-a4"
+def test_headings_that_name_two_questions_name_the_problem():
+    assert guessed(sheet(*HEADINGS[:2])) == "cs224n-a4"
+    assert guessed(sheet(*HEADINGS[1:])) == "cs224n-a4"
 
 
-def test_layer_normalisation_is_recognised():
-    assert guess_problem(read_text(LAYER_NORM)).name == "layer-norm"
+@pytest.mark.parametrize("headings", [[], HEADINGS[:1], [HEADINGS[1], "1.(b) An average of two, again"]])
+def test_headings_that_name_fewer_do_not(headings):
+    assert guessed(sheet("Notes", *headings)) is None
 
 
-def test_a_title_is_enough():
-    assert guess_problem(read_text("# Copying in attention\n\n$q = \\beta k_j$\n")).name == "cs224n-a4"
+def test_letters_alone_never_name_a_problem():
+    answer = r"$q = \beta(k_a + k_b)$, $X_{perm} = PX$, $c \approx \frac12(v_a + v_b)$, $\hat{x}_i = \frac{x_i - \mu}{\sigma}$"
+    assert guessed(sheet("Part one", "Part two", answer=answer)) is None
+    assert guessed(sheet("1.(a)", "1.(b)", "2.(a)", answer=answer)) is None
+
+
+def test_bare_enumerators_with_other_titles_name_no_problem():
+    assert guessed(sheet("1.(a) Integrals", "1.(b) Two averages", "2.(a) Permutations of letters")) is None
 
 
 def test_undeclared_symbols_are_never_refuted():
@@ -147,16 +131,43 @@ def test_declared_symbols_are_judged():
 
 
 def test_shapes_and_families_are_inferred():
-    text = r"$A \in \mathbb{R}^{m \times n}$, $\sum_i w_i = s$, $v \in \mathbb{R}^3$"
-    (question,) = infer_problem(read_text(text)).questions
+    text = r"$A \in \mathbb{R}^{m \times n}$, $\sum_i w_i = s$, $v \in \mathbb{R}^3$, $z_i \in \mathbb{R}^m$"
+    (question,) = infer_problem(read_formulas(read_text(text))).questions
     symbols = question.setting.symbols
     assert symbols["A"].shape == ("m", "n")
     assert symbols["v"].shape == ("3", "1")
     assert (symbols["w_i"].index, symbols["w_i"].over) == ("i", "n")
+    assert (symbols["z_i"].index, symbols["z_i"].shape) == ("i", ("m", "1"))
     assert question.setting.undeclared == {"s", "w_i"}
 
 
+def test_a_symbol_that_is_declared_differently_twice_is_not_declared():
+    text = r"$A \in \mathbb{R}^{m \times n}$, $B \in \mathbb{R}^n$. Later $A \in \mathbb{R}^m$, and $AB = BA$."
+    (question,) = infer_problem(read_formulas(read_text(text))).questions
+    assert "A" in question.setting.undeclared
+    assert "B" not in question.setting.undeclared
+
+
+def test_a_heading_ends_what_was_defined_before_it():
+    text = "# One\n\nLet $x \\in \\mathbb{R}^d$ and $s = x^\\top x$.\n\n# Two\n\nSo $2s = 3x^\\top x$.\n"
+    assert judged(text)[-1] == "undecided"
+    assert judged(text.replace("# Two\n\n", ""))[-1] == "refuted"
+
+
+@pytest.mark.parametrize("link", ["$, so $", "$. Hence $", r" \\ "])
+@pytest.mark.xfail(strict=True, reason="the second line is taken as another definition")
+def test_two_lines_with_one_left_side_must_agree_if_one_follows_from_the_other(link):
+    text = f"Let $x \\in \\mathbb{{R}}^d$. Then $s = x^\\top x{link}s = 2x^\\top x$."
+    assert judged(text)[-1] == "refuted"
+
+
+def test_two_lines_with_one_left_side_may_differ_otherwise():
+    text = "Let $x \\in \\mathbb{R}^d$. First let $s = x^\\top x$. Another choice: let $s = 2x^\\top x$."
+    assert judged(text)[-1] == "holds"
+
+
 def test_a_document_without_mathematics_has_no_symbols():
-    (question,) = infer_problem(read_text("Nothing here.")).questions
+    document = read_text("Nothing here.")
+    (question,) = infer_problem(read_formulas(document)).questions
     assert question.setting.symbols == {}
-    assert guess_problem(read_text("Nothing here.")).name == "inferred"
+    assert guess_problem(document) is None

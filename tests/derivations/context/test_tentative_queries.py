@@ -1,7 +1,6 @@
 """What a document takes back, or only tries out, is no claim and does not replace what it goes on with."""
 
 import pytest
-from regard.derivations.context.surroundings import Surroundings, is_denied, is_supposed
 
 from derivations.passages import DESIGN, PROBLEM, judged, last
 from regard.derivations.reading.files import read_text
