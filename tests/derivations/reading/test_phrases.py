@@ -30,7 +30,7 @@ def test_every_list_is_used_by_the_code_or_by_another_list() -> None:
     [
         ("extreme", "for every key", None),
         ("extreme", "when β is very large", "very"),
-        ("regime_condition", r"\ifans{it}", None),
+        ("condition", r"\ifans{it}", None),
         ("negation", "the normal case", None),
         ("negation", "it isn't so", "isn't"),
         ("doubted", "two common\nmistakes", "mistakes"),
