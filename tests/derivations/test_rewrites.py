@@ -11,7 +11,7 @@ from regard.derivations.reading.files import read_text
 from regard.derivations.verify import judge_document
 
 HERE = Path(__file__).parent
-SHEETS = ("set_1/average-no-headings.md", "set_1/zh-parts.md", "set_2/es-subespacios.md")
+SHEETS = ("set_3/adam-numbered.md", "set_1/zh-parts.md", "set_2/es-subespacios.md")
 
 
 def statuses(text: str) -> list[str]:
