@@ -43,7 +43,7 @@ _NOTHING = re.compile(r"[\s.。!！?？)）*_]*")
 
 
 @dataclass(eq=False)
-class Condition:
+class Supposition:
     """The condition of a clause: its relations, its words, and whether the words only say that something is extreme."""
 
     relations: list[Chain] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Clause:
     """How one relation is meant; `before` and `after` are the words of its sentence around it."""
 
     role: Role = Role.ASSERTION
-    condition: Condition = field(default_factory=Condition)
+    condition: Supposition = field(default_factory=Supposition)
     before: str = ""
     after: str = ""
 
@@ -142,10 +142,10 @@ def _is_denied(before: str, after: str, following: str) -> bool:
 
 # -- one sentence ------------------------------------------------------------------------------------------------------
 @dataclass(eq=False)
-class _Group:
+class _ClauseGroup:
     """Clauses under one condition; `is_trailing` says that it came after them, `is_in_words` that a word opened it."""
 
-    condition: Condition = field(default_factory=Condition)
+    condition: Supposition = field(default_factory=Supposition)
     num_conclusions: int = 0
     is_trailing: bool = False
     is_in_words: bool = False
@@ -156,9 +156,9 @@ class _SentenceReader:
 
     def __init__(self, form: Callable[[Chain], Form]) -> None:
         self._form = form
-        self.found: list[tuple[Role, _Group]] = []
+        self.found: list[tuple[Role, _ClauseGroup]] = []
         self.mode = Role.ASSERTION
-        self.group = _Group()
+        self.group = _ClauseGroup()
         self.groups = [self.group]
         self._is_relation_last = False
         self._has_relation = False  # since the mode began
@@ -213,7 +213,7 @@ class _SentenceReader:
         self.mode, self._is_list, self._has_relation = Role.SUPPOSITION, is_list, False
 
     def _begin_group(self) -> None:
-        self.group = _Group()
+        self.group = _ClauseGroup()
         self.groups.append(self.group)
         self.mode = Role.ASSERTION
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from regard.derivations.context.clauses import Condition as ClauseCondition
-from regard.derivations.context.clauses import Form
+from regard.derivations.context.clauses import Form, Supposition
 from regard.derivations.context.formulas import index_conditions, normal_law
 from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
@@ -180,7 +179,7 @@ class Premises:
     is_particular: bool = False
 
 
-def apply_conditions(condition: ClauseCondition, scope: Scope) -> Premises:
+def apply_conditions(condition: Supposition, scope: Scope) -> Premises:
     """What a condition means for its clause: γ > 1, γ → 0.5, i ≠ a, q = β μ_b, or words such as γ is larger than 1."""
     setting = scope.setting
     found = Premises(scope=scope, relations=_premises_in_words(condition.words))
@@ -241,7 +240,7 @@ def _premises_in_words(words: str) -> tuple[Relation, ...]:
     return tuple(found)
 
 
-def _is_in_regime(condition: ClauseCondition, scope: Scope) -> bool:
+def _is_in_regime(condition: Supposition, scope: Scope) -> bool:
     """True if a condition in words only says what the regime says: when β is large, but not when γ is large."""
     letters = [Symbol(name.removeprefix("\\")) for name in _LETTER.findall(condition.words)]
     return any(tends(letter, scope) for letter in letters)

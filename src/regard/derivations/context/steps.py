@@ -59,7 +59,7 @@ class Statement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class TriedQuery:
     """A query that is only supposed, to the end of its paragraph, and what was in force before it."""
 
     paragraph: int
@@ -86,7 +86,7 @@ class QuestionJudge:
     _base: Scope = field(init=False)
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
     _last: LastSide | None = field(init=False, default=None)
-    _trial: Trial | None = field(init=False, default=None)
+    _trial: TriedQuery | None = field(init=False, default=None)
     _guest: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
 
@@ -248,7 +248,7 @@ class QuestionJudge:
         is_trial = is_query and self._is_trial(left, clause)
         if not is_trial and is_query:
             self._end_trial()
-        trial = Trial(
+        trial = TriedQuery(
             paragraph=statement.within.formula.paragraph, scope=self.scope, design_findings=self._design_findings
         )
         bound = self._bound(left, sides, statement)

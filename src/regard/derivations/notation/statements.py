@@ -78,7 +78,7 @@ def first_chain(source: str) -> Chain:
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
-class _Piece:
+class _StatementPiece:
     """The tokens of one statement, the prose in front of them, and the separator between it and the piece before.
 
     `is_aligned` says that it begins at an &.
@@ -90,7 +90,7 @@ class _Piece:
     is_aligned: bool = False
 
 
-def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
+def _pieces(tokens: Sequence[Token]) -> Iterator[_StatementPiece]:
     """The tokens between separators at the outermost level, with the prose in between."""
     piece: list[Token] = []
     prose = separator = ""
@@ -113,13 +113,13 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[_Piece]:
         if token.text == "&" and not (piece and _ends_a_column(piece, columns, tokens, place + 1)):
             continue
         if piece:
-            yield _Piece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
+            yield _StatementPiece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
             piece, prose, separator = [], "", token.text
         # A comma in front of another separator doesn't link what follows.
         separator = separator if separator and token.text in _COMMAS else token.text
         prose += f"{token.text} " if is_prose else ""
     if piece or prose:
-        yield _Piece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
+        yield _StatementPiece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
 
 
 def _ends_a_column(piece: Sequence[Token], columns: int, tokens: Sequence[Token], start: int) -> bool:
@@ -146,7 +146,7 @@ def _is_prose(before: Token | None, token: Token, after: Token | None) -> bool:
     return not is_script and (not is_named or token.text.lower() in words("prose_word"))
 
 
-def _implied(piece: _Piece) -> Iterator[_Piece]:
+def _implied(piece: _StatementPiece) -> Iterator[_StatementPiece]:
     """The statements between arrows that mean "so": between two relations, or in front of one that is not aligned."""
     parts: list[list[Token]] = [[]]
     arrows: list[Token] = []
@@ -215,7 +215,7 @@ class _ChainReader:
         self.leading: list[list[Token]] = []
         self.before = ""
 
-    def add(self, piece: _Piece) -> None:
+    def add(self, piece: _StatementPiece) -> None:
         self.before += piece.before
         is_listed = piece.separator in _COMMAS
         if not is_listed:
