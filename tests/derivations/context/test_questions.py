@@ -155,7 +155,6 @@ def test_a_heading_ends_what_was_defined_before_it():
 
 
 @pytest.mark.parametrize("link", ["$, so $", "$. Hence $", r" \\ "])
-@pytest.mark.xfail(strict=True, reason="the second line is taken as another definition")
 def test_two_lines_with_one_left_side_must_agree_if_one_follows_from_the_other(link):
     text = f"Let $x \\in \\mathbb{{R}}^d$. Then $s = x^\\top x{link}s = 2x^\\top x$."
     assert judged(text)[-1] == "refuted"

@@ -104,7 +104,10 @@ def test_any_notebook_is_read_or_refused(cells, is_ascii):
         unescaped = re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), raw)
         written = unicodedata.normalize("NFC", unescaped).replace("\xa0", " ")
         assert (
-            written.startswith(mark) or raw.startswith("\\") or document.text[offset - 1 : offset + 1] in ("\n\n", "\n") or mark == "\n"
+            written.startswith(mark)
+            or raw.startswith("\\")
+            or document.text[offset - 1 : offset + 1] in ("\n\n", "\n")
+            or mark == "\n"
         )
 
 

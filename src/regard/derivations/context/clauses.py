@@ -30,6 +30,7 @@ _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
 _FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
 _IS_WHERE = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
+_FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
 _DOUBTED = re.compile(any_of("doubted"), re.IGNORECASE)
@@ -79,6 +80,11 @@ class Clause:
     def is_where(self) -> bool:
         """True if "where" stands right before."""
         return _IS_WHERE.search(self.before) is not None
+
+    @property
+    def follows(self) -> bool:
+        """True if a word right before says that this follows: so, hence."""
+        return _FOLLOWS.search(self.before) is not None
 
     @property
     def is_example(self) -> bool:

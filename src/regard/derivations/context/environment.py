@@ -41,6 +41,11 @@ _SMALLEST_SIZE = 2
 GREEK_NAMES = {letter: command.removeprefix("\\") for letter, command in GREEK.items()}
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
 _ON_NUMBERS = ("=", "<", ">", "≤", "≥", "≠", "≈")
+_DRIVES = re.compile(
+    r"(?<![A-Za-z\\_])(\\[a-z]+|[A-Za-z])\s?(?:\\(?:to|rightarrow|longrightarrow)(?![a-z])|→)\s?\{?"
+    r"([+-]?\s?(?:\\infty|∞|\d+(?:\.\d+)?)\^?[+-]?)"
+)
+_ENDS = {"infinity": re.compile(r"\+?\s?(?:\\infty|∞)"), "zero": re.compile(r"0\^?\+?")}
 _PREMISE = re.compile(
     rf"(?P<name>[α-ωΑ-Ω]|\\[a-z]+)\s*\$?\s*(?:{any_of('slightly')}|\s)*"
     rf"(?:(?P<above>{any_of('greater_than')}|>)|{any_of('less_than')}|<)\s*\$?\s*(?P<number>\d+(?:\.\d+)?)",
@@ -131,8 +136,23 @@ def form_of(chain: Chain, scope: Scope) -> Form:
     if sign == "=":
         return "condition" if is_value(left, right, scope) else None
     is_open = is_new or _is_drawn(left, scope)
-    is_bounded = sign in (*ORDERS, "→", "≫", "≪") and isinstance(right, Number | Infinity)
-    return "condition" if is_open and is_bounded else None
+    is_bounded = sign in (*ORDERS, "→", "≫", "≪") and _is_limit(right)
+    return "condition" if (is_open or tends(left, scope)) and is_bounded else None
+
+
+def _is_limit(node: Expression) -> bool:
+    return isinstance(node, Number | Infinity) or (isinstance(node, Negative) and _is_limit(node.body))
+
+
+def is_driven_elsewhere(source: str, scope: Scope) -> bool:
+    r"""True if a formula drives a symbol where the regime in force does not: \lim_{\beta \to 0}."""
+    for name, end in _DRIVES.findall(source):
+        symbol = Symbol(name.removeprefix("\\"))
+        if symbol.name in scope.setting.sizes and not scope.knows(symbol):
+            return True
+        if tends(symbol, scope) and _ENDS[scope.find(symbol).meaning.tends or ""].fullmatch(end) is None:
+            return True
+    return False
 
 
 def with_declared(words: str, scope: Scope) -> Scope:

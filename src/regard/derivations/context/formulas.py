@@ -198,17 +198,19 @@ def _parts(document: Document, start: int, end: int, formulas: Sequence[Formula]
         for number, chain in enumerate(formula.chains):
             yield chain.before[-_LONGEST_WORDS:]
             yield chain
-            yield "; " if _ends_clause(formula, number) else " "
+            yield _separator(formula, number)
         if span.is_display:
             yield END_OF_DISPLAY
     yield document.prose[start : min(end, start + _LONGEST_WORDS)]
 
 
-def _ends_clause(formula: Formula, number: int) -> bool:
-    """True if a semicolon or a new line stands between a chain and the next one."""
+def _separator(formula: Formula, number: int) -> str:
+    """What separates a chain from the next one: a new line or a semicolon, a comma or a wide space, or nothing."""
     after = formula.chains[number + 1 : number + 2]
     between = formula.source.text[formula.chains[number].end : after[0].start] if after else ""
-    return ";" in between or "\\\\" in between
+    if ";" in between or "\\\\" in between:
+        return "; "
+    return ", " if "," in between or "\\qquad" in between else " "
 
 
 def _joined(pieces: Iterable[Part]) -> list[Part]:

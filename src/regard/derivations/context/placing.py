@@ -34,7 +34,7 @@ _ELSEWHERE = 0.45  # for each symbol: what explains less than about half of them
 _MOST_SYMBOLS = 4.0
 _DESIGNED_HERE, _DESIGNED_OTHERWISE = -0.9, -0.2
 _FOREIGN = 8.0  # a question that the heading rules out
-_OTHER_PART = 0.35  # another part of the question that the heading names: authors go on without a heading
+_LATER_PART, _EARLIER_PART = 0.35, 1.5  # than the heading names: authors go on without a heading, but not back
 _VARIANT = 0.3
 _GIVEN_HERE = -0.7  # it repeats what only some questions give
 _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
@@ -194,7 +194,9 @@ def _heading_cost(region: Region, state: Question | None, named: Collection[str]
     first = region.questions[0]
     if state.path[:2] != first.path[:2] or state.id in named:
         return _FOREIGN
-    return _VARIANT if not is_numbered(state) else _OTHER_PART
+    if not is_numbered(state):
+        return _VARIANT
+    return _LATER_PART if state.path > first.path else _EARLIER_PART
 
 
 def _symbol_cost(used: set[Symbol], setting: Setting, own: set[Symbol]) -> float:

@@ -17,6 +17,7 @@ from regard.derivations.context.environment import (
     as_distribution,
     as_membership,
     has_own_numbers,
+    is_driven_elsewhere,
     is_guessed,
     is_spelt_out,
     readable,
@@ -57,11 +58,17 @@ class Statement:
     within: FormulaInContext
     rest: tuple[tuple[Token, ...], ...] = ()
 
+    @property
+    def sentence(self) -> int:
+        """Where its sentence begins."""
+        return self.within.formula.sentence
+
 
 @dataclass(frozen=True, kw_only=True)
 class TriedQuery:
     """A query that is only supposed, to the end of its paragraph, and what was in force before it."""
 
+    sentence: int
     paragraph: int
     scope: Scope
     design_findings: Mapping[str, Finding]
@@ -87,6 +94,7 @@ class QuestionJudge:
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
     _last: LastSide | None = field(init=False, default=None)
     _trial: TriedQuery | None = field(init=False, default=None)
+    _defined_in: dict[str, int] = field(init=False, default_factory=dict)
     _guest: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
 
@@ -249,9 +257,14 @@ class QuestionJudge:
         if not is_trial and is_query:
             self._end_trial()
         trial = TriedQuery(
-            paragraph=statement.within.formula.paragraph, scope=self.scope, design_findings=self._design_findings
+            sentence=statement.within.formula.sentence,
+            paragraph=statement.within.formula.paragraph,
+            scope=self.scope,
+            design_findings=self._design_findings,
         )
         bound = self._bound(left, sides, statement)
+        if bound is not None and bound.scope is not None:
+            self._defined_in[describe(left)] = statement.sentence
         if bound is not None and bound.role is Role.DESIGN and clause.role is Role.POSSIBILITY:
             self._trial = self._trial or (trial if is_trial else None)
             return bound
@@ -295,7 +308,7 @@ class QuestionJudge:
             finding = true("The query that the question continues with")
             return Recognised(role=Role.DEFINITION, finding=finding, scope=scope)
         if self._is_known(left, sides):
-            return self._redefined(left, sides, statement.clause)
+            return self._redefined(left, sides, statement)
         return as_definition(left, sides.right, self.scope)
 
     def _designed(self, name: str, sides: Sequence[tuple[Token, ...]]) -> Recognised:
@@ -318,7 +331,7 @@ class QuestionJudge:
         is_known = self.scope.knows(left) or self.scope.is_constant(left) or is_function or self.scope.is_entry(left)
         return is_known and not (is_anything and sides.sign == "=")
 
-    def _redefined(self, left: Symbol, sides: Sides, clause: Clause) -> Recognised | None:
+    def _redefined(self, left: Symbol, sides: Sides, statement: Statement) -> Recognised | None:
         """The author's own meaning for a known letter, if what is written cannot be about the problem's.
 
         It cannot where the letter is a scale or another drawn symbol of some other shape, where it is known by another
@@ -330,12 +343,12 @@ class QuestionJudge:
         if finding.is_true or finding.kind == "not understood":
             return None
         is_drawn = self.scope.find(left).meaning.formula is None
-        is_taken = is_guessed(left, self.scope) or (clause.is_defining and sides.sign == "=" and is_drawn)
-        if finding.missing is not None or is_taken or self._is_drawn_otherwise(left, sides, finding):
+        is_taken = is_guessed(left, self.scope) or (statement.clause.is_defining and sides.sign == "=" and is_drawn)
+        if finding.missing is not None or is_taken or self._is_drawn_otherwise(left, sides, finding, statement):
             return self._introduced(left, sides)
         return None
 
-    def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding) -> bool:
+    def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
         """True for an undefined scale of the author's, and for a drawn symbol whose shape the other side has not."""
         meaning, right = self.scope.find(left).meaning, readable(sides.right, self.scope)
         if right is not None and has_own_numbers(right, self.scope) and describe(left) not in self.scope.own:
@@ -344,7 +357,7 @@ class QuestionJudge:
         if is_redefinition or sides.sign != "=":
             return False
         if meaning.key in self.scope.own and (meaning.tends is not None or self._is_inferred):
-            return True
+            return not statement.clause.follows and self._defined_in.get(meaning.key) != statement.sentence
         return finding.kind == "ill-shaped" and not decide(replace(sides, left=sides.right), self.scope).is_false
 
     def _introduced(self, left: Symbol, sides: Sides) -> Recognised | None:
@@ -384,6 +397,8 @@ class QuestionJudge:
         finding = self._appeal(premises.scope, statement).decide(sides, last)
         if not clause.role.is_claim:
             return Recognised(role=clause.role, finding=_never_false(finding))
+        if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
+            return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
         return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
 
     def _appeal(self, scope: Scope, statement: Statement) -> Appeal:
@@ -392,12 +407,17 @@ class QuestionJudge:
             sentence=statement.within.sentence,
             clause=statement.clause,
             intended=self._intended_here,
-            before=None if self._trial is None else self._trial.scope,
+            before=self._before_trial(statement),
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
             is_strict=self.is_strict,
         )
+
+    def _before_trial(self, statement: Statement) -> Scope | None:
+        """What was in force before a query that is only tried; its own sentence speaks of the query itself."""
+        is_own = self._trial is not None and self._trial.sentence == statement.within.formula.sentence
+        return None if self._trial is None or is_own else self._trial.scope
 
     def _intended_here(self) -> Scope:
         """What names would mean here with the problem's own query; its scales are the problem's again."""
