@@ -4,7 +4,6 @@ import pytest
 
 from derivations.passages import DESIGN, PROBLEM, judged, last
 from regard.derivations.reading.files import read_text
-from regard.derivations.results import Role
 from regard.derivations.verify import judge_document
 
 SHORT = r"$q = k_a + k_b$"
@@ -40,9 +39,14 @@ def test_a_query_that_is_tried_out_counts_to_the_end_of_its_paragraph():
     assert last("1b", DESIGN, aside, r"$\alpha_a = \frac{e}{2e + n - 2}$").status == "refuted"
 
 
-def test_a_query_under_a_condition_is_supposed_and_what_follows_is_judged_with_it():
+@pytest.mark.parametrize("text", [f"If we choose {SHORT}, it works.", f"当 {SHORT} 时，两个权重相等。"])
+@pytest.mark.xfail(strict=True, reason="taken as a supposition")
+def test_the_only_design_is_a_claim_also_under_a_condition(text):
+    assert last("1b", text).status == "refuted"
+
+
+def test_what_follows_from_a_supposed_query_is_judged_with_it():
     supposed = f"If we choose {SHORT}, then "
-    assert last("1b", f"If we choose {SHORT}, it works.").role is Role.SUPPOSITION
     assert last("1b", supposed + r"$\alpha_a = \frac{e}{2e + n - 2}$.").status == "holds"
     assert last("1b", supposed + r"$\alpha_a = \frac{e^2}{2e + n - 2}$.").status == "refuted"
 
