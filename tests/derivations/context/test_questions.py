@@ -106,7 +106,7 @@ def test_headings_that_name_fewer_do_not(headings):
 
 
 def test_letters_alone_never_name_a_problem():
-    answer = r"$q = \beta(k_a + k_b)$, $X_{perm} = PX$, $c \approx \frac12(v_a + v_b)$, $\hat{x}_i = \frac{x_i - \mu}{\sigma}$"
+    answer = r"$q = \beta(k_a + k_b)$, $X_{perm} = PX$, $c \approx \frac12(v_a + v_b)$, $\hat{x}_i = \gamma x_i$"
     assert guessed(sheet("Part one", "Part two", answer=answer)) is None
     assert guessed(sheet("1.(a)", "1.(b)", "2.(a)", answer=answer)) is None
 
