@@ -69,6 +69,20 @@ def test_a_report_sums_up_its_verdicts_and_rows():
     assert report.verdicts_on("1") == steps[:1]
 
 
+@pytest.mark.parametrize("role", [role for role in Role if role not in CLAIMS])
+def test_only_claims_count_as_understood(role):
+    unread = verdict(status="undecided", outcome="not understood")
+    assert DocumentReport(file="a.md", verdicts=(unread, verdict(role=role))).understood == 0.0
+    assert DocumentReport(file="a.md", verdicts=(verdict(role=role),)).understood is None
+    assert DocumentReport(file="a.md").understood is None
+
+
+def test_a_doubtful_step_is_undecided_and_knows_it():
+    step = verdict(status="undecided", outcome="doubtful")
+    assert (step.standing, step.is_doubtful) == ("undecided", True)
+    assert not verdict(status="undecided", outcome="after_slip").is_doubtful
+
+
 def test_a_report_can_be_limited_to_a_line():
     steps = tuple(verdict(where=Place(file="a.md", line=line, column=1)) for line in (1, 2, 2))
     report = DocumentReport(file="a.md", verdicts=steps)

@@ -75,6 +75,15 @@ def test_undecided_steps_never_cost_points():
     assert found.score == found.points == 4.0
 
 
+@pytest.mark.parametrize("outcome", ["doubtful", "after_slip", "depends_on_unread"])
+@pytest.mark.parametrize("role", [Role.ASSERTION, Role.DESIGN])
+def test_what_only_looks_wrong_costs_no_points(outcome, role):
+    open_step = replace(step("undecided", role), outcome=outcome)
+    assert scored(step(), open_step).score == 4.0
+    assert scored(open_step).score is None
+    assert scored(step(), replace(open_step, status="refuted")).score < 4.0
+
+
 @pytest.mark.parametrize(
     ("verdicts", "text", "state"),
     [

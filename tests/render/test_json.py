@@ -100,3 +100,7 @@ def test_a_verdict_may_have_further_fields():
 
 def test_a_plain_verdict_is_no_claim():
     assert not is_valid(document("claims", [Verdict(id="a", statement="s", status="holds")]))
+
+
+def test_the_schema_lists_every_role():
+    assert schema()["$defs"]["verdict"]["properties"]["role"]["enum"] == [role.value for role in Role]

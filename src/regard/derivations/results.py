@@ -83,6 +83,11 @@ class StepVerdict(Verdict):
             return "given"
         return self.status
 
+    @property
+    def is_doubtful(self) -> bool:
+        """True if the step looks wrong, but only under a reading that is not certain."""
+        return self.outcome == "doubtful"
+
     def to_dict(self) -> dict[str, Any]:
         """Every field as a JSON-ready value, without the span."""
         row = {name: list(value) if isinstance(value, tuple) else value for name, value in super().to_dict().items()}
@@ -155,12 +160,13 @@ class DocumentReport:
         return count_statuses(self.verdicts if self.outcome == "judged" else ())
 
     @property
-    def understood(self) -> float:
-        """The share of steps that could be read; 0 for a file that could not be judged."""
+    def understood(self) -> float | None:
+        """The share of claims that could be read; None if there are none, 0 for a file that could not be judged."""
         if self.outcome != "judged":
             return 0.0
-        missed = sum(verdict.outcome == "not understood" for verdict in self.verdicts)
-        return 1.0 - missed / max(len(self.verdicts), 1)
+        claims = [verdict for verdict in self.verdicts if verdict.role.is_claim]
+        missed = sum(verdict.outcome == "not understood" for verdict in claims)
+        return 1.0 - missed / len(claims) if claims else None
 
     @property
     def is_as_expected(self) -> bool:

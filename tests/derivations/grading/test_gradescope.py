@@ -49,6 +49,20 @@ def checked(report: DocumentReport) -> dict:
     return document
 
 
+def test_a_doubtful_step_is_shown_and_costs_nothing():
+    doubtful = replace(UNDECIDED, outcome="doubtful", reason="Looks wrong if K_a is k_a")
+    document = checked(report(ROW, verdicts=[HOLDS, doubtful]))
+    assert document["score"] == ROW.score
+    assert [entry.get("status") for entry in document["tests"]] == ["passed", None]
+    assert "no points lost" in document["tests"][1]["name"]
+    assert "Looks wrong if K_a is k_a" in document["tests"][1]["output"]
+
+
+def test_a_submission_without_claims_is_not_said_to_be_understood():
+    assert "understood" in checked(report(ROW))["output"]
+    assert "understood" not in checked(report(ROW, verdicts=[]))["output"]
+
+
 def test_an_entry_per_question():
     other = replace(ROW, id="2", score=1.5)
     document = checked(report(ROW, other, verdicts=[HOLDS, replace(REFUTED, question="2")]))

@@ -140,6 +140,28 @@ def test_the_margin_names_every_question(judged):
     assert "6 steps, 100 % understood" in page.text
 
 
+def test_a_document_without_formulas_is_not_said_to_be_understood(judged):
+    page = check_self_contained(render_document(judged("Words only.")))
+    assert "No formulas found" in page.text
+    assert "understood" not in page.text.replace("not understood", "")
+
+
+@pytest.mark.parametrize("role", [Role.ASSERTION, Role.WANTED, Role.DENIAL, Role.INDEX])
+def test_the_card_names_the_role(judged, role):
+    source = render_document(judged(TEXT, holds=["x = 1"], extra={"role": role}))
+    assert f'<span class="which">1b/1 · {role.value}</span>' in source
+
+
+def test_a_doubtful_step_has_a_softer_mark_than_another_undecided_one(judged):
+    doubtful = render_document(judged(TEXT, undecided=["x = 1"], extra={"outcome": "doubtful"}))
+    assert '<span class="step undecided doubtful" id="step-1"' in doubtful
+    assert "<b>doubtful</b>" in doubtful
+    unread = render_document(judged(TEXT, undecided=["x = 1"], extra={"outcome": "not understood"}))
+    assert '<span class="step undecided" id="step-1"' in unread
+    styles = (resources.files("regard.render") / "assets" / "steps.css").read_text(encoding="utf-8")
+    assert ".step.doubtful > .marked" in styles
+
+
 def test_a_page_says_its_language_its_title_and_its_landmarks(judged):
     source = render_document(judged(TEXT, path="dir/<odd> name.md", **STEPS))
     page = check_self_contained(source)

@@ -68,7 +68,15 @@ def test_questions_and_counts_come_last(judged):
 
 def test_what_is_only_given_is_not_said_to_hold(judged):
     text = shown(judged(TEXT, holds=["x = 1"], extra={"role": Role.GIVEN}))
-    assert text.endswith("1 step: 1 taken as given (100 % understood)\n")
+    assert text.endswith("\n1 step: 1 taken as given\n")
+
+
+def test_a_doubtful_step_is_listed_with_the_undecided_ones_and_not_with_the_refuted(judged):
+    said = {"outcome": "doubtful", "reason": "Looks wrong if K_a is k_a"}
+    document = judged(TEXT, undecided=["x = 1"], extra=said)
+    assert "Looks wrong" not in shown(document)
+    assert "undecided[1b/1]: Looks wrong if K_a is k_a" in shown(document, what="undecided")
+    assert "= reproduce" not in shown(document, what="undecided")
 
 
 def test_steps_that_were_not_read_lower_the_share():
@@ -82,6 +90,12 @@ def test_steps_that_were_not_read_lower_the_share():
 def test_a_document_without_steps_says_so(judged):
     assert shown(judged("Words only.")).endswith("\nNo formulas found\n")
     assert shown(judged("Let $x$ be.")).endswith("\nNo steps found\n")
+
+
+def test_a_class_says_so_of_each_document_without_steps(judged):
+    line = printed(lambda console: show_class(console, [judged("Words only.")])).splitlines()[0]
+    assert line.endswith("No formulas found")
+    assert "understood" not in line
 
 
 @pytest.mark.parametrize(("what", "found"), [("refuted", "r"), ("undecided", "ru"), ("all", "hru")])

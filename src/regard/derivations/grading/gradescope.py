@@ -46,7 +46,8 @@ def _summary(report: DocumentReport) -> str:
     left = sum(row.points for row in report.questions if row.score is None)
     rest = f" {left:g} more points are left to a person." if left else ""
     score = f"{report.score:g} of {report.max_score:g} points."
-    return f"{score} Steps: {counts}; {report.understood:.0%} understood.{rest}"
+    share = "" if report.understood is None else f"; {report.understood:.0%} understood"
+    return f"{score} Steps: {counts}{share}.{rest}"
 
 
 def _entries(report: DocumentReport) -> Iterator[dict[str, Any]]:

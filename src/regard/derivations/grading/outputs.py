@@ -185,7 +185,8 @@ def csv_lines(reports: Iterable[DocumentReport], questions: Sequence[str]) -> It
         rows = {row.id: row for row in report.questions}
         cells: list[object] = [report.file, report.outcome, report.reason, report.problem]
         cells += [report.counts[status] for status in STATUSES]
-        cells += [round(report.understood, 4), report.score, report.max_score]
+        share = None if report.understood is None else round(report.understood, 4)
+        cells += [share, report.score, report.max_score]
         for question in questions:
             cells += [rows[question].state, rows[question].score] if question in rows else [None, None]
         yield _csv_line(cells)

@@ -46,13 +46,18 @@ def _plural(standing: Standing, number: int) -> str:
     return "hold" if standing == "holds" and number > 1 else IN_WORDS[standing]
 
 
-def percent(share: float) -> str:
-    """A share in percent, rounded down so that only everything is 100 %.
+def label(verdict: StepVerdict) -> str:
+    """The standing of a step in a word or two; a step that looks wrong under one reading only is doubtful."""
+    return "doubtful" if verdict.is_doubtful else IN_WORDS[verdict.standing]
 
-    >>> percent(0.999)
-    '99 %'
+
+def percent(share: float | None) -> str:
+    """A share in percent, rounded down so that only everything is 100 %; a dash if there is none.
+
+    >>> percent(0.999), percent(None)
+    ('99 %', '–')
     """
-    return f"{int(share * 100 + 1e-9)} %"
+    return "–" if share is None else f"{int(share * 100 + 1e-9)} %"
 
 
 def plural(number: float, noun: str) -> str:

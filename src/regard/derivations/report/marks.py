@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from regard.derivations.reading.document import Document, MathSpan
-from regard.derivations.report import IN_WORDS, headline, remarks
+from regard.derivations.report import IN_WORDS, headline, label, remarks
 from regard.derivations.results import STANDINGS, DocumentReport, StepVerdict, worst_standing
 from regard.render.formulas import Piece, Stretch, cut_formula
 from regard.render.mathml import typeset
@@ -43,25 +43,32 @@ def standing_classes(verdicts: Iterable[StepVerdict]) -> str:
 def _step(steps: Mapping[int, StepVerdict], inner: str, *, is_main: bool = True, is_prose: bool = False) -> str:
     """A marked stretch that belongs to one or more steps; only its main part can be focused and has the card."""
     standing = worst_standing(steps.values())
+    look = f"{standing} doubtful" if _is_only_doubtful(steps.values()) else standing
     ids = " ".join(verdict.id for verdict in steps.values())
     if not is_main:
-        return f'<span class="step {standing} continued" data-verdicts="{html.escape(ids)}">{inner}</span>'
+        return f'<span class="step {look} continued" data-verdicts="{html.escape(ids)}">{inner}</span>'
     name, *others = map(step_id, steps)
     anchors = "".join(f'<span id="{other}"></span>' for other in others)
     label = html.escape(f"step {ids}: {IN_WORDS[standing]}")
     card = "".join(map(_card_entry, steps.values()))
     return (
-        f'<span class="step {standing}{" prose" if is_prose else ""}" id="{name}" tabindex="0" role="group" '
+        f'<span class="step {look}{" prose" if is_prose else ""}" id="{name}" tabindex="0" role="group" '
         f'aria-label="{label}" aria-describedby="card-{name}" data-verdicts="{html.escape(ids)}">{anchors}'
         f'<span class="marked">{inner}</span>{icon(standing)}'
         f'<span class="card" id="card-{name}" role="tooltip">{card}</span></span>'
     )
 
 
+def _is_only_doubtful(verdicts: Iterable[StepVerdict]) -> bool:
+    """True if nothing is refuted, and whatever is undecided looks wrong under an uncertain reading."""
+    needing_attention = [verdict for verdict in verdicts if verdict.status in ("refuted", "undecided")]
+    return bool(needing_attention) and all(verdict.is_doubtful for verdict in needing_attention)
+
+
 def _card_entry(verdict: StepVerdict) -> str:
     standing = verdict.standing
-    kind = "" if verdict.kind == "step" else f" · {verdict.kind}"
-    title = f'{icon(standing)}<b>{IN_WORDS[standing]}</b><span class="which">{html.escape(verdict.id + kind)}</span>'
+    which = html.escape(f"{verdict.id} · {verdict.role}")
+    title = f'{icon(standing)}<b>{label(verdict)}</b><span class="which">{which}</span>'
     rows = [f'<span class="verdict {standing}">{title}</span>', _card_row("why", _sentence(headline(verdict)))]
     if verdict.counterexample:
         rows.append(_card_row("counterexample", html.escape(verdict.counterexample), label="Counterexample"))

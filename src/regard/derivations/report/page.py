@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from urllib.parse import quote
 
-from regard.derivations.report import IN_WORDS, headline, nothing_found, percent, plural, remarks
+from regard.derivations.report import IN_WORDS, headline, label, nothing_found, percent, plural, remarks
 from regard.derivations.report.marks import step_id, with_slots
 from regard.derivations.report.prose import prose_html
 from regard.derivations.results import (
@@ -24,7 +24,7 @@ _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
 _LEGEND: Mapping[Standing, str] = {
     "refuted": "refuted: the note has a counterexample",
-    "undecided": "undecided: not understood, or not checked",
+    "undecided": "undecided: not understood, not checked, or doubtful",
     "holds": "holds for all inputs tried",
     "proved": "proved",
     "given": "given, defined or assumed: not checked",
@@ -97,7 +97,7 @@ def _table_row(name: str, verdict: StepVerdict, *, is_placed: bool) -> str:
         why += f'<span class="counterexample">{html.escape(verdict.counterexample)}</span>'
     return (
         f'<tr data-verdict="{shown}" class="{standing}"><th scope="row">{link}{line}</th>'
-        f"<td>{icon(standing)}{IN_WORDS[standing]}</td><td>{written}</td><td>{why}</td></tr>"
+        f"<td>{icon(standing)}{label(verdict)}</td><td>{written}</td><td>{why}</td></tr>"
     )
 
 
@@ -110,7 +110,8 @@ def _counts(report: DocumentReport) -> str:
         if counts[name] or name == "refuted"
     )
     number = len(report.verdicts)
-    total = f"<b>{number}</b> {'step' if number == 1 else 'steps'}, {percent(report.understood)} understood"
+    share = "" if report.understood is None else f", {percent(report.understood)} understood"
+    total = f"<b>{number}</b> {'step' if number == 1 else 'steps'}{share}" if number else nothing_found(report)
     bar = _bar(counts, number)
     return f'<section class="counts" aria-label="Counts"><p class="total">{total}</p>{bar}<ul>{rows}</ul></section>'
 

@@ -52,7 +52,8 @@ def show_document(
     number = len(report.verdicts)
     if number:
         counts = f"{plural(number, 'step')}: {counts_in_words(report.verdicts)}"
-        say(console, f"{counts} ({percent(report.understood)} understood)", style="bold")
+        share = "" if report.understood is None else f" ({percent(report.understood)} understood)"
+        say(console, counts + share, style="bold")
     else:
         say(console, nothing_found(report), style="bold")
 
@@ -186,7 +187,7 @@ def _summary(report: DocumentReport) -> Text:
     for status in STATUSES:
         if status != "proved" or counts[status]:
             line.append(f"{counts[status]:4} {status}", style=STYLES[status] if counts[status] else "dim")
-    line.append(f"  {percent(report.understood):>5} understood")
+    line.append(f"  {percent(report.understood):>5} understood" if report.verdicts else f"  {nothing_found(report)}")
     if report.max_score:
         line.append(f"  {report.score:g} of {report.max_score:g} points")
     return line
