@@ -2,14 +2,17 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from regard.derivations.cli import verify
+from regard.derivations.context.verdicts import StepOutcome
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.problems.answers import read_answers
 from regard.derivations.problems.checking import PROBLEM, ListOf, TableOf, TableShape
 from regard.derivations.report.problems import check_problem
+from regard.derivations.results import Role
 from regard.derivations.verify import judge_document
 from regard.derivations.verify import verify as judge
 
@@ -64,3 +67,20 @@ def test_every_option_of_verify_is_explained():
     options = [option for parameter in verify.params for option in parameter.opts if option.startswith("--")]
     assert len(options) > 15
     assert [option for option in options if option not in text] == []
+
+
+def test_every_role_and_outcome_of_a_step_is_explained():
+    assert [role.value for role in Role if f"`{role.value}`" not in read("verify.md")] == []
+    assert [role.value for role in Role if f"`{role.value}`" not in read("json.md")] == []
+    assert [outcome for outcome in get_args(StepOutcome) if f"`{outcome}`" not in read("json.md")] == []
+
+
+def test_the_worked_step_is_judged_as_the_page_says():
+    found = judge(blocks("verify.md", "markdown")[0], "cs224n-a4").verdicts
+    assert [(step.role, step.standing) for step in found] == [
+        (Role.WANTED, "given"),
+        (Role.DESIGN, "holds"),
+        (Role.ASSERTION, "holds"),
+        (Role.ASSERTION, "refuted"),
+        (Role.ASSERTION, "holds"),
+    ]
