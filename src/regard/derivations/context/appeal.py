@@ -121,9 +121,10 @@ class Appeal:
         return Finding(kind="unknown", reason=f"True if {other.assuming}, which the question does not say")
 
     def _for_another_design(self, sides: Sides) -> Finding | None:
-        """A failure that is true for another of the designs that the document offers."""
-        found = (self._found(sides, scope) for scope in self.other_designs())
-        return next((finding for finding in found if finding.is_true), None)
+        """A failure that is true for another of the designs that the document offers: which one is meant is open."""
+        if any(self._found(sides, scope).is_true for scope in self.other_designs()):
+            return left_open(OpenBecause.DOUBTFUL, "True for another of the designs above, but not for the last one")
+        return None
 
     def _without_conditions(self, sides: Sides) -> Finding | None:
         """A claim that is true without the conditions on indices that its sentence makes elsewhere."""

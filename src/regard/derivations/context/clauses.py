@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.reading.document import PLACEHOLDER
 from regard.derivations.reading.phrases import any_of
 from regard.derivations.results import Role
@@ -21,6 +21,7 @@ END_OF_DISPLAY = "\x1e"
 _CUES = ("where", "otherwise", "wanted", "possible", "asserting", "condition", "supposing", "extreme", "consequence")
 _CUE = re.compile(
     "|".join(f"(?P<{name}>{any_of(name)})" for name in _CUES)
+    + r"|(?P<value>(?<![\w\\}_^])[A-Za-zα-ω]\s?=\s?\d+(?:\.\d+)?(?![\w.,]*\d))"
     + rf"|(?P<stop>[;；。]|\.(?=\s|$))|(?P<comma>[,，:：])|(?P<end>{END_OF_DISPLAY})",
     re.IGNORECASE,
 )
@@ -30,12 +31,16 @@ _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
 _FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
 _IS_WHERE = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
+_RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
 _DOUBTED = re.compile(any_of("doubted"), re.IGNORECASE)
 _DENIED_BEFORE = re.compile(rf"{any_of('denial_before')}[\s,，:：\"“”'‘’(*_~$]*$", re.IGNORECASE)
-_DENIED_AFTER = re.compile(rf"[\s,，:：]*(?:{any_of('but_this')}\s*)?{any_of('denial_after')}", re.IGNORECASE)
+_DENIED_AFTER = re.compile(
+    rf"[\s,，:：]*(?:{any_of('conjunction')}\s*{PLACEHOLDER}\s*)?(?:{any_of('but_this')}\s*)?{any_of('denial_after')}",
+    re.IGNORECASE,
+)
 _LATER_IN_SENTENCE = re.compile(
     rf"[^{PLACEHOLDER}]{{0,80}}?[;,，；—–]\s*{any_of('retraction_in_sentence')}", re.IGNORECASE
 )
@@ -82,6 +87,11 @@ class Clause:
         return _IS_WHERE.search(self.before) is not None
 
     @property
+    def is_restricted(self) -> bool:
+        """True if words near by say more of what is declared than its shape: for unit vectors u ∈ ℝ^n."""
+        return _RESTRICTED.search(f"{self.before[-60:]} {self.after[:40]}") is not None
+
+    @property
     def follows(self) -> bool:
         """True if a word right before says that this follows: so, hence."""
         return _FOLLOWS.search(self.before) is not None
@@ -113,6 +123,7 @@ def read_clauses(
             reader.read_relation(part)
     reader.finish()
     texts = [PLACEHOLDER if isinstance(part, Chain) else part for part in parts]
+    is_question = "".join(texts).rstrip().endswith(("?", "？"))
     places = [place for place, part in enumerate(parts) if isinstance(part, Chain)]
     clauses = []
     for number, place in enumerate(places):
@@ -124,7 +135,7 @@ def read_clauses(
             role = Role.EVENT
         elif _is_denied(before, after, following):
             role = Role.DENIAL
-        elif role is Role.ASSERTION and _FORCES.match(after):
+        elif role is Role.ASSERTION and _FORCES.match(after) or role is Role.ASSERTION and is_question:
             role = Role.SUPPOSITION
         elif role is Role.ASSERTION and _is_one_of_several(texts, place):
             role = Role.POSSIBILITY
@@ -174,11 +185,19 @@ class _SentenceReader:
     def read_words(self, words: str) -> None:
         place = 0
         for cue in _CUE.finditer(words):
+            if cue.lastgroup == "value":
+                self.read_value(cue[0])
+                continue
             self._note(words[place : cue.start()])
             self._cue(cue, words[: cue.start()])
             place = cue.end()
         self._note(words[place:])
         self._is_relation_last = self._is_relation_last and not words.strip()
+
+    def read_value(self, words: str) -> None:
+        """A value in plain words, without mathematics around it: for n = 10."""
+        for chain in read_chains(words):
+            self._add_condition(chain)
 
     def _note(self, words: str) -> None:
         if self.mode is Role.SUPPOSITION:
@@ -252,21 +271,23 @@ class _SentenceReader:
             self._is_relation_last = self._has_relation = True
             return
         is_condition = self.mode is Role.SUPPOSITION or form == "condition"
-        if is_condition and self.mode is not Role.SUPPOSITION and self.group.num_conclusions:
+        if is_condition:
+            self._add_condition(chain)
+        else:
+            if self.group.is_trailing:
+                mode = self.mode
+                self._begin_group()
+                self.mode = mode
+            self.group.num_conclusions += 1
+        self.found.append((Role.SUPPOSITION if is_condition else self.mode, self.group))
+        self._is_relation_last = self._has_relation = True
+
+    def _add_condition(self, chain: Chain) -> None:
+        if self.mode is not Role.SUPPOSITION and self.group.num_conclusions:
             if not self.group.condition.is_empty and not self.group.is_trailing:
                 self._begin_group()
             self.group.is_trailing = self.group.num_conclusions > 0
-        if not is_condition and self.group.is_trailing:
-            mode = self.mode
-            self._begin_group()
-            self.mode = mode
-        if is_condition:
-            self.group.condition.relations.append(chain)
-        else:
-            self.group.num_conclusions += 1
-        self._has_relation = True
-        self.found.append((Role.SUPPOSITION if is_condition else self.mode, self.group))
-        self._is_relation_last = True
+        self.group.condition.relations.append(chain)
 
     def finish(self) -> None:
         """A condition with nothing to govern belongs to the clauses before it: x ≈ 0; y ≈ 1; when γ = 0.5."""

@@ -35,7 +35,7 @@ from regard.derivations.notation.syntax import (
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token, tokenize
 from regard.derivations.reading.phrases import any_of
-from regard.derivations.results import Role
+from regard.derivations.results import INFERRED, Role
 
 _SMALLEST_SIZE = 2
 GREEK_NAMES = {letter: command.removeprefix("\\") for letter, command in GREEK.items()}
@@ -87,14 +87,27 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
     if is_index and sign in _ON_INDICES:
         return _supposed("A condition on an index", Role.INDEX)
     is_driven = tends(left, scope) and sign in _ON_SCALES and isinstance(right, Infinity | Number)
-    is_new_scale = not scope.knows(left) and not scope.is_constant(left) and _grows(sign, right)
-    if is_driven or is_new_scale:
-        return _supposed("The regime", scope=_as_scale(left, scope) if is_new_scale else None)
+    regime = new_regime(left, sign, right, scope)
+    if is_driven or regime is not None:
+        return _supposed("The regime", scope=regime)
     if is_value(left, right, scope) and sign in _ON_NUMBERS:
-        return _supposed("A particular value" if sign == "=" else "A condition on a number")
+        # Where only the document says what symbols mean, a value is a definition.
+        is_kept = sign == "=" and setting.name == INFERRED and right is not None and not isinstance(right, Matrix)
+        kept = _set(left, right, scope) if is_kept else None
+        return _supposed("A particular value" if sign == "=" else "A condition on a number", scope=kept)
     if sign == "→" and isinstance(right, Number) and _is_drawn(left, scope):
         return _supposed("A particular value")
     return None
+
+
+def new_regime(left: Symbol, sign: str, right: Expression | None, scope: Scope) -> Scope | None:
+    """The scope in which a letter of the author's own grows (t ≫ 0) or vanishes (τ → 0)."""
+    if scope.knows(left) or scope.is_constant(left):
+        return None
+    if _grows(sign, right):
+        return _as_scale(left, scope)
+    is_zero = isinstance(right, Number) and (right.value == 0 if sign == "→" else sign == "≪")
+    return scope.with_meaning(SymbolMeaning(name=describe(left), tends="zero")) if is_zero else None
 
 
 def _grows(sign: str, right: Expression | None) -> bool:
@@ -131,7 +144,7 @@ def form_of(chain: Chain, scope: Scope) -> Form:
         return "condition" if sign in _ON_INDICES else None
     is_new = not (scope.knows(left) or scope.is_constant(left))
     is_driven = tends(left, scope) and _drives_on(scope.find(left).meaning, sign, right)
-    if (is_driven and isinstance(right, Number | Infinity)) or (is_new and _grows(sign, right)):
+    if (is_driven and isinstance(right, Number | Infinity)) or new_regime(left, sign, right, scope) is not None:
         return "regime"
     if sign == "=":
         return "condition" if is_value(left, right, scope) else None
@@ -292,6 +305,8 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
     if not scope.knows(symbol) or is_guessed(symbol, scope):
         return False
     meaning = scope.find(symbol).meaning
+    if isinstance(meaning.formula, Symbol) and meaning.formula != symbol:
+        return _is_drawn(meaning.formula, scope)
     return meaning.formula is None and meaning.index is None and meaning.is_number
 
 
@@ -334,6 +349,8 @@ def _set(left: Symbol, right: Expression, scope: Scope) -> Scope:
             return scope
         return replace(scope, sizes={**scope.sizes, left.name: int(right.value)})
     meaning = scope.find(left).meaning
+    if isinstance(meaning.formula, Symbol) and meaning.formula != left:
+        return _set(meaning.formula, right, scope)
     if meaning.index is not None:
         return scope
     scope = scope.with_meaning(SymbolMeaning(name=meaning.name, formula=right))

@@ -1,8 +1,10 @@
 """A whole document: every formula in its place and its sentence, judged in reading order, refutations reviewed last."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from regard.derivations.context.clauses import Clause, read_clauses
 from regard.derivations.context.environment import form_of
@@ -18,6 +20,7 @@ from regard.derivations.reading.document import Document, by_start
 from regard.derivations.results import INFERRED, Role
 
 _ELSEWHERE = "elsewhere"
+_BARE_CELL = re.compile(r"\|\s*-?\d+(?:\.\d+)?\s*\|")
 
 
 def judge_steps(
@@ -62,7 +65,23 @@ class _DocumentJudge:
             for step in self._judged(formula, placement):
                 if step.is_spoken:
                     continue
-                yield ReviewedStep(formula=formula, placement=placement, step=step)
+                is_in_table = formula.start in self._in_rows
+                yield ReviewedStep(formula=formula, placement=placement, step=step, is_in_table=is_in_table)
+
+    @cached_property
+    def _in_rows(self) -> set[int]:
+        """Where formulas begin that share the row of a table with a cell that relates nothing, such as a value."""
+        rows: dict[int, list[Formula]] = {}
+        for formula in self.formulas:
+            line = self.document.line_at(formula.start)
+            if line.text.lstrip("> ").startswith("|"):
+                rows.setdefault(line.number, []).append(formula)
+        return {
+            formula.start
+            for number, formulas in rows.items()
+            for formula in formulas
+            if _BARE_CELL.search(self.document.lines[number - 1].text) or any(not other.chains for other in formulas)
+        }
 
     def _make_judges(self) -> None:
         """A judge for every question that has formulas, with its designs; one for what stands elsewhere."""

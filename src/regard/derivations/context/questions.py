@@ -159,7 +159,7 @@ def _setting(declared: Mapping[str, SymbolMeaning], used: Mapping[str, Symbol]) 
     members = {f"{name}_i": SymbolMeaning(name=name, index="i", over="n") for name in loose}
     symbols = {**declared, **numbers, **members}
     return Setting(
-        name="inferred",
+        name=INFERRED,
         sizes={**sizes, **({"n": Size(minimum=3)} if families else {})},
         fixed={},
         free=dict.fromkeys(_INDEX_LETTERS, "n") if families else {},

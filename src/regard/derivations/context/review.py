@@ -23,7 +23,7 @@ _GUESSES = (
 )
 
 
-_LOOK_ALIKES = {"alpha": "a", "mu": "u", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
+_LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
 
@@ -35,6 +35,7 @@ class ReviewedStep:
     formula: Formula
     placement: Placement
     step: JudgedStep
+    is_in_table: bool = False
 
     @property
     def is_refuted(self) -> bool:
@@ -59,6 +60,8 @@ def _doubt(item: ReviewedStep, established: set[Note], *, is_noisy: bool) -> str
     is_inferred = item.placement.question is None or item.placement.question.id == DOCUMENT
     if is_inferred and item.step.finding.kind == "ill-shaped":
         return "every symbol has the shape that it was taken to have"
+    if item.is_in_table:
+        return "it does not depend on the other cells of its row"
     guesses = [note for note in item.step.finding.notes if note.kind in _GUESSES and note not in established]
     if guesses:
         return str(guesses[0])

@@ -20,6 +20,7 @@ from regard.derivations.context.environment import (
     is_driven_elsewhere,
     is_guessed,
     is_spelt_out,
+    new_regime,
     readable,
     renamed_scale,
     with_declared,
@@ -30,10 +31,11 @@ from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
-from regard.derivations.notation.statements import Chain, first_chain
-from regard.derivations.notation.syntax import Expression, Infinity, Symbol, describe
+from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
+from regard.derivations.notation.syntax import Expression, Infinity, Number, Symbol, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
+from regard.derivations.reading.document import PLACEHOLDER
 from regard.derivations.results import INFERRED, Role
 
 _BINDS = ("=", "≈", "∼", "∝", "∈")
@@ -94,6 +96,8 @@ class QuestionJudge:
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
     _last: LastSide | None = field(init=False, default=None)
     _trial: TriedQuery | None = field(init=False, default=None)
+    _together: dict[int, dict[str, Expression]] = field(init=False, default_factory=dict)
+    _half_read: set[str] = field(init=False, default_factory=set)
     _defined_in: dict[str, int] = field(init=False, default_factory=dict)
     _guest: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
@@ -107,18 +111,28 @@ class QuestionJudge:
     def prepare(self, formulas: Sequence[FormulaInContext]) -> None:
         """Find the designs of the question and judge them together; random symbols are random from the start."""
         statements = [statement for formula in formulas for statement in statements_of(formula)]
-        for chain in (item.chain for item in statements if item.chain.signs[0].text == "∼"):
-            for left in lefts_of(chain, self.scope):
+        for chain in (item.chain for item in statements):
+            left, sign = readable(chain.sides[0], self.scope), chain.signs[0].text
+            if isinstance(left, Symbol) and sign == "∼":
                 self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
+            elif isinstance(left, Symbol) and sign in ("→", "≪"):
+                regime = new_regime(left, sign, readable(chain.sides[1], self.scope), self.scope)
+                self.scope, self._base = (self.scope, self._base) if regime is None else self._with_regime(left, regime)
         if self.question.design is None:
             return
         found = self._designs_in(item.chain for item in statements if item.clause.role is Role.ASSERTION)
         self._settled = frozenset(found)
         for roles in ((Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY), (Role.DENIAL, Role.STRUCK)):
             found = {**self._designs_in(item.chain for item in statements if item.clause.role in roles), **found}
+        for sentence in {item.sentence for item in statements}:
+            self._together[sentence] = self._designs_in(item.chain for item in statements if item.sentence == sentence)
         if found:
             self.designs = found
             self._design_findings = self._judged_designs(found)
+
+    def _with_regime(self, letter: Symbol, regime: Scope) -> tuple[Scope, Scope]:
+        meaning = regime.own[describe(letter)]
+        return regime, self._base.with_meaning(meaning)
 
     def _designs_in(self, chains: Iterator[Chain]) -> dict[str, Expression]:
         """The first design of every open symbol among chains."""
@@ -185,7 +199,8 @@ class QuestionJudge:
     def _judge_chain(self, statement: Statement) -> list[JudgedStep]:
         chain, steps = statement.chain, []
         last = LastSide(chain.sides[0], chain.sides[0])
-        if not chain.sides[0] and self._last is not None and not chain.has_words_for_a_side:
+        words = statement.clause.before.rpartition(PLACEHOLDER)[2]
+        if not chain.sides[0] and self._last is not None and not has_words_for_a_side(words):
             last = self._last
         for place, (sign, right) in enumerate(zip(chain.signs, chain.sides[1:], strict=True)):
             found = self._step(last, sign.text, right, replace(statement, rest=chain.sides[place + 1 :]))
@@ -212,11 +227,15 @@ class QuestionJudge:
             return Recognised(role=role, finding=not_understood(reason))
 
     def _forget(self, last: LastSide, sign: str) -> None:
-        """What is left open and given something unreadable means something that is not known."""
+        """What is given something unreadable means something that is not known; the problem's own may still hold."""
         left = readable(last.side, self.scope)
-        name = self._open_symbol(left) or (describe(left) if isinstance(left, Symbol) else "")
-        if sign in _DESIGNS and name in self._asked:
+        if sign not in _DESIGNS or not isinstance(left, Symbol):
+            return
+        name = self._open_symbol(left) or describe(left)
+        if name in self._asked or name not in self.question.setting.symbols or self._is_inferred:
             self.scope = self.scope.without(name)
+        else:
+            self._half_read.add(name)
 
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
@@ -296,13 +315,15 @@ class QuestionJudge:
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
+            if self._is_inferred and statement.clause.is_restricted:
+                self._half_read.add(describe(left))
             return as_membership(left, sides, self.scope)
         is_asked = describe(left) in self._asked
         if is_asked and is_spelt_out(readable(sides.right, self.scope), self.scope):
             return Recognised(role=Role.SUPPOSITION, finding=true("A particular value"))
         name = self._open_symbol(left)
         if name is not None and name in self._design_findings:
-            return self._designed(name, statement.rest)
+            return self._designed(name, statement)
         if sides.sign == "=" and self.question.design is None and is_asked:
             scope = bind(self.scope, describe(left), read_side(sides.right, self.scope))
             finding = true("The query that the question continues with")
@@ -311,9 +332,9 @@ class QuestionJudge:
             return self._redefined(left, sides, statement)
         return as_definition(left, sides.right, self.scope)
 
-    def _designed(self, name: str, sides: Sequence[tuple[Token, ...]]) -> Recognised:
-        expression = self._design_expression(sides) or read_side(sides[0], self.scope)
-        current = {**self.designs, **dict(self.offered)}
+    def _designed(self, name: str, statement: Statement) -> Recognised:
+        expression = self._design_expression(statement.rest) or read_side(statement.rest[0], self.scope)
+        current = {**self.designs, **dict(self.offered), **self._together.get(statement.sentence, {})}
         if expression == self.designs[name]:
             finding = self._design_findings[name]
         else:
@@ -344,21 +365,32 @@ class QuestionJudge:
             return None
         is_drawn = self.scope.find(left).meaning.formula is None
         is_taken = is_guessed(left, self.scope) or (statement.clause.is_defining and sides.sign == "=" and is_drawn)
-        if finding.missing is not None or is_taken or self._is_drawn_otherwise(left, sides, finding, statement):
+        right = readable(sides.right, self.scope)
+        is_new = right is not None and finding.missing in {describe(symbol) for symbol in symbols(right)}
+        if is_new or is_taken or self._is_drawn_otherwise(left, sides, finding, statement):
             return self._introduced(left, sides)
         return None
 
     def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
         """True for an undefined scale of the author's, and for a drawn symbol whose shape the other side has not."""
         meaning, right = self.scope.find(left).meaning, readable(sides.right, self.scope)
-        if right is not None and has_own_numbers(right, self.scope) and describe(left) not in self.scope.own:
+        if right is not None and has_own_numbers(right, self.scope) and self._is_noisy(left):
             return True
         is_redefinition = meaning.formula is not None and not (meaning.key in self.scope.own and self._is_inferred)
         if is_redefinition or sides.sign != "=":
             return False
         if meaning.key in self.scope.own and (meaning.tends is not None or self._is_inferred):
-            return not statement.clause.follows and self._defined_in.get(meaning.key) != statement.sentence
+            is_linked = statement.clause.follows or self._defined_in.get(meaning.key) == statement.sentence
+            return isinstance(right, Number) or not is_linked
         return finding.kind == "ill-shaped" and not decide(replace(sides, left=sides.right), self.scope).is_false
+
+    def _is_noisy(self, left: Symbol) -> bool:
+        """True for a symbol that the problem makes out of random ones, which an author may write in another way."""
+        formula = self.scope.find(left).meaning.formula
+        if formula is None or describe(left) in self.scope.own:
+            return False
+        found = (self.scope.lookup(symbol) for symbol in symbols(formula))
+        return any(item is not None and item.meaning.variance is not None for item in found)
 
     def _introduced(self, left: Symbol, sides: Sides) -> Recognised | None:
         defined = as_definition(left, sides.right, self.scope)
@@ -367,7 +399,10 @@ class QuestionJudge:
         finding = left_open(OpenBecause.DEPENDS_ON_UNREAD, f"Introduces {describe(left)} by what could not be read")
         is_given = describe(left) in self.question.setting.symbols and not is_guessed(left, self.scope)
         # A known symbol written with a new letter says something of that letter: k_i = μ_i + ε.
-        scope = None if is_given and defined.finding.missing is not None else self.scope.without(describe(left))
+        if is_given and defined.finding.missing is not None:
+            self._half_read.add(describe(left))
+            return Recognised(role=Role.DEFINITION, finding=finding)
+        scope = self.scope.without(describe(left))
         return Recognised(role=Role.DEFINITION, finding=finding, scope=scope)
 
     @property
@@ -421,17 +456,26 @@ class QuestionJudge:
 
     def _intended_here(self) -> Scope:
         """What names would mean here with the problem's own query; its scales are the problem's again."""
-        symbols = self.question.setting.symbols
-        scales = {key for key, meaning in symbols.items() if meaning.tends == "infinity"}
+        known = self.question.setting.symbols
+        scales = {key for key, meaning in known.items() if meaning.tends == "infinity"}
         own = {key: m for key, m in self.scope.own.items() if key not in self._asked and key not in scales}
         return replace(self.intended, own={**own, **self.intended.own})
 
     def _unread_designs(self) -> frozenset[str]:
         """What the question leaves open and the document has not filled in, as far as it could be read."""
-        symbols = self.question.setting.symbols
+        known = self.question.setting.symbols
         asked = frozenset() if self.question.design is None else frozenset(self.question.design.symbols)
-        undefined = {name for name in self._asked - asked if name in symbols and symbols[name].formula is None}
-        return self.scope.opaque | (asked - self.designs.keys()) | (undefined - self.scope.own.keys())
+        undefined = {name for name in self._asked - asked if name in known and known[name].formula is None}
+        half_read = (self._half_read - self.scope.own.keys()) | self._loose_scales()
+        return self.scope.opaque | half_read | (asked - self.designs.keys()) | (undefined - self.scope.own.keys())
+
+    def _loose_scales(self) -> set[str]:
+        """Letters that are only said to grow or vanish, and that nothing ties to the rest."""
+        own = self.scope.own.values()
+        tied = {
+            describe(symbol) for meaning in own if meaning.formula is not None for symbol in symbols(meaning.formula)
+        }
+        return {meaning.key for meaning in own if meaning.tends is not None} - tied
 
     def _other_designs(self, scope: Scope) -> Iterator[Scope]:
         """Scopes with the designs that the document has offered before: the first of each symbol, the second …"""
@@ -453,12 +497,6 @@ def statements_of(formula: FormulaInContext) -> list[Statement]:
     """The chains of a formula with their clauses."""
     pairs = zip(formula.formula.chains, formula.clauses, strict=True)
     return [Statement(chain=chain, clause=clause, within=formula) for chain, clause in pairs]
-
-
-def lefts_of(chain: Chain, scope: Scope) -> list[Symbol]:
-    """The symbols on the left of a chain; several in ε_a, ε_b ∼ N(1, ½)."""
-    left = readable(chain.sides[0], scope)
-    return [left] if isinstance(left, Symbol) else []
 
 
 def _neighbours(problem: Problem, own: Question) -> dict[str, SymbolMeaning]:

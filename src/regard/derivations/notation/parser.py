@@ -539,7 +539,8 @@ class _Parser:
             token = self.peek()
             assert token is not None
             is_function = token.text[1:] in FUNCTIONS or token.text in BIG_OPERATORS
-            if is_function or token.kind in ("open", "word", "environment"):
+            is_other_bracket = token.kind == "open" and token.text != ")"  # cos ω(t + s) takes in the round one
+            if is_function or is_other_bracket or token.kind in ("word", "environment"):
                 break
             dots.append(False)
             factors.append(self.power())

@@ -16,7 +16,8 @@ _MOST_LEVELS = 3
 _WIDE_GAP = re.compile(r"[ \t]{2,}|(?:(?:\\[ ;]|~)\s*){2,}")
 
 
-_LINKS = re.compile(rf"[\W_]*(?:(?:{any_of('consequence')}|{any_of('conjunction')}|\([^()]*\))[\W_]*)*", re.IGNORECASE)
+_LINK = "|".join(map(any_of, ("consequence", "conjunction", "asserting")))
+_LINKS = re.compile(rf"[\W_]*(?:(?:{_LINK}|\([^()]*\))[\W_]*)*", re.IGNORECASE)
 _LONGEST_LINK = 100
 _NEW_LINES = ("\\\\", "\\newline", "\\cr")
 
@@ -46,15 +47,19 @@ class Chain:
         return self.sides[0][0].start if self.sides[0] else self.signs[0].start
 
     @property
-    def has_words_for_a_side(self) -> bool:
-        r"""True if words take the place of the first side: \text{sum } = 3."""
-        words = self.before.strip()[-_LONGEST_LINK:]
-        return not self.sides[0] and bool(words) and _LINKS.fullmatch(words) is None
-
-    @property
     def end(self) -> int:
         """The offset in the source at which the chain ends."""
         return self.sides[-1][-1].end if self.sides[-1] else self.signs[-1].end
+
+
+def has_words_for_a_side(words: str) -> bool:
+    """True if words take the place of a relation's first side (the sum is), and do not only link it (so, which gives).
+
+    >>> has_words_for_a_side("the sum is "), has_words_for_a_side(", so ")
+    (True, False)
+    """
+    words = words.strip()[-_LONGEST_LINK:]
+    return bool(words) and _LINKS.fullmatch(words) is None
 
 
 def read_chains(source: str) -> list[Chain]:
