@@ -35,7 +35,8 @@ def test_the_design_stays_what_it_was(aside):
 
 def test_a_query_that_is_tried_out_counts_to_the_end_of_its_paragraph():
     aside = rf"If one took {SHORT}, then $\alpha_a = \frac{{e}}{{2e + n - 2}}$ and {SCORE}."
-    assert [step.status for step in judged("1b", DESIGN, aside)][-2:] == ["holds", "holds"]
+    assert [step.status for step in judged("1b", DESIGN, aside)][-2:] == ["holds", "undecided"]
+    assert last("1b", DESIGN, f"If one took {SHORT}, it would fail. But {SCORE}.").status == "holds"
     assert last("1b", DESIGN, aside, r"$\alpha_a = \frac{e}{2e + n - 2}$").status == "refuted"
 
 

@@ -80,6 +80,7 @@ class _DocumentJudge:
             formula.start
             for number, formulas in rows.items()
             for formula in formulas
+            if not (formula.chains and formula.chains[0].is_moved)
             if _BARE_CELL.search(self.document.lines[number - 1].text) or any(not other.chains for other in formulas)
         }
 

@@ -8,6 +8,7 @@ from regard.derivations.context.formulas import Formula, JudgedStep
 from regard.derivations.context.placing import Placement
 from regard.derivations.context.questions import DOCUMENT
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
+from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.notation.syntax import describe, symbols
 from regard.derivations.reading.document import Document
 from regard.derivations.results import Role
@@ -54,7 +55,7 @@ def reviewed(document: Document, steps: Sequence[ReviewedStep], formulas: Sequen
 
 def _doubt(item: ReviewedStep, established: set[Note], *, is_noisy: bool) -> str | None:
     """What a refutation depends on that is not certain."""
-    if not item.placement.is_sure:
+    if not item.placement.is_sure and _has_symbols(item):
         question = item.placement.question
         return f"this belongs to “{question.title}”" if question is not None else "this stands for itself"
     is_inferred = item.placement.question is None or item.placement.question.id == DOCUMENT
@@ -68,6 +69,12 @@ def _doubt(item: ReviewedStep, established: set[Note], *, is_noisy: bool) -> str
     names = (*_GUESSES, NoteKind.ALIAS)
     is_exact = item.step.role is Role.DESIGN and not any(note.kind in names for note in item.step.finding.notes)
     return "no letter was misread; this text seems to come from text recognition" if is_noisy and not is_exact else None
+
+
+def _has_symbols(item: ReviewedStep) -> bool:
+    """True unless a step is about plain numbers, which mean the same everywhere."""
+    sides = item.formula.expressions
+    return any(symbol.name not in CONSTANTS for side in sides for symbol in symbols(side))
 
 
 def _num_look_alikes(formulas: Sequence[Formula]) -> int:

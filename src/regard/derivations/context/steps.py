@@ -40,6 +40,7 @@ from regard.derivations.results import INFERRED, Role
 
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
+_TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +123,7 @@ class QuestionJudge:
             return
         found = self._designs_in(item.chain for item in statements if item.clause.role is Role.ASSERTION)
         self._settled = frozenset(found)
-        for roles in ((Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY), (Role.DENIAL, Role.STRUCK)):
+        for roles in (_TENTATIVE, (Role.DENIAL, Role.STRUCK)):
             found = {**self._designs_in(item.chain for item in statements if item.clause.role in roles), **found}
         for sentence in {item.sentence for item in statements}:
             self._together[sentence] = self._designs_in(item.chain for item in statements if item.sentence == sentence)
@@ -284,7 +285,8 @@ class QuestionJudge:
         bound = self._bound(left, sides, statement)
         if bound is not None and bound.scope is not None:
             self._defined_in[describe(left)] = statement.sentence
-        if bound is not None and bound.role is Role.DESIGN and clause.role is Role.POSSIBILITY:
+        is_only = (self._open_symbol(left) or describe(left)) not in self._settled and clause.role in _TENTATIVE
+        if bound is not None and bound.role is Role.DESIGN and (is_only or clause.role is Role.POSSIBILITY):
             self._trial = self._trial or (trial if is_trial else None)
             return bound
         if bound is None or not (is_trial or (bound.finding.is_false and not clause.role.is_claim)):
