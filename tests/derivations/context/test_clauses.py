@@ -228,7 +228,7 @@ def test_either_of_two_is_a_possibility():
 
 def test_an_event_is_a_premise_of_nothing():
     text = rf"$P(\gamma > 1) = \frac12$ and {A}."
-    assert conclusions(text) == [("2", []), ("a", [])] or roles(text) == ["assertion", "event", "assertion"]
+    assert roles(text) == ["assertion", "event", "assertion"]
     assert all(clause.condition.is_empty for clause in clauses_in(text))
 
 

@@ -43,7 +43,7 @@ def test_a_marker_outweighs_the_symbols():
 @pytest.mark.parametrize("text", ["1.(c)\n\nii. Then $q = \\mu_a + \\mu_b$.\n", "1.(d)\n\nii. Now $q_1 = \\mu_a$.\n"])
 @pytest.mark.xfail(strict=True, reason="a design moves to the part that asks for it, whatever the marker says")
 def test_the_marker_of_a_part_outweighs_a_design(text):
-    assert places(text)[0].endswith(".ii")
+    assert str(places(text)[0]).endswith(".ii")
 
 
 def test_a_design_under_a_marker_is_judged_there():
@@ -90,7 +90,7 @@ def test_what_stands_elsewhere_is_judged_by_the_document_alone():
 
 @pytest.mark.xfail(strict=True, reason="a symbol of the author's costs more elsewhere than in a question")
 def test_symbols_that_are_declared_elsewhere_stay_there():
-    text = "# Notes\n\nLet $G \\in \\mathbb{R}^{m \\times p}$ and $F = 2G$. Then $F^\\top F = 4G^\\top G$, $G = \\frac12F$.\n"
+    text = r"Let $G \in \mathbb{R}^{m \times p}$ and $F = 2G$. Then $F^\top F = 4G^\top G$ and $G = \frac12F$."
     assert places(text) == [None] * 4
 
 
@@ -102,7 +102,7 @@ def test_without_headings_symbols_and_order_tell_the_questions():
 def test_a_formula_that_fits_several_questions_stays_with_its_neighbours():
     shared = r"$\alpha_a \approx \frac12$"
     assert places(f"{KEYS}, so {shared}.") == ["1b", "1b"]
-    assert places(f"{MEANS}, so {shared}.")[1].startswith("1c")
+    assert places(f"{MEANS}, so {shared}.")[1] in ("1c.i", "1c.ii")
 
 
 def test_other_questions_that_fit_nearly_as_well_are_remembered():
