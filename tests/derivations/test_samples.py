@@ -45,7 +45,7 @@ def test_nothing_is_refuted_in_the_first_two(number):
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_nearly_everything_is_understood(number):
-    assert sheet(number).understood > 0.97
+    assert sheet(number).understood > 0.96
 
 
 def test_the_designs_of_the_first_reach_their_goals():
