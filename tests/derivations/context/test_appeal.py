@@ -50,15 +50,14 @@ def test_what_depends_on_a_design_that_could_not_be_read_is_left_open(design):
     assert last("1b", DESIGN, r"$k_a^\top q = 2\beta$").status == "refuted"
 
 
-@pytest.mark.xfail(strict=True, reason="the factor is taken as 1")
 def test_a_design_up_to_a_factor_leaves_the_scale_open():
     assert judged("1b", r"Take $q \propto k_a + k_b$.")[0].status != "refuted"
 
 
 # -- other designs -----------------------------------------------------------------------------------------------------
-def test_what_is_true_for_any_of_the_designs_on_offer_holds():
+def test_what_is_true_for_another_of_the_designs_on_offer_is_left_open():
     offered = (DESIGN, r"Another choice is $q = 2\beta(k_a + k_b)$.")
-    for factor, status in (("", "holds"), ("2", "holds"), ("3", "refuted")):
+    for factor, status in (("", "undecided"), ("2", "holds"), ("3", "refuted")):
         assert last("1b", *offered, rf"$k_a^\top q = {factor}\beta$").status == status
 
 

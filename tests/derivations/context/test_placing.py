@@ -41,7 +41,6 @@ def test_a_marker_outweighs_the_symbols():
 
 
 @pytest.mark.parametrize("text", ["1.(c)\n\nii. Then $q = \\mu_a + \\mu_b$.\n", "1.(d)\n\nii. Now $q_1 = \\mu_a$.\n"])
-@pytest.mark.xfail(strict=True, reason="a design moves to the part that asks for it, whatever the marker says")
 def test_the_marker_of_a_part_outweighs_a_design(text):
     assert str(places(text)[0]).endswith(".ii")
 

@@ -41,7 +41,6 @@ def test_a_query_that_is_tried_out_counts_to_the_end_of_its_paragraph():
 
 
 @pytest.mark.parametrize("text", [f"If we choose {SHORT}, it works.", f"当 {SHORT} 时，两个权重相等。"])
-@pytest.mark.xfail(strict=True, reason="taken as a supposition")
 def test_the_only_design_is_a_claim_also_under_a_condition(text):
     assert last("1b", text).status == "refuted"
 

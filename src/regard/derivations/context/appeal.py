@@ -19,6 +19,7 @@ from regard.derivations.notation.syntax import Accent, Apply, Expression, Symbol
 from regard.derivations.notation.tokens import Token
 
 _UNIT = Symbol("i")
+_NEARBY = 40
 _AT_VALUES = NoteKind.AT_GIVEN_VALUES.note()
 
 
@@ -96,7 +97,7 @@ class Appeal:
     def _elsewhere(self, sides: Sides) -> Finding | None:
         """A failure that is true at values that came before it, or in the setting's alternative."""
         earlier = tuple(chain for chain in self.sentence.earlier if is_number(chain, self.scope))
-        nearby = at_particular_values((*earlier, *self.sentence.chains), self.scope)
+        nearby = at_particular_values((*earlier, *self.sentence.chains[:_NEARBY]), self.scope)
         if nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
             return found.with_notes([_AT_VALUES])
         other = self.scope.setting.otherwise

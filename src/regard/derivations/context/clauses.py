@@ -17,6 +17,7 @@ from regard.derivations.results import Role
 Part = str | Chain
 Form = Literal["condition", "regime"] | None
 END_OF_DISPLAY = "\x1e"
+_NEARBY = 40  # parts of a sentence; what is farther away says nothing about a relation
 
 _CUES = ("where", "otherwise", "wanted", "possible", "asserting", "condition", "supposing", "extreme", "consequence")
 _CUE = re.compile(
@@ -128,7 +129,8 @@ def read_clauses(
     clauses = []
     for number, place in enumerate(places):
         role, group = reader.found[number]
-        before, after = "".join(texts[:place]), "".join(texts[place + 1 :])
+        before = "".join(texts[max(place - _NEARBY, 0) : place])
+        after = "".join(texts[place + 1 : place + 1 + _NEARBY])
         chain = parts[place]
         assert isinstance(chain, Chain)
         if chain.is_event or _EVENT.search(before):

@@ -92,8 +92,8 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         return _supposed("The regime", scope=regime)
     if is_value(left, right, scope) and sign in _ON_NUMBERS:
         # Where only the document says what symbols mean, a value is a definition.
-        is_kept = sign == "=" and setting.name == INFERRED and right is not None and not isinstance(right, Matrix)
-        kept = _set(left, right, scope) if is_kept else None
+        is_kept = sign == "=" and setting.name == INFERRED and not isinstance(right, Matrix)
+        kept = _set(left, right, scope) if is_kept and right is not None else None
         return _supposed("A particular value" if sign == "=" else "A condition on a number", scope=kept)
     if sign == "→" and isinstance(right, Number) and _is_drawn(left, scope):
         return _supposed("A particular value")

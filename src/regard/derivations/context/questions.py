@@ -107,7 +107,7 @@ def _named_by(sections: Iterable[Section], problem: Problem) -> set[tuple[str, .
             letter = section.path[1] if len(section.path) > 1 else ""
             words = re.sub(r"[^\w\s]", " ", section.title.lower())
             is_long = any(len(name.split()) > 2 and _title_pattern(name).search(words) for name in question.titles)
-            if is_long or letter == question.path[1:2]:
+            if is_long or (letter,) == question.path[1:2]:
                 named.add(question.path[:2])
     return named
 

@@ -59,6 +59,7 @@ class Statement:
     chain: Chain
     clause: Clause
     within: FormulaInContext
+    sign: str = ""
     rest: tuple[tuple[Token, ...], ...] = ()
 
     @property
@@ -204,7 +205,9 @@ class QuestionJudge:
         if not chain.sides[0] and self._last is not None and not has_words_for_a_side(words):
             last = self._last
         for place, (sign, right) in enumerate(zip(chain.signs, chain.sides[1:], strict=True)):
-            found = self._step(last, sign.text, right, replace(statement, rest=chain.sides[place + 1 :]))
+            found = self._step(
+                last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
+            )
             self.scope = found.scope or self.scope
             steps.append(step_at(chain, place, found.role, found.finding))
             last = LastSide(right, last.anchor, is_wrong=True) if found.finding.is_false else LastSide(right, right)
@@ -341,6 +344,8 @@ class QuestionJudge:
             finding = self._design_findings[name]
         else:
             finding = self._judged_designs({**current, name: expression})[name]
+        if statement.sign == "∝" and finding.is_false:
+            finding = left_open(OpenBecause.DOUBTFUL, "Looks wrong without a large factor, which ∝ leaves open")
         if finding.is_false:
             self._design_findings = {**self._design_findings, name: finding}
         else:
