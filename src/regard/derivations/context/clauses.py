@@ -33,6 +33,7 @@ _FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
 _IS_WHERE = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
+_SAYS = re.compile(r"[\W_]*say[\s,]*", re.IGNORECASE)  # a sentence that opens like this supposes
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
@@ -181,6 +182,7 @@ class _SentenceReader:
         self.groups = [self.group]
         self._is_relation_last = False
         self._has_relation = False  # since the mode began
+        self._is_new_clause = False  # a word has begun another clause since the last relation
         self._is_list = False  # "suppose that x = 1, y = 2": a comma goes on supposing
 
     # -- words -------------------------------------------------------------------------------------------------------
@@ -220,7 +222,7 @@ class _SentenceReader:
                 if self.mode is Role.ASSERTION:
                     self.mode = Role.POSSIBILITY
             case "asserting" | "consequence":
-                self.mode = Role.ASSERTION
+                self.mode, self._is_new_clause = Role.ASSERTION, True
             case "comma":
                 self._comma(cue[0], after=cue.string[cue.end() :])
             case "where":
@@ -283,10 +285,11 @@ class _SentenceReader:
             self.group.num_conclusions += 1
         self.found.append((Role.SUPPOSITION if is_condition else self.mode, self.group))
         self._is_relation_last = self._has_relation = True
+        self._is_new_clause = False
 
     def _add_condition(self, chain: Chain) -> None:
         if self.mode is not Role.SUPPOSITION and self.group.num_conclusions:
-            if not self.group.condition.is_empty and not self.group.is_trailing:
+            if self._is_new_clause or (not self.group.condition.is_empty and not self.group.is_trailing):
                 self._begin_group()
             self.group.is_trailing = self.group.num_conclusions > 0
         self.group.condition.relations.append(chain)

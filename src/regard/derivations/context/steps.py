@@ -439,9 +439,19 @@ class QuestionJudge:
         finding = self._appeal(premises.scope, statement).decide(sides, last)
         if not clause.role.is_claim:
             return Recognised(role=clause.role, finding=_never_false(finding))
+        if finding.is_false and self._is_inferred and self._gives_values(sides):
+            reason = "Looks wrong unless its symbols have particular values here"
+            return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, reason, finding.notes))
         if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
         return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
+
+    def _gives_values(self, sides: Sides) -> bool:
+        """True for an equation of a worked example: undefined symbols on one side, plain numbers on the other."""
+        left, right = sides.expressions(self.scope)
+        if any(True for _ in symbols(right)) or (isinstance(right, Number) and right.value == 0):
+            return False
+        return any(name not in self.scope.own for name in self.scope.reach(left))
 
     def _appeal(self, scope: Scope, statement: Statement) -> Appeal:
         return Appeal(
