@@ -143,6 +143,7 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
     if not finding.is_false:
         return finding
     finding = replace(finding, counterexample=shortfall(attempt.solved(), attempt.design) or finding.counterexample)
+    finding = replace(finding, notes=tuple(note for note in finding.notes if note.kind is not NoteKind.READ_AS))
     scaled = attempt.scaled(name)
     if not scaled.decided().is_true:
         return replace(finding, reason=f"Does not reach the goal {goal}. {finding.reason}")
