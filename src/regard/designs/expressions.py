@@ -223,7 +223,8 @@ def _classified(match: re.Match[str], start: int) -> Lexeme:
         return Lexeme(kind="number", text=text, start=start)
     if bare.lower() in _FUNCTIONS:
         return Lexeme(kind="function", text=text.lower(), start=start)
-    if bare in _GREEK_NAMES or (match["word"] and len(text) == 1):
+    is_numbered = text[:1].isalpha() and text[1:].isdecimal() and match.string[: match.start()].endswith("_{")
+    if bare in _GREEK_NAMES or (match["word"] and len(text) == 1) or is_numbered:
         return Lexeme(kind="name", text=bare, start=start)
     if match["word"]:
         remedy = "Use Greek letters (beta, mu_a), single letters, and sqrt, log and exp."
