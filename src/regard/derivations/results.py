@@ -29,7 +29,6 @@ class Role(StrEnum):
     DEFINITION = "definition"
     SUPPOSITION = "supposition"
     WANTED = "wanted"
-    CONDITION = "condition"
     POSSIBILITY = "possibility"
     DENIAL = "denial"
     EVENT = "event"

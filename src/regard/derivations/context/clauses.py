@@ -31,7 +31,7 @@ _OR = re.compile(rf"[\s,，]*{any_of('or')}[\s,，]*", re.IGNORECASE)
 _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
 _FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
-_IS_WHERE = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
+_INTRODUCED = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
 _SAYS = re.compile(r"[\W_]*say[\s,]*", re.IGNORECASE)  # a sentence that opens like this supposes
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
@@ -81,12 +81,7 @@ class Clause:
     @property
     def is_defining(self) -> bool:
         """True if the words right before introduce what follows: let, set, where, 令."""
-        return bool(_DEFINES.search(self.before) or _IS_WHERE.search(self.before))
-
-    @property
-    def is_where(self) -> bool:
-        """True if "where" stands right before."""
-        return _IS_WHERE.search(self.before) is not None
+        return bool(_DEFINES.search(self.before) or _INTRODUCED.search(self.before))
 
     @property
     def is_restricted(self) -> bool:

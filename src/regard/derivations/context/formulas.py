@@ -148,7 +148,12 @@ class Sentence:
     earlier: tuple[Chain, ...]
     following: str
 
-    @property
+    @cached_property
+    def words(self) -> str:
+        """The words of the sentence, without its relations."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+    @cached_property
     def chains(self) -> tuple[Chain, ...]:
         """The relations of the sentence."""
         return tuple(part for part in self.parts if isinstance(part, Chain))

@@ -1,6 +1,6 @@
 """The steps of a document in reading order: the role of each is recognised, then it is decided in its environment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -101,7 +101,7 @@ class QuestionJudge:
     _together: dict[int, dict[str, Expression]] = field(init=False, default_factory=dict)
     _half_read: set[str] = field(init=False, default_factory=set)
     _defined_in: dict[str, int] = field(init=False, default_factory=dict)
-    _guest: tuple[Scope, Scope] | None = field(init=False, default=None)
+    _author_here: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
@@ -126,8 +126,10 @@ class QuestionJudge:
         self._settled = frozenset(found)
         for roles in (_TENTATIVE, (Role.DENIAL, Role.STRUCK)):
             found = {**self._designs_in(item.chain for item in statements if item.clause.role in roles), **found}
-        for sentence in {item.sentence for item in statements}:
-            self._together[sentence] = self._designs_in(item.chain for item in statements if item.sentence == sentence)
+        by_sentence: dict[int, list[Chain]] = {}
+        for item in statements:
+            by_sentence.setdefault(item.sentence, []).append(item.chain)
+        self._together = {sentence: self._designs_in(chains) for sentence, chains in by_sentence.items()}
         if found:
             self.designs = found
             self._design_findings = self._judged_designs(found)
@@ -136,7 +138,7 @@ class QuestionJudge:
         meaning = regime.own[describe(letter)]
         return regime, self._base.with_meaning(meaning)
 
-    def _designs_in(self, chains: Iterator[Chain]) -> dict[str, Expression]:
+    def _designs_in(self, chains: Iterable[Chain]) -> dict[str, Expression]:
         """The first design of every open symbol among chains."""
         found: dict[str, Expression] = {}
         for chain in chains:
@@ -169,8 +171,7 @@ class QuestionJudge:
     # -- chains ------------------------------------------------------------------------------------------------------
     def judge(self, formula: FormulaInContext) -> list[JudgedStep]:
         """Every step of a formula with its role and finding."""
-        words = "".join(part for part in formula.sentence.parts if isinstance(part, str))
-        self.scope = with_declared(words, self.scope)
+        self.scope = with_declared(formula.sentence.words, self.scope)
         return [step for statement in statements_of(formula) for step in self._judge_chain(statement)]
 
     def forget_definitions(self) -> None:
@@ -191,9 +192,9 @@ class QuestionJudge:
     def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
         before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
-        if self._guest is None or self._guest[0] is not author:
-            self._guest = author, replace(author, setting=self.question.setting)
-        self.scope = self._guest[1]
+        if self._author_here is None or self._author_here[0] is not author:
+            self._author_here = author, replace(author, setting=self.question.setting)
+        self.scope = self._author_here[1]
         steps = self.judge(formula)
         self.scope, self._last, self._design_findings, self._trial, self.offered = before
         return steps
