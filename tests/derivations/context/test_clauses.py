@@ -110,8 +110,8 @@ def test_otherwise_is_a_condition_of_its_own():
 def test_where_begins_a_clause_without_the_condition():
     text = rf"If $\gamma > 1$, we have {A}, where $s = e^\gamma$."
     assert conclusions(text) == [("a", ["gamma > 1"]), (r"\gamma", [])]
-    assert clauses_in(text)[-1].is_where
-    assert not clauses_in(text)[-2].is_where
+    assert clauses_in(text)[-1].is_defining
+    assert not clauses_in(text)[-2].is_defining
 
 
 @pytest.mark.parametrize(
