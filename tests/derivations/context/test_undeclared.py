@@ -43,7 +43,7 @@ def test_a_rejected_design_is_not_the_students_own():
 
 def test_a_letter_for_coefficients_is_not_taken_for_a_size():
     heading = "1.(b) Subspace extraction\n\n"
-    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Ac + Bd)$") == ["undecided"]
+    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Ac + Bd)$") == ["holds"]
     assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Bc + Ad)$") == ["refuted"]
 
 

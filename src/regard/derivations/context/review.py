@@ -21,6 +21,7 @@ _GUESSES = (
     NoteKind.LIKE_SIBLING,
     NoteKind.SWAPPED_NAME,
     NoteKind.PRIME_AS_TRANSPOSE,
+    NoteKind.COUNT_OF_ALL,
 )
 
 

@@ -9,7 +9,14 @@ import numpy as np
 from flint import arb
 
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, letters_in, satisfies
+from regard.derivations.judging.indices import (
+    MOST_PLACES,
+    index_range,
+    index_value,
+    is_unknown_count,
+    letters_in,
+    satisfies,
+)
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
@@ -169,7 +176,9 @@ class Evaluator:
         return Value(self.arithmetic.number(1), is_identity=True)
 
     def _infinity(self, _node: Infinity) -> Value:
-        raise NotUnderstood("∞ is used where a number is needed.")
+        if self.arithmetic.is_certified:
+            raise NotUnderstood("∞ is used where a number is needed.")
+        return Value(self.arithmetic.array(np.full((1, 1, 1), np.inf)))
 
     def _dots(self, _node: Dots) -> Value:
         raise NotUnderstood("This ellipsis cannot be filled in.")
@@ -295,6 +304,8 @@ class Evaluator:
         if node.operator not in ("sum", "product"):
             raise NotUnderstood(f"A {node.operator} over an index is not supported.")
         letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
+        if is_unknown_count(node.upper, self.scope, self.indices):
+            self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         is_sum = node.operator == "sum"
         if isinstance(places, range) and letter not in letters_in(node.body):
             count = Value(self.arithmetic.number(Fraction(len(places))))
@@ -436,6 +447,8 @@ class Evaluator:
         arguments = [self(argument) for argument in node.arguments]
         if node.function in ("max", "min") and len(arguments) == 2:
             return _extreme(node.function, arguments[0], arguments[1], self.arithmetic)
+        if node.function in ("⊙", "⊗"):
+            return (_by_entries if node.function == "⊙" else _outer)(*arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         return _of_one(node.function, arguments[0], self.arithmetic)
@@ -648,6 +661,26 @@ def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -
     gap = add(left, right.negated())
     half = arithmetic.absolute(gap.array) * (0.5 if function == "max" else -0.5)
     return Value(add(left, right).array * 0.5 + half)
+
+
+def _by_entries(left: Value, right: Value) -> Value:
+    if left.is_scalar or right.is_scalar:
+        return multiply(left, right)
+    if left.is_identity or right.is_identity or left.shape != right.shape:
+        raise IllShaped(f"{left.describe_shape()} ⊙ {right.describe_shape()}")
+    return Value(left.array * right.array)
+
+
+def _outer(left: Value, right: Value) -> Value:
+    """x yᵀ for two vectors, the Kronecker product of matrices."""
+    if left.is_scalar or right.is_scalar:
+        return multiply(left, right)
+    if left.is_identity or right.is_identity:
+        raise NotUnderstood("The size of this identity matrix is not known.")
+    right = right.transposed() if left.shape[1] == 1 == right.shape[1] else right
+    blocks = left.array[:, :, None, :, None] * right.array[:, None, :, None, :]
+    rows, columns = left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]
+    return Value(blocks.reshape(-1, rows, columns))
 
 
 def _softmax(x: Value, arithmetic: Arithmetic) -> Value:

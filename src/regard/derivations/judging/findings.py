@@ -34,6 +34,7 @@ class NoteKind(Enum):
     DISTINCT_INDICES = "different index letters are read as different indices"
     UNFIXED_INDEX = "the index is read as any except {0}"
     INDEX_FROM_ZERO = "indices are counted from zero"
+    COUNT_OF_ALL = "'{0}' is not defined: read as the number of all members"
     LAYOUT = "derivatives are laid out by the {0}"
     OTHERS = "the others are read as all except {0}"
     READ_AS = "read {0}"

@@ -137,7 +137,8 @@ def index_range(
     size = _size_of(node, letter, scope, instance)
     is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
     first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
-    last = size - 1 if node.upper is None else index_value(node.upper, indices, instance) + is_from_zero
+    is_whole = node.upper is None or is_unknown_count(node.upper, scope, indices)
+    last = size - 1 if is_whole else index_value(node.upper, indices, instance) + is_from_zero
     if not node.conditions:
         return letter, range(first, last + 1)
     if last - first > MOST_PLACES:
@@ -151,6 +152,13 @@ def index_range(
         for place in range(first, last + 1)
         if all(satisfies(condition, {**indices, letter: place}, instance) for condition in node.conditions)
     ]
+
+
+def is_unknown_count(upper: Expression | None, scope: Scope, indices: Mapping[str, int]) -> bool:
+    """True if a sum runs up to a letter that nothing explains: it is read as the number of all members."""
+    if not isinstance(upper, Symbol) or upper.subscripts:
+        return False
+    return not (upper.name in indices or scope.is_constant(upper) or scope.knows(upper))
 
 
 def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, int]) -> str:

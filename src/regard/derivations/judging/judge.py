@@ -1,5 +1,6 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -7,23 +8,26 @@ from functools import partial
 import numpy as np
 from flint import ctx
 
+from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import Finding, Note, NoteKind, ill_shaped, not_understood
 from regard.derivations.judging.indices import index_letters
+from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
-from regard.derivations.judging.values import BALLS, ORDERS, ROUNDED, IllShaped, Work
+from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
     Infinity,
     Inner,
     Matrix,
+    Negative,
     Norm,
     Number,
     SetOf,
@@ -154,7 +158,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
 def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = False) -> Finding:
     """The finding on a relation under one reading, at particular values of its letters or for all of them."""
     try:
-        taken = under_premises(read)
+        taken = under_premises(_without_infinity(read))
         instances = Instances(scope=taken.scope, relation=taken.relation, work=work)
         return _at_values(instances) if is_particular else _decide_by_sign(instances)
     except UnknownSymbol as error:
@@ -163,6 +167,31 @@ def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = Fal
         return not_understood(error)
     except IllShaped as error:
         return ill_shaped(error, notes=error.notes)
+
+
+def _without_infinity(read: ReadRelation) -> ReadRelation:
+    """An expression that computes with ∞ alone is what it comes to: 1/(1 + ∞) is 0."""
+    relation = read.relation
+    sides = (relation.left, relation.right)
+    if not any(_holds_infinity(side) for side in sides):
+        return read
+    left, right = (_folded(side, read.scope) if _holds_infinity(side) else side for side in sides)
+    return replace(read, relation=replace(relation, left=left, right=right))
+
+
+def _holds_infinity(node: Expression) -> bool:
+    """True if an ∞ stands inside an expression that is more than ∞."""
+    return any(isinstance(child, Infinity) or _holds_infinity(child) for child in children(node))
+
+
+def _folded(side: Expression, scope: Scope) -> Expression:
+    instance = Instance(setting=scope.setting, sizes={}, num_draws=1)
+    value = Evaluator(scope=scope, instance=instance, arithmetic=FLOATS)(side) if not any(symbols(side)) else None
+    if value is None or not value.is_scalar or math.isnan(number := float(value.array[0, 0, 0])):
+        raise NotUnderstood("∞ is used where a number is needed.")
+    if math.isinf(number):
+        return Infinity() if number > 0 else Negative(Infinity())
+    return Number(Fraction(number))
 
 
 def _at_values(instances: Instances) -> Finding:

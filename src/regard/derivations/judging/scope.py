@@ -9,7 +9,7 @@ from typing import Any
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.setting import Setting, SymbolMeaning
-from regard.derivations.notation.syntax import Expression, Label, Number, Symbol, children, describe
+from regard.derivations.notation.syntax import Expression, Label, Number, Product, Symbol, children, describe
 
 CONSTANTS = ("e", "pi")
 _LOOK_ALIKES = {"g": "q", "ω": "w"}
@@ -129,7 +129,7 @@ class Scope:
     def _search(self, symbol: Symbol) -> FoundSymbol | None:
         if describe(symbol) in self.opaque:
             return None
-        exact = self._exact(symbol)
+        exact = self._of_one_head(symbol) or self._exact(symbol)
         if exact is not None:
             return self._swapped(exact, symbol)
         if self.is_constant(symbol):
@@ -150,6 +150,17 @@ class Scope:
                 if family is not None:
                     return FoundSymbol(family, symbol.subscripts[0])
         return None
+
+    def _of_one_head(self, symbol: Symbol) -> FoundSymbol | None:
+        """A member of a numbered family: the α_{a1} and α_{1,a} of the first of several heads is α^{(1)}_a."""
+        scripts = symbol.subscripts
+        if len(scripts) == 1 and isinstance(scripts[0], Product):
+            scripts = scripts[0].factors
+        numbers = [script for script in scripts if isinstance(script, Number)]
+        members = tuple(script for script in scripts if isinstance(script, Symbol))
+        if len(scripts) != 2 or len(numbers) != 1 or len(members) != 1:
+            return None
+        return self._exact(Symbol(f"{symbol.name}^({numbers[0].value})", members))
 
     def _swapped(self, found: FoundSymbol, symbol: Symbol) -> FoundSymbol:
         other = self.swaps.get(found.meaning.name)

@@ -1,6 +1,7 @@
 r"""A recursive-descent parser for the mathematics that answers are written in.
 
-    sum      = [±] product {± product}
+    sum      = [±] wide {± wide}
+    wide     = product {[⊙ ⊗] product}
     product  = power {[· × /] power}            juxtaposition multiplies
     power    = atom {' | _script | ^script}
     atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \frac | \sqrt | function [^script] argument
@@ -57,9 +58,10 @@ MAX_TOKENS = 3_000
 MAX_DEPTH = 60
 _MAX_DIGITS = 400
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
-_UNREAD_PRODUCTS = frozenset({"\\odot", "\\otimes", "\\circ"})
+_WIDE_PRODUCTS = {"\\odot": "⊙", "\\otimes": "⊗"}
+_UNREAD_PRODUCTS = frozenset({"\\circ"})
 _OPERATORS = _TIMES | {"+", "-", "/"}
-_NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid"}
+_NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid", *_WIDE_PRODUCTS}
 _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".split())
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
@@ -202,13 +204,21 @@ class _Parser:
         if self.text() in ("+", "-", "\\pm"):
             sign = -1 if self.take().text == "-" else 1
         while True:
-            term = self.product()
+            term = self.wide_product()
             terms.append(Negative(term) if sign < 0 else term)
             if self.text() not in ("+", "-"):
                 return terms[0] if len(terms) == 1 else Sum(tuple(terms))
             sign = -1 if self.take().text == "-" else 1
             if self.text() in ("+", "-"):
                 sign = -sign if self.take().text == "-" else sign
+
+    def wide_product(self) -> Expression:
+        """Products joined by ⊙ or ⊗, which bind less than what stands side by side."""
+        result = self.product()
+        while (function := _WIDE_PRODUCTS.get(self.text())) is not None:
+            self.take()
+            result = Apply(function, (result, self.product()))
+        return result
 
     def product(self) -> Expression:
         """Factors side by side; a slash divides everything before it."""
