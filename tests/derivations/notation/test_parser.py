@@ -97,7 +97,7 @@ def test_a_slash_can_be_read_two_ways():
     assert read("a/b c", is_slash_wide=True) == Quotient(A, Product((B, Symbol("c")), (False,)))
 
 
-@pytest.mark.parametrize(("source", "start"), [("a +", 3), ("a )", 2), (r"a \odot b", 2), ("", 0)])
+@pytest.mark.parametrize(("source", "start"), [("a +", 3), ("a )", 2), (r"a \circ b", 2), ("", 0)])
 def test_the_place_of_what_does_not_fit_is_reported(source, start):
     with pytest.raises(NotUnderstood) as caught:
         read(source)

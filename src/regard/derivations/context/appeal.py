@@ -101,7 +101,11 @@ class Appeal:
         if nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
             return found.with_notes([_AT_VALUES])
         other = self.scope.setting.otherwise
-        return None if other is None else self._otherwise(sides, other, nearby)
+        while other is not None:
+            if (found := self._otherwise(sides, other, nearby)) is not None:
+                return found
+            other = other.otherwise
+        return None
 
     def _otherwise(self, sides: Sides, other: Setting, particular: Scope | None) -> Finding | None:
         """A claim that needs more than the question says is left open, unless the text says so or it is a reading."""

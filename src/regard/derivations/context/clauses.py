@@ -52,11 +52,15 @@ _NOTHING = re.compile(r"[\s.。!！?？)）*_]*")
 
 @dataclass(eq=False)
 class Supposition:
-    """The condition of a clause: its relations, its words, and whether the words only say that something is extreme."""
+    """The condition of a clause: its relations, its words, and whether the words only say that something is extreme.
+
+    `is_lasting` says that the sentence itself supposes (suppose that), so that later sentences may go on from it.
+    """
 
     relations: list[Chain] = field(default_factory=list)
     words: str = ""
     is_extreme: bool = False
+    is_lasting: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -235,6 +239,7 @@ class _SentenceReader:
             self._begin_group()
         self.group.is_trailing, self.group.is_in_words = self.group.num_conclusions > 0, True
         self.mode, self._is_list, self._has_relation = Role.SUPPOSITION, is_list, False
+        self.group.condition.is_lasting |= is_list
 
     def _begin_group(self) -> None:
         self.group = _ClauseGroup()

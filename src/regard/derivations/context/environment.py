@@ -21,6 +21,7 @@ from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Condition,
     Expression,
+    Identity,
     Infinity,
     Matrix,
     Negative,
@@ -97,6 +98,8 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         return _supposed("A particular value" if sign == "=" else "A condition on a number", scope=kept)
     if sign == "→" and isinstance(right, Number) and _is_drawn(left, scope):
         return _supposed("A particular value")
+    if sign in ORDERS and right is not None and _is_limit(right) and _is_shifted(left, scope):
+        return _supposed("A condition on a number")
     return None
 
 
@@ -148,7 +151,7 @@ def form_of(chain: Chain, scope: Scope) -> Form:
         return "regime"
     if sign == "=":
         return "condition" if is_value(left, right, scope) else None
-    is_open = is_new or _is_drawn(left, scope)
+    is_open = is_new or _is_drawn(left, scope) or _is_shifted(left, scope)
     is_bounded = sign in (*ORDERS, "→", "≫", "≪") and _is_limit(right)
     return "condition" if (is_open or tends(left, scope)) and is_bounded else None
 
@@ -247,7 +250,7 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
         return replace(found, scope=_set(left, right, scope), is_particular=found.is_particular or sign == "=")
     if sign == "≫" and isinstance(right, Number) and _is_drawn(left, scope):
         return replace(found, scope=_as_scale(left, scope))
-    if sign in ORDERS and _is_drawn(left, scope) and not is_driven:
+    if sign in ORDERS and (_is_drawn(left, scope) or _is_shifted(left, scope)) and not is_driven:
         return replace(found, relations=(*found.relations, Relation(left=left, sign=sign, right=right)))
     if sign == "=" and left.name in {key.split("_")[0] for key in scope.own}:
         return found
@@ -286,6 +289,9 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
         return False
     if isinstance(right, Matrix):
         return _is_drawn_matrix(left, scope) and is_spelt_out(right, scope)
+    is_plain = isinstance(right, Identity) or (isinstance(right, Number) and right.value == 0)
+    if is_plain and _is_drawn_matrix(left, scope):
+        return True
     sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
     return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))
 
@@ -308,6 +314,13 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
     if isinstance(meaning.formula, Symbol) and meaning.formula != symbol:
         return _is_drawn(meaning.formula, scope)
     return meaning.formula is None and meaning.index is None and meaning.is_number
+
+
+def _is_shifted(symbol: Symbol, scope: Scope) -> bool:
+    """True for a letter that is a random number shifted by a constant: the ε = γ − 1 of an author."""
+    formula = scope.find(symbol).meaning.formula if scope.knows(symbol) else None
+    inside = [scope.lookup(term) for term in symbols(formula)] if isinstance(formula, Sum) else []
+    return len(inside) == 1 and inside[0] is not None and inside[0].meaning.is_random_number
 
 
 def _is_drawn_matrix(symbol: Symbol, scope: Scope) -> bool:

@@ -154,16 +154,7 @@ class _DocumentJudge:
         Without headings there are no parts, and everything carries over.
         """
         for other in (other for other in self._judges.values() if other is not judge):
-            is_sibling = other.question.path[:2] == judge.question.path[:2]
-            if is_sibling and judge.question.design is None:
-                judge.offered = other.offered or judge.offered
-            for key, meaning in other.scope.own.items():
-                is_part = is_sibling or not (placement.region.questions or key in other.designs)
-                is_scale = meaning.tends == "infinity" and meaning.formula is None
-                is_open = key not in judge.question.setting.symbols or (is_part and judge.question.design is None)
-                is_written = meaning is not other.intended.own.get(key)
-                if is_written and key not in judge.scope.own and (is_part or is_scale) and is_open:
-                    judge.scope = judge.scope.with_meaning(meaning)
+            judge.inherit(other, is_continued=not placement.region.questions)
 
     def _under_alternatives(
         self, steps: list[JudgedStep], formula: FormulaInContext, placement: Placement
@@ -172,7 +163,7 @@ class _DocumentJudge:
 
         What the author has defined means the same under another question.
         """
-        author = self._judge_of(placement.question).scope
+        author = self._judge_of(placement.question).written
         for other in placement.alternatives:
             failed, kept = _failed_part(formula, steps)
             others = iter(self._judges[other.id].judge_for(author, failed) if failed.clauses else ())

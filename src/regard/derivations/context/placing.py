@@ -40,6 +40,7 @@ _GIVEN_HERE = -0.7  # it repeats what only some questions give
 _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
 _NEW_SECTION = 0.3  # a heading makes a change of question cheaper
 _SURE = 1.2
+_NEARLY = 0.3
 _MOST_ALTERNATIVES = 3
 
 
@@ -130,16 +131,23 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     moves = _move_costs(states)
     forward, backward = _accumulated(costs, moves, held), _accumulated(costs[::-1], moves.T, held[::-1])[::-1]
     totals = forward + backward - costs
-    return [_placement(states, total, region) for total, region in zip(totals, held, strict=True)]
+    return [_placement(states, *each) for each in zip(totals, costs, held, strict=True)]
 
 
-def _placement(states: Sequence[Question | None], total: np.ndarray, region: Region) -> Placement:
+def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region) -> Placement:
+    """The best place by its `total` cost; without a heading, every question that the formula fits is possible."""
     order = np.argsort(total, kind="stable")
     best = states[order[0]]
-    near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
-    settings = {id(best.setting)} if best is not None else set()
-    others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
-    return Placement(question=best, region=region, is_sure=None not in near, alternatives=others)
+    near = [k for k in order[1:] if total[k] < total[order[0]] + _SURE]
+    is_sure = all(states[k] is not None for k in near)
+    if not region.questions:
+        near += [k for k in order[1:] if k not in near and own[k] <= own[order[0]] + _NEARLY]
+    others = {id(question.setting): question for k in reversed(near) if (question := states[k]) is not None}
+    if best is not None:
+        others.pop(id(best.setting), None)
+    alternatives = tuple(reversed(others.values()))
+    most = _MOST_ALTERNATIVES if region.questions else len(states)
+    return Placement(question=best, region=region, is_sure=is_sure, alternatives=alternatives[:most])
 
 
 def _accumulated(costs: np.ndarray, moves: np.ndarray, held: Sequence[Region]) -> np.ndarray:

@@ -52,9 +52,13 @@ def opened_by(line: str, problem: Problem) -> Question | None:
 
 
 def _parts(candidates: list[Question], roman: str | None) -> tuple[Question, ...]:
-    """The part with this numeral; all of them if there is none."""
-    exact = [question for question in candidates if len(question.path) > 2 and question.path[2] == roman]
-    return tuple(exact[:1] or candidates)
+    """The part with this numeral of every numbered question; all parts of those that have no such part."""
+    found: list[Question] = []
+    for number in dict.fromkeys(question.path[:1] for question in candidates):
+        own = [question for question in candidates if question.path[:1] == number]
+        exact = [question for question in own if len(question.path) > 2 and question.path[2] == roman]
+        found += exact[:1] or own
+    return tuple(found)
 
 
 def _by_title(titles: Iterable[str], problem: Problem) -> list[Question]:

@@ -103,6 +103,8 @@ class QuestionJudge:
     _defined_in: dict[str, int] = field(init=False, default_factory=dict)
     _author_here: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
+    _sound: set[str] = field(init=False, default_factory=set)
+    _supposed_in: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -189,11 +191,19 @@ class QuestionJudge:
             if renamed is not None:
                 self.scope = self.scope.with_meaning(renamed)
 
+    @property
+    def written(self) -> Scope:
+        """The scope with what the author has defined, without the problem's own solution."""
+        solution = self.intended.own
+        own = {key: meaning for key, meaning in self.scope.own.items() if meaning is not solution.get(key)}
+        return self.scope if len(own) == len(self.scope.own) else replace(self.scope, own=own)
+
     def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
         before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
         if self._author_here is None or self._author_here[0] is not author:
-            self._author_here = author, replace(author, setting=self.question.setting)
+            own = {**self.intended.own, **author.own}
+            self._author_here = author, replace(author, setting=self.question.setting, own=own)
         self.scope = self._author_here[1]
         steps = self.judge(formula)
         self.scope, self._last, self._design_findings, self._trial, self.offered = before
@@ -439,7 +449,11 @@ class QuestionJudge:
         )
         finding = self._appeal(premises.scope, statement).decide(sides, last)
         if not clause.role.is_claim:
+            if clause.role is Role.SUPPOSITION and clause.condition.is_lasting and finding.is_false:
+                self._supposed_in = statement.within.formula.paragraph
             return Recognised(role=clause.role, finding=_never_false(finding))
+        if self._supposed_in == statement.within.formula.paragraph:
+            return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
         if finding.is_false and self._is_inferred and self._gives_values(sides):
             reason = "Looks wrong unless its symbols have particular values here"
             return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, reason, finding.notes))
@@ -508,7 +522,23 @@ class QuestionJudge:
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""
-        return not self._asked.isdisjoint(self.scope.own.keys() - self.intended.own.keys() - self.designs.keys())
+        own = self.scope.own.keys() - self.intended.own.keys() - self.designs.keys() - self._sound
+        return not self._asked.isdisjoint(own)
+
+    def inherit(self, other: "QuestionJudge", *, is_continued: bool) -> None:
+        """Take over what the document has defined in another question: scales always, the rest from part to part."""
+        is_sibling = other.question.path[:2] == self.question.path[:2]
+        if is_sibling and self.question.design is None:
+            self.offered = other.offered or self.offered
+        for key, meaning in other.scope.own.items():
+            is_part = is_sibling or (is_continued and key not in other.designs)
+            is_scale = meaning.tends == "infinity" and meaning.formula is None
+            is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
+            is_written = meaning is not other.intended.own.get(key)
+            if is_written and key not in self.scope.own and (is_part or is_scale) and is_open:
+                self.scope = self.scope.with_meaning(meaning)
+                if key in other.designs and not other._design_findings[key].is_false:
+                    self._sound.add(key)
 
 
 def statements_of(formula: FormulaInContext) -> list[Statement]:

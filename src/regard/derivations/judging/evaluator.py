@@ -108,6 +108,7 @@ class Evaluator:
     known: dict[tuple[int, int | None], Value] | None = None
     resolving: frozenset[tuple[int, int | None]] = frozenset()
     is_differentiating: bool = False
+    is_extended: bool = False  # ∞ is a number
     work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
@@ -176,7 +177,7 @@ class Evaluator:
         return Value(self.arithmetic.number(1), is_identity=True)
 
     def _infinity(self, _node: Infinity) -> Value:
-        if self.arithmetic.is_certified:
+        if not self.is_extended:
             raise NotUnderstood("∞ is used where a number is needed.")
         return Value(self.arithmetic.array(np.full((1, 1, 1), np.inf)))
 

@@ -1,6 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,7 +12,15 @@ from flint import ctx
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
-from regard.derivations.judging.findings import Finding, Note, NoteKind, ill_shaped, not_understood
+from regard.derivations.judging.findings import (
+    Finding,
+    Note,
+    NoteKind,
+    OpenBecause,
+    ill_shaped,
+    left_open,
+    not_understood,
+)
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
@@ -65,7 +74,24 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     for name in unknown:
         scope = scope.with_meaning(SymbolMeaning(name=name))
     wider = _decide_readings(sides, scope)
-    return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))]) if wider.is_true else finding
+    if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
+        return finding
+    return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _may_be_matrices(names: Sequence[str], sides: Sequence[Expression], scope: Scope) -> bool:
+    """True if letters that nothing explains look like matrices: large ones in notes, and what is transposed."""
+    if scope.setting.undeclared and any(name[0].isupper() for name in names):
+        return True
+    marked = (inner for side in sides for inner in _matrix_marks(side))
+    return any(symbol.name in names for inner in marked for symbol in symbols(inner))
+
+
+def _matrix_marks(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, Transpose) or isinstance(node, Apply) and node.function in _OF_MATRICES:
+        yield node
+    for child in children(node):
+        yield from _matrix_marks(child)
 
 
 def shown(finding: Finding) -> Finding:
@@ -151,7 +177,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
         return finding
     names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"
     at = "" if finding.kind == "ill-shaped" else f" ({shown(finding).counterexample})"
-    return Finding(kind="unknown", reason=f"Looks wrong if {names}, which nothing says{at}", notes=finding.notes)
+    return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {names}, which nothing says{at}", finding.notes)
 
 
 # -- by its sign -------------------------------------------------------------------------------------------------------
@@ -186,7 +212,8 @@ def _holds_infinity(node: Expression) -> bool:
 
 def _folded(side: Expression, scope: Scope) -> Expression:
     instance = Instance(setting=scope.setting, sizes={}, num_draws=1)
-    value = Evaluator(scope=scope, instance=instance, arithmetic=FLOATS)(side) if not any(symbols(side)) else None
+    evaluate = Evaluator(scope=scope, instance=instance, arithmetic=FLOATS, is_extended=True)
+    value = None if any(symbols(side)) else evaluate(side)
     if value is None or not value.is_scalar or math.isnan(number := float(value.array[0, 0, 0])):
         raise NotUnderstood("∞ is used where a number is needed.")
     if math.isinf(number):

@@ -271,8 +271,10 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     wide_slash = (False, True) if any(token.text == "/" for token in tokens) else (False,)
     has_bare = any(a.text[1:] in _MAY_GO_BARE and b.kind != "open" for a, b in itertools.pairwise(tokens))
     wide_argument = (True, False) if has_bare else (True,)
-    for is_slash_wide, is_argument_wide in itertools.product(wide_slash, wide_argument):
+    bases = (None, 2, 10) if any(token.text in ("log", "\\log") for token in tokens) else (None,)
+    for base, is_slash_wide, is_argument_wide in itertools.product(bases, wide_slash, wide_argument):
         yield Reading(
+            base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,
             functions=scope.functions,

@@ -136,9 +136,14 @@ class Scope:
             return None
         for other, note in other_spellings(symbol, self.setting):
             found = self._exact(other)
-            if found is not None:
+            if found is not None and not self._is_of_another_kind(other, found):
                 return self._swapped(FoundSymbol(found.meaning, found.member, note), symbol)
         return self._undeclared(symbol)
+
+    def _is_of_another_kind(self, symbol: Symbol, found: FoundSymbol) -> bool:
+        """True for a number that only shares its letter with a family: w may stand for weights α, not for a noise α."""
+        is_number = found.meaning.is_number and found.meaning.formula is None and found.member is None
+        return is_number and not symbol.subscripts and _family(self.setting.symbols, symbol.name) is not None
 
     def _exact(self, symbol: Symbol) -> FoundSymbol | None:
         key = describe(symbol)

@@ -90,8 +90,9 @@ class DefinedFunction:
 class Setting:
     """What the symbols of a group of questions mean; compared by identity, so that draws can be remembered.
 
-    A step that fails is tried once more in the setting `otherwise`, which is `assuming` more than the question says:
-    what holds there is left open, not refuted, and holds where the text itself says so, in one of the words `said_by`.
+    A step that fails is tried again in the setting `otherwise`, and in the one after that, which is `assuming` more
+    than the question says: what holds there is left open, not refuted, and holds where the text itself says so, in one
+    of the words `said_by`.
     A setting that is only another `reading` of the same letters assumes nothing: what holds there holds. `changed` are
     the symbols that mean something else there, None if more than symbols has changed.
     """

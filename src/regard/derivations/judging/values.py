@@ -257,7 +257,7 @@ def add(left: Value, right: Value) -> Value:
 
 def multiply(left: Value, right: Value, *, is_dot: bool = False) -> Value:
     """left · right: a matrix product, or a scaling where one side is a number; with a dot, vectors give a number."""
-    if left.is_zero and right.is_zero or (left.is_zero and right.is_scalar) or (right.is_zero and left.is_scalar):
+    if left.is_zero or right.is_zero:  # a zero of any shape
         return left if left.is_zero else right
     if left.shape == (1, 1) or right.shape == (1, 1):
         is_identity = (left.is_identity or right.is_identity) and left.shape == right.shape

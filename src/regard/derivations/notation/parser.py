@@ -75,6 +75,7 @@ class Reading:
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+    base: int | None = None  # of a logarithm that names none; None is e
 
 
 _DEFAULT = Reading()
@@ -204,21 +205,16 @@ class _Parser:
         if self.text() in ("+", "-", "\\pm"):
             sign = -1 if self.take().text == "-" else 1
         while True:
-            term = self.wide_product()
+            term = self.product()
+            while (function := _WIDE_PRODUCTS.get(self.text())) is not None:
+                self.take()
+                term = Apply(function, (term, self.product()))
             terms.append(Negative(term) if sign < 0 else term)
             if self.text() not in ("+", "-"):
                 return terms[0] if len(terms) == 1 else Sum(tuple(terms))
             sign = -1 if self.take().text == "-" else 1
             if self.text() in ("+", "-"):
                 sign = -sign if self.take().text == "-" else sign
-
-    def wide_product(self) -> Expression:
-        """Products joined by ⊙ or ⊗, which bind less than what stands side by side."""
-        result = self.product()
-        while (function := _WIDE_PRODUCTS.get(self.text())) is not None:
-            self.take()
-            result = Apply(function, (result, self.product()))
-        return result
 
     def product(self) -> Expression:
         """Factors side by side; a slash divides everything before it."""
@@ -237,10 +233,17 @@ class _Parser:
             elif text in _UNREAD_PRODUCTS:
                 raise self.stuck()
             elif self.starts_factor():
+                self.check_digits()
                 dots.append(False)
                 factors.append(self.power())
             else:
                 return _product(factors, dots)
+
+    def check_digits(self) -> None:
+        """Refuses two numbers side by side, which are no product: digits that text recognition has torn apart."""
+        before, token = self.tokens[self.place - 1], self.peek()
+        if token is not None and all(part.kind == "number" and not part.font for part in (before, token)):
+            raise self.stuck()
 
     def divisor(self) -> Expression:
         """One factor, or all that follow if the reading says so."""
@@ -517,9 +520,11 @@ class _Parser:
 
     # -- functions -----------------------------------------------------------------------------------------------------
     def apply(self, function: str) -> Expression:
-        """A function of what follows; a script below its name is skipped, one above is a power."""
+        """A function of what follows; below a logarithm stands its base, above a power; other scripts are skipped."""
+        base = Number(Fraction(self.reading.base)) if self.reading.base and function == "log" else None
         if self.skip("_"):
-            self.script_tokens()
+            script = self.script_tokens()
+            base = self.whole(script) if function == "log" else None
         exponent = self.whole(self.script_tokens()) if self.skip("^") else None
         token = self.peek()
         if token is not None and token.kind == "open" and token.text in (")", "]", "\\}", "}"):
@@ -530,6 +535,7 @@ class _Parser:
             return Apply(function, (exponent,))
         else:
             result = Apply(function, (self.deeper(self.bare_argument),))
+        result = result if base is None else Quotient(result, Apply("log", (base,)))
         return result if exponent is None else Power(result, exponent)
 
     def arguments(self) -> tuple[Expression, ...]:

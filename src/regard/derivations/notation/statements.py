@@ -69,7 +69,7 @@ def read_chains(source: str) -> list[Chain]:
     [2, 1]
     """
     reader = _ChainReader()
-    for piece in _pieces(unwrapped(tokenize(source))):
+    for piece in _pieces(_with_ratios(unwrapped(tokenize(source)))):
         for part in _implied(piece):
             reader.add(part)
     return [part for chain in reader.chains() for part in _split_at_gaps(chain, source)]
@@ -79,6 +79,17 @@ def read_chains(source: str) -> list[Chain]:
 def first_chain(source: str) -> Chain:
     """The first chain in a formula of the problem itself; cached, since every document needs it."""
     return read_chains(source)[0]
+
+
+def _with_ratios(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The tokens of a proportion, a : b = c : d, with its colons as slashes."""
+    outside = [token for token, is_outside in _with_level(tokens) if is_outside]
+    marks = [token for token in outside if token.kind in ("separator", "relation")]
+    if [token.text if token.kind == "separator" else token.kind for token in marks] != [":", "relation", ":"]:
+        return tokens
+    slash = tokenize("/")[0]
+    colons = (marks[0], marks[2])
+    return [replace(slash, start=t.start, end=t.end) if t in colons else t for t in tokens]
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------

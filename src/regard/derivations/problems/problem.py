@@ -175,12 +175,12 @@ def _formula(key: str, source: str, functions: Mapping[str, Any]) -> Expression:
 
 
 def _setting_and_otherwise(name: str, tables: Mapping[str, Any]) -> Setting:
+    """A setting with the ones that a step which fails is tried in, one after the other."""
     table, other = _extended(name, tables), tables[name].get("otherwise")
     if other is None:
         return _setting(name, table)
-    second = _extended(other, tables)
-    otherwise = replace(_setting(other, second), changed=_changed(table, second))
-    return replace(_setting(name, table), otherwise=otherwise)
+    changed = _changed(table, _extended(other, tables))
+    return replace(_setting(name, table), otherwise=replace(_setting_and_otherwise(other, tables), changed=changed))
 
 
 def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> frozenset[str] | None:

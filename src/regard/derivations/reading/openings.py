@@ -65,6 +65,7 @@ def leading_title(rest: str) -> str:
 
 # -- openings ----------------------------------------------------------------------------------------------------------
 _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
+_FIRST_CELL = re.compile(r"\|\s*(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?\s*(?=\|)")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
@@ -182,6 +183,9 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
             yield AnswerMark(start=start, end=end, is_own=answer.is_own, form=form)
     elif label and enumerator:
         yield _enumerated(document, whole, label.end(), enumerator)
+    elif cell := _labelled_row(words):
+        end = content + cell.end
+        yield replace(whole, body=end, words=end, enumerator=cell)
     elif enumerator and _is_plain_opening(words, enumerator) and (is_free or not words[enumerator.end :].strip("*_} ")):
         yield _enumerated(document, whole, content + enumerator.end, enumerator)
     elif _BOLD.match(line.text) and title_of(document.prose[content : line.end].rstrip("*_?？")):
@@ -194,6 +198,15 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
         end = content + enumerator.end
         guess = replace(enumerator, number=None, symbol=numeral)
         yield replace(whole, body=end, words=end, enumerator=guess, is_look_alike=True)
+
+
+def _labelled_row(words: str) -> Enumerator | None:
+    """The enumerator of a part that is all there is in the first cell of a table's row: | 1a ii | … |."""
+    cell = _FIRST_CELL.match(words)
+    found = parse_enumerator(cell[1]) if cell else None
+    if cell is None or found is None or cell[1][found.end :] or (found.second or found.symbol) is None:
+        return None
+    return replace(found, end=cell.end(), is_firm=True)
 
 
 def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:

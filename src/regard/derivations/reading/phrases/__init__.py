@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
-_WORD_EDGE = r"(?<![A-Za-zÀ-ÿ](?=[A-Za-zÀ-ÿ]))"  # anywhere but between two letters
+_WORD_EDGE = r"(?<![A-Za-zÀ-ÿа-яё](?=[A-Za-zÀ-ÿа-яё]))"  # anywhere but between two letters
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 _REFERENCE = re.compile(r"\{([a-z_]+)\}")
 
