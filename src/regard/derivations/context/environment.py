@@ -290,7 +290,7 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
     if isinstance(right, Matrix):
         return _is_drawn_matrix(left, scope) and is_spelt_out(right, scope)
     is_plain = isinstance(right, Identity) or (isinstance(right, Number) and right.value == 0)
-    if is_plain and _is_drawn_matrix(left, scope):
+    if is_plain and scope.setting.name == INFERRED and _is_drawn_matrix(left, scope):
         return True
     sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
     return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))

@@ -163,10 +163,12 @@ class _DocumentJudge:
 
         What the author has defined means the same under another question.
         """
-        author = self._judge_of(placement.question).written
+        judge = self._judge_of(placement.question)
         for other in placement.alternatives:
             failed, kept = _failed_part(formula, steps)
-            others = iter(self._judges[other.id].judge_for(author, failed) if failed.clauses else ())
+            second = self._judges[other.id]
+            author = judge.scope if placement.region.questions else judge.written_for(second)
+            others = iter(second.judge_for(author, failed) if failed.clauses else ())
             is_part = placement.question is not None and other.path[:2] == placement.question.path[:2]
             pairs = [(step, step if is_kept else next(others)) for step, is_kept in zip(steps, kept, strict=True)]
             steps = [second if _prevails(first, second, is_part=is_part) else first for first, second in pairs]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from regard.derivations.context.formulas import Formula, JudgedStep
+from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement
 from regard.derivations.context.questions import DOCUMENT
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
@@ -97,8 +97,8 @@ def _has_unit(document: Document, item: ReviewedStep) -> bool:
 
 def _has_symbols(item: ReviewedStep) -> bool:
     """True unless a step is about plain numbers, which mean the same everywhere."""
-    sides = item.formula.expressions
-    return any(symbol.name not in CONSTANTS for side in sides for symbol in symbols(side))
+    sides = [plain(side) for chain in item.formula.chains for side in chain.sides]
+    return any(side is None or any(symbol.name not in CONSTANTS for symbol in symbols(side)) for side in sides)
 
 
 def _num_look_alikes(formulas: Sequence[Formula]) -> int:

@@ -191,19 +191,17 @@ class QuestionJudge:
             if renamed is not None:
                 self.scope = self.scope.with_meaning(renamed)
 
-    @property
-    def written(self) -> Scope:
-        """The scope with what the author has defined, without the problem's own solution."""
+    def written_for(self, other: "QuestionJudge") -> Scope:
+        """What the author has defined, over the solution of another question instead of this one's."""
         solution = self.intended.own
-        own = {key: meaning for key, meaning in self.scope.own.items() if meaning is not solution.get(key)}
-        return self.scope if len(own) == len(self.scope.own) else replace(self.scope, own=own)
+        written = {key: meaning for key, meaning in self.scope.own.items() if meaning is not solution.get(key)}
+        return replace(self.scope, own={**other.intended.own, **written})
 
     def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
         before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
         if self._author_here is None or self._author_here[0] is not author:
-            own = {**self.intended.own, **author.own}
-            self._author_here = author, replace(author, setting=self.question.setting, own=own)
+            self._author_here = author, replace(author, setting=self.question.setting)
         self.scope = self._author_here[1]
         steps = self.judge(formula)
         self.scope, self._last, self._design_findings, self._trial, self.offered = before
