@@ -1,6 +1,5 @@
 """`regard design`."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, is_unicode
+from regard.render.command_line import ExitCode, ensure_writable_reports, write_json
 
 if TYPE_CHECKING:
     from regard.designs.report import DesignReport
@@ -64,22 +63,15 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
 
     Exit code: 0 evaluated, 1 near the target less often than --require, 2 bad input, 3 undecided (with --strict).
     """
-    if html_file == "-":
-        raise InputError("--html cannot write to standard output. Name a file, for example --html design.html.")
-    files = [file for file in (json_file, html_file) if file not in (None, "-")]
-    if files:
-        from regard.core.files import ensure_writable
-
-        for file in files:
-            ensure_writable(Path(file))
+    ensure_writable_reports(json_file, html_file)
     report = _evaluated(options)
-    if files:
-        _write(report, json_file, html_file)
-    if json_file == "-":
-        from regard.render.json import as_json
+    if html_file is not None:
+        from regard.core.files import write_atomically
+        from regard.designs.page import render_design
 
-        sys.stdout.write(as_json("design", report.verdicts, report.to_dict(), is_ascii=not is_unicode()))
-    else:
+        write_atomically(Path(html_file), render_design(report))
+    write_json(json_file, "design", report.verdicts, report.to_dict())
+    if json_file != "-":
         from regard.designs.terminal import show_design
         from regard.render.terminal import open_console
 
@@ -88,19 +80,6 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     if "refuted" in statuses:
         return ExitCode.FAILURE
     return ExitCode.UNDECIDED if is_strict and "undecided" in statuses else ExitCode.SUCCESS
-
-
-def _write(report: "DesignReport", json_file: str | None, html_file: str | None) -> None:
-    from regard.core.files import write_atomically
-
-    if html_file is not None:
-        from regard.designs.page import render_design
-
-        write_atomically(Path(html_file), render_design(report))
-    if json_file not in (None, "-"):
-        from regard.render.json import as_json
-
-        write_atomically(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
 
 
 def _only(conditions: tuple[str, ...]) -> str | None:

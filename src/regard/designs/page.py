@@ -2,18 +2,18 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from regard.analysis.scenarios import one_head, two_heads
 from regard.designs.experiment import Experiment
 from regard.designs.report import DesignReport, Head, Scales
-from regard.designs.terminal import number, output_rows, scale_rows, setting_line, weight_name, written_sum
+from regard.designs.terminal import output_rows, scale_rows, setting_line, weight_rows, written_sum
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Figure, Guide, Series
 from regard.render.mathml import typeset
-from regard.render.page import Page, render_page
+from regard.render.page import Page, render_page, render_statuses, render_table
 
 _TITLE = "A query, evaluated"
 _DRAWS, _BINS = 100_000, 50
@@ -29,7 +29,7 @@ def render_design(report: DesignReport) -> str:
     main = (
         f'<h1>{_TITLE}</h1><p class="setting">{html.escape(setting_line(report))}</p>{heads}'
         f'<section id="output"><h2>The output</h2><p>c compared with the target {target}</p>'
-        f"{_table(output_rows(report))}{_scales(report)}</section>"
+        f"{render_table(output_rows(report))}{_scales(report)}</section>"
         f'<section id="curves"><h2>Plots</h2><div class="charts">{curves}</div></section>'
     )
     page = Page(title=_TITLE, main=main, margin=_margin(report), styles=("charts.css", "designs/design.css"))
@@ -47,10 +47,9 @@ def design_frame(report: DesignReport) -> str:
 def _head(place: int, head: Head) -> str:
     means = written_sum(head.coefficients, r"\mu", is_latex=True)
     query = typeset(f"q_{{{place}}} = {means}", is_display=False)
-    rows = [(weight_name(weight), number(weight.mean), number(weight.variance)) for weight in head.weights]
     return (
         f'<section id="head-{place}"><h2>Head {place}</h2><p>{query} <code>{html.escape(head.source)}</code></p>'
-        f"{_table(rows, columns=('key', 'mean weight', 'variance'))}</section>"
+        f"{render_table(weight_rows(head), ('key', 'mean weight', 'variance'))}</section>"
     )
 
 
@@ -58,27 +57,14 @@ def _scales(report: DesignReport) -> str:
     if report.scales is None:
         return ""
     rows = scale_rows(report.scales, report.output.epsilon)
-    return f"<h2>The same queries at other scales</h2>{_table(rows)}"
-
-
-def _table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
-        for name, *cells in rows
-    )
-    top = f"<thead><tr>{head}</tr></thead>" if head else ""
-    return f'<div class="table"><table>{top}<tbody>{body}</tbody></table></div>'
+    return f"<h2>The same queries at other scales</h2>{render_table(rows)}"
 
 
 def _margin(report: DesignReport) -> str:
-    verdicts = "".join(
-        f'<li class="{verdict.status}"><b>{verdict.status}</b> {html.escape(verdict.statement)}</li>'
-        for verdict in report.verdicts
-    )
+    verdicts = render_statuses((verdict.status, verdict.statement) for verdict in report.verdicts)
     heads = "".join(f'<li><a href="#head-{place}">Head {place}</a></li>' for place in range(1, len(report.heads) + 1))
     links = f'{heads}<li><a href="#output">The output</a></li><li><a href="#curves">Plots</a></li>'
-    return f'<ul class="verdicts">{verdicts}</ul><ul class="contents">{links}</ul>'
+    return f'{verdicts}<ul class="contents">{links}</ul>'
 
 
 # -- plots -------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from regard.core.estimate import Estimate
 from regard.designs.expressions import GREEK
-from regard.designs.report import DesignReport, Head, KeyWeight, ScaleFinding, Scales
-from regard.render.terminal import SIGNS, STYLES, quantity, say, spelled
+from regard.designs.report import DesignReport, Head, ScaleFinding, Scales
+from regard.render.terminal import quantity, say, show_columns, spelled, status_label
 
 _BARS = " ▏▎▍▌▋▊▉█"
 _WIDEST_BAR = 40
@@ -19,14 +19,14 @@ def show_design(console: Console, report: DesignReport) -> None:
     say(console, setting_line(report), style="dim")
     for number, head in enumerate(report.heads, start=1):
         _title(console, f"Head {number}", f"{head.source} = {written_sum(head.coefficients, 'μ')}")
-        _rows(console, [("key", "weight", "variance"), *_weights(head)])
+        show_columns(console, [("key", "weight", "variance"), *weight_rows(head)])
     _title(console, "Output", f"c compared with {written_sum(report.output.target, 'v')}")
-    _rows(console, list(output_rows(report)))
+    show_columns(console, output_rows(report), has_header=False)
     _title(console, "Distribution of v_a's coefficient in c", _levels(report))
     _histogram(console, report.histogram)
     if report.scales is not None:
         _title(console, "Scale", "the same queries at other scales")
-        _rows(console, list(scale_rows(report.scales, report.output.epsilon)))
+        show_columns(console, scale_rows(report.scales, report.output.epsilon), has_header=False)
     _requirement(console, report)
 
 
@@ -111,14 +111,11 @@ def _short(estimate: Estimate, digits: int) -> str:
     return f"{estimate.value:.{digits}g}" if estimate.is_certain else number(estimate)
 
 
-def _weights(head: Head) -> Iterable[tuple[str, str, str]]:
+def weight_rows(head: Head) -> Iterable[tuple[str, str, str]]:
+    """The weight of each key, or of each of several with the same law: name, mean, variance."""
     for weight in head.weights:
-        yield weight_name(weight), number(weight.mean), number(weight.variance)
-
-
-def weight_name(weight: KeyWeight) -> str:
-    """The key, and how many keys have the same law."""
-    return weight.key if weight.count == 1 else f"{weight.key} (each of {weight.count})"
+        name = weight.key if weight.count == 1 else f"{weight.key} (each of {weight.count})"
+        yield name, number(weight.mean), number(weight.variance)
 
 
 def output_rows(report: DesignReport) -> Iterable[tuple[str, str, str]]:
@@ -140,14 +137,6 @@ def _levels(report: DesignReport) -> str:
 def _title(console: Console, title: str, rest: str) -> None:
     console.print()
     say(console, rest, lead=Text(f"{spelled(title, console.encoding)}  ", style="bold"))
-
-
-def _rows(console: Console, rows: Sequence[tuple[str, str, str]]) -> None:
-    cells = [[spelled(cell, console.encoding) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(3)]
-    for row in cells:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.print(Text(f"  {line}".rstrip()), soft_wrap=True)
 
 
 def _histogram(console: Console, bins: Sequence[tuple[float, float, float]]) -> None:
@@ -172,6 +161,4 @@ def _requirement(console: Console, report: DesignReport) -> None:
     verdict = report.requirement
     if verdict is not None:
         console.print()
-        sign = spelled(SIGNS[verdict.status], console.encoding)
-        lead = Text(f"{sign} {verdict.status}  ", style=STYLES[verdict.status])
-        say(console, f"{verdict.statement}: {verdict.reason}", lead=lead)
+        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))

@@ -17,8 +17,7 @@ from regard.analysis.scenarios import CourseKeys, QueryDesign, course_keys, one_
 from regard.core.axes import Float
 from regard.core.errors import InputError
 from regard.core.verdict import Status, Verdict
-from regard.render.terminal import say
-from regard.training.report import show_columns, status_label
+from regard.render.terminal import say, show_columns, status_label
 from regard.training.statistics import MeanInterval, mean_interval
 
 HeadLayout: TypeAlias = Literal["one head", "two heads", "one head, normalised keys"]

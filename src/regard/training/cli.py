@@ -2,9 +2,8 @@
 
 import os
 import shlex
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,10 +11,9 @@ import click
 
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
-from regard.render.command_line import ExitCode, complain, is_unicode
+from regard.render.command_line import ExitCode, complain, ensure_writable_reports, write_json
 
 if TYPE_CHECKING:
-    from regard.core.verdict import Verdict
     from regard.training.compare import CompareRequest
     from regard.training.dataset import DataSource
     from regard.training.planning import RunLength, TrainRequest
@@ -147,11 +145,11 @@ def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> 
     from regard.training.report import show_evaluation
     from regard.training.train import evaluate as evaluate_runs
 
-    _ensure_writable(json_file, None)
+    ensure_writable_reports(json_file)
     found = evaluate_runs(runs, questions)
     command = f"regard train evaluate {' '.join(map(str, runs))} --questions {questions}"
     verdict = verdict_on_knowledge(found, reproduce=command)
-    _write_json(json_file, "train evaluate", [verdict], found.to_dict())
+    write_json(json_file, "train evaluate", [verdict], found.to_dict())
     if json_file != "-":
         show_evaluation(_open_console(), found)
         _open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
@@ -233,7 +231,7 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
 
     Exit code: 0: compared; 2: bad input; 3: undecided (with --strict).
     """
-    _ensure_writable(json_file, html_file)
+    ensure_writable_reports(json_file, html_file)
     from regard.training.compare import compare as compare_trainings
     from regard.training.compare import describe_finished
     from regard.training.comparison import render_comparison, show_comparison
@@ -274,7 +272,7 @@ def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: 
 
     Exit code: 0: inspected; 2: bad input; 3: a head is undecided (with --strict).
     """
-    _ensure_writable(json_file, html_file)
+    ensure_writable_reports(json_file, html_file)
     from regard.training.inspection import inspect as inspect_run
     from regard.training.inspection import render_inspection, show_inspection
 
@@ -304,7 +302,7 @@ def average(json_file: str | None, **options: Any) -> int:
 
     Exit code: 0: nothing refutes the theory; 1: something does; 2: bad input.
     """
-    _ensure_writable(json_file, None)
+    ensure_writable_reports(json_file)
     from regard.training.average import AveragingTask, show_averaging
     from regard.training.average import average as train_heads
 
@@ -325,16 +323,6 @@ def _progress(doing: str) -> Any:
     from regard.render.progress import progress
 
     return progress(_open_console(is_for_errors=True), doing)
-
-
-def _write_json(file: str | None, command: str, verdicts: Sequence["Verdict"], more: dict[str, Any]) -> None:
-    """Writes JSON to a file, to standard output if it is -, or nowhere."""
-    from regard.render.json import as_json
-
-    if file == "-":
-        sys.stdout.write(as_json(command, verdicts, more, is_ascii=not is_unicode()))
-    elif file is not None:
-        write_atomically(Path(file), as_json(command, verdicts, more))
 
 
 def _train_request(options: dict[str, Any]) -> "TrainRequest":
@@ -427,20 +415,9 @@ def _command_line(command: str, options: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
-    """Refuses unwritable files before the work starts."""
-    if html_file == "-":
-        raise InputError("--html - would write a file of that name. Name one, for example --html page.html.")
-    if html_file is not None and html_file == json_file:
-        raise InputError(f"Two reports would go to one file: {html_file}. Name a file for each.")
-    for file in (json_file, html_file):
-        if file not in (None, "-"):
-            ensure_writable(Path(file))
-
-
 def _publish(command: str, found: Any, json_file: str | None, show: Callable[[Any, Any], None]) -> None:
     """Writes the verdicts as JSON if asked to, and prints them unless JSON goes to standard output."""
-    _write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
+    write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
     if json_file != "-":
         show(_open_console(), found)
 

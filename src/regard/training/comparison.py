@@ -16,11 +16,9 @@ from regard.core.errors import InputError
 from regard.core.verdict import Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
-from regard.render.page import Page, render_page
-from regard.render.terminal import say
+from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.terminal import say, show_columns, status_label
 from regard.training.evaluation import Accuracy
-from regard.training.page import render_table
-from regard.training.report import show_columns, status_label
 from regard.training.statistics import MeanInterval, holm, holm_levels, mcnemar, mean_interval, paired_difference
 
 ALPHA = 0.05
@@ -233,7 +231,7 @@ def show_comparison(console: Console, report: ComparisonReport) -> None:
     """Prints a table of the variants and a verdict per pair."""
     say(console, f"{report.data}; {report.num_questions} questions {report.questions}", style="dim")
     console.print()
-    show_columns(console, [_COLUMNS, *(_cells(variant) for variant in report.variants)])
+    show_columns(console, [_COLUMNS, *map(_cells, report.variants)])
     say(console, f"baseline (always the most common answer): {report.baseline}", style="dim", indent=2)
     for verdict in report.verdicts:
         console.print()
@@ -247,18 +245,15 @@ def render_comparison(report: ComparisonReport) -> str:
     decided = sum(verdict.status == "holds" for verdict in report.verdicts)
     finding = f"{decided} of {len(report.pairs)} differences hold"
     about = f"{report.data}; {report.num_questions} questions {report.questions}."
-    verdicts = "".join(
-        f'<li class="{verdict.status}"><b>{verdict.status}</b> {html.escape(verdict.reason or "")}</li>'
-        for verdict in report.verdicts
-    )
+    verdicts = render_statuses((verdict.status, verdict.reason or "") for verdict in report.verdicts)
     main = (
         f'<header class="head"><p class="problem">{html.escape(report.folder)}</p><h1>Trainings compared</h1>'
         f"<p>{html.escape(about)}</p></header>"
         f'<section id="variants"><h2>Variants</h2>{_draw_variants(report)}'
-        f"{render_table(_COLUMNS, (_cells(variant) for variant in report.variants))}"
+        f"{render_table(map(_cells, report.variants), _COLUMNS)}"
         f"<p>Baseline (always the most common answer): {html.escape(str(report.baseline))}.</p></section>"
         f'<section id="pairs"><h2>Pairs</h2>{_draw_pairs(report)}<p>{html.escape(report.assurance)}</p>'
-        f'<ul class="verdicts">{verdicts}</ul></section>'
+        f"{verdicts}</section>"
     )
     return render_page(
         Page(

@@ -15,8 +15,8 @@ from regard.core.verdict import Status, Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
 from regard.render.heat_maps import draw_attention_map
-from regard.render.page import Page, render_page
-from regard.render.terminal import say
+from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.terminal import say, show_columns, status_label
 from regard.training.answering import answer_questions, require_askable
 from regard.training.data.corpus import FactQuestion, read_questions
 from regard.training.head_probing import (
@@ -29,8 +29,6 @@ from regard.training.head_probing import (
     make_probe,
 )
 from regard.training.model import Decoder
-from regard.training.page import render_table
-from regard.training.report import show_columns, status_label
 from regard.training.run_folder import RunFolder
 from regard.training.statistics import MeanInterval, mean_interval
 
@@ -241,17 +239,13 @@ def render_inspection(report: InspectionReport) -> str:
     """The inspection as an HTML page."""
     reading = [str(head) for head in report.heads if head.status == "holds"]
     finding = f"{', '.join(reading)} read the name" if reading else "no head was found to read the name"
-    verdicts = "".join(
-        f'<li class="{verdict.status}"><b>{verdict.status}</b> {html.escape(verdict.statement)}</li>'
-        for verdict in report.verdicts
-    )
     return render_page(
         Page(
             title=f"{report.run}: {finding}",
             main=f'<header class="head"><p class="problem">{html.escape(report.run)}</p><h1>What the heads read</h1>'
             f"<p>{html.escape(report.population)}.</p></header>{_render_heads(report)}{_render_maps(report.shown)}",
             margin='<ul class="contents"><li><a href="#heads">Heads</a></li><li><a href="#maps">One question</a></li>'
-            f'</ul><ul class="verdicts">{verdicts}</ul>',
+            f"</ul>{render_statuses((verdict.status, verdict.statement) for verdict in report.verdicts)}",
             styles=("document.css", "charts.css", "intervals.css", "training/inspect.css"),
         )
     )
@@ -278,7 +272,7 @@ def _render_heads(report: InspectionReport) -> str:
         "attention. A head may attend to the name without using it.",
         at=report.uniform_share,
     )
-    table = render_table(("head", *_COLUMNS), map(_cells, report.heads))
+    table = render_table(map(_cells, report.heads), ("head", *_COLUMNS))
     return f'<section id="heads"><h2>Heads</h2>{drops}{shares}{table}</section>'
 
 

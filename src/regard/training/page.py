@@ -1,7 +1,7 @@
 """A run as an HTML page: its settings, its learning curves, and what its model knows."""
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
@@ -30,16 +30,6 @@ def render_run(report: RunReport) -> str:
             styles=("document.css", "charts.css", "training/run.css"),
         )
     )
-
-
-def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with a heading per column; the first cell of each row is its name."""
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
-        for name, *cells in rows
-    )
-    return f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _charts(report: RunReport) -> list[Chart]:

@@ -6,12 +6,11 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from regard.core.verdict import Status
-from regard.render.terminal import SIGNS, STYLES, spelled
+from regard.render.progress import progress_bar
 from regard.training.evaluation import Accuracy, EvaluationReport
 from regard.training.launching import MessageKind
 from regard.training.plan import RunPlan
@@ -66,29 +65,12 @@ class RunReport:
         return [curve.held_out[-1][1] for curve in self.curves if curve.held_out]
 
 
-class _TimeColumn(ProgressColumn):
-    """The time left, or the time elapsed while the end is unknown."""
-
-    def render(self, task: Task) -> Text:
-        left = task.time_remaining if task.total is not None else None
-        seconds = int((task.elapsed or 0.0) if left is None else left)
-        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        return Text(f"{clock} {'elapsed' if left is None else 'left'}")
-
-
 class TrainingDisplay:
     """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[facts]}"),
-            _TimeColumn(),
-        )
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar = progress_bar(console, TextColumn("{task.fields[facts]}"))
         self._task = self._bar.add_task("preparing", total=None, facts="")
         self._loss: float | None = None
         self._speeds: dict[int, float] = {}
@@ -216,20 +198,6 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     span = (high - low) or 1.0
     blocks = "".join(_LEVELS[min(int((value - low) / span * len(_LEVELS)), len(_LEVELS) - 1)] for value in thinned)
     return f"{values[0]:.3f} {blocks} {values[-1]:.3f}"
-
-
-def status_label(console: Console, status: Status) -> Text:
-    """The sign and name of a status, to start a line with."""
-    return Text(f"{spelled(SIGNS[status], console.encoding)} {status}  ", style=STYLES[status])
-
-
-def show_columns(console: Console, cells: list[tuple[str, ...]]) -> None:
-    """Prints rows in aligned columns, with the first row dim."""
-    table = [[spelled(cell, console.encoding) for cell in row] for row in cells]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for number, row in enumerate(table):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.print(Text(f"  {line}".rstrip(), style="" if number else "dim"), soft_wrap=True)
 
 
 def _show_settings(console: Console, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
