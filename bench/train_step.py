@@ -26,12 +26,18 @@ from regard.training.data.batches import pack_pass
 from regard.training.data.biographies import Biographies, make_biographies
 from regard.training.data.corpus import TrainingData
 from regard.training.data.lessons import LessonSet
-from regard.training.dataset import prepare_lessons, read_files
 from regard.training.launching import ProcessLayout
 from regard.training.model.layers import Dense
-from regard.training.plan import RunPlan
-from regard.training.planning import LayoutSpeed, calibrate, layouts_to_try, pick_precision, usable_cores
-from regard.training.recipe import Recipe, load_recipe
+from regard.training.planning import (
+    LayoutSpeed,
+    calibrate,
+    layouts_to_try,
+    pick_precision,
+    prepare_lessons,
+    read_files,
+    usable_cores,
+)
+from regard.training.recipe import Recipe, RunPlan, load_recipe
 from regard.training.run_folder import RunFolder
 
 ROWS, LENGTH, VOCABULARY = 128, 128, 256

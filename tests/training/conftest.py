@@ -34,9 +34,8 @@ def small_run(tmp_path_factory):
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
     from regard.training.data.biographies import Biographies, make_biographies
-    from regard.training.dataset import prepare_lessons
-    from regard.training.plan import RunPlan
-    from regard.training.recipe import load_recipe
+    from regard.training.planning import prepare_lessons
+    from regard.training.recipe import RunPlan, load_recipe
     from regard.training.run_folder import RunFolder
 
     def make(*, steps: int, recipe: str = "fast", changes=(), data=None, **more) -> RunFolder:

@@ -18,10 +18,9 @@ from regard.render.json import schema
 from regard.training.average import LAYOUTS, AveragingTask, evaluate_queries, judge, learn_queries, prescribe
 from regard.training.checkpoint import write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
-from regard.training.dataset import prepare_lessons
 from regard.training.model import Decoder
-from regard.training.plan import RunPlan
-from regard.training.recipe import load_recipe
+from regard.training.planning import prepare_lessons
+from regard.training.recipe import RunPlan, load_recipe
 from regard.training.run_folder import RunFolder
 
 TINY = [

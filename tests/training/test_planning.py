@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 
 from regard.core.errors import InputError
-from regard.training import memory, planning
+from regard.training import planning
 from regard.training.data.biographies import Biographies
 from regard.training.data.corpus import CorpusDocument, FactQuestion, TrainingData
-from regard.training.dataset import DataSource, prepare_lessons
 from regard.training.launching import ProcessLayout
-from regard.training.memory import bytes_needed
 from regard.training.model.config import ModelConfig
-from regard.training.planning import LayoutSpeed, RunLength, TrainRequest, outline
+from regard.training.planning import (
+    DataSource,
+    LayoutSpeed,
+    RunLength,
+    TrainRequest,
+    bytes_needed,
+    outline,
+    prepare_lessons,
+)
 from regard.training.recipe import BatchShape, load_recipe
 from regard.training.run_folder import RunFolder
 from training.conftest import SETTINGS

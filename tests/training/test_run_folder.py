@@ -15,11 +15,10 @@ from regard.core.errors import InputError
 from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
 from regard.training.data.vocabulary import learn_vocabulary
-from regard.training.dataset import prepare_lessons
 from regard.training.evaluation import evaluate
-from regard.training.plan import SCHEMA
+from regard.training.planning import prepare_lessons
 from regard.training.process_group import ProcessGroup
-from regard.training.recipe import load_recipe
+from regard.training.recipe import SCHEMA, load_recipe
 from regard.training.run_folder import RunFolder
 from regard.training.train import resume
 from regard.training.worker import work

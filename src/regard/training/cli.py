@@ -15,8 +15,7 @@ from regard.render.command_line import ExitCode, complain, ensure_writable_repor
 
 if TYPE_CHECKING:
     from regard.training.compare import CompareRequest
-    from regard.training.dataset import DataSource
-    from regard.training.planning import RunLength, TrainRequest
+    from regard.training.planning import DataSource, RunLength, TrainRequest
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -368,7 +367,7 @@ def _compare_request(options: dict[str, Any]) -> "CompareRequest":
 
 def _data_source(options: dict[str, Any]) -> "DataSource":
     from regard.training.data.biographies import Biographies
-    from regard.training.dataset import DataSource
+    from regard.training.planning import DataSource
 
     people = {name: options[name] for name in ("people", "wordings", "asked_share") if options[name] is not None}
     has_people = people or options["is_fixed_order"]
@@ -429,7 +428,7 @@ def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
 
 def _write_run_pages(reports: Any, html_file: Path | None) -> None:
     """Writes each run's page into its folder, and the first one's to `html_file` too."""
-    from regard.training.page import render_run
+    from regard.training.report import render_run
 
     for report in reports:
         write_atomically(Path(report.folder) / "page.html", render_run(report))

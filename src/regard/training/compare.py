@@ -20,15 +20,11 @@ from regard.core.files import write_atomically
 from regard.training.comparison import ALPHA, ComparisonReport, Variant, compare_variants, name_variants
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
-from regard.training.dataset import prepare_lessons
 from regard.training.evaluation import baseline_accuracy, evaluate
-from regard.training.file_lock import lock_folder
 from regard.training.launching import MessageKind, ProcessLayout, launch
-from regard.training.memory import require_memory
-from regard.training.plan import RunPlan
-from regard.training.planning import RunLength, calibrate, pick_precision
-from regard.training.recipe import Recipe, load_recipe
-from regard.training.run_folder import RunFolder
+from regard.training.planning import RunLength, calibrate, pick_precision, prepare_lessons, require_memory
+from regard.training.recipe import Recipe, RunPlan, load_recipe
+from regard.training.run_folder import RunFolder, lock_folder
 
 Progress = Callable[[int, int], None]
 

@@ -1,8 +1,10 @@
 """A run's folder: its plan, tokenizer, lessons, metrics, checkpoints and weights."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,8 @@ from regard.training.checkpoint import read_tensors
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import AnswerForms, Lesson, LessonSet, PromptFormat, QuestionTokens
 from regard.training.data.vocabulary import Vocabulary, load_vocabulary
-from regard.training.file_lock import lock_folder
 from regard.training.model import Decoder
-from regard.training.plan import RunPlan, plan_from_json
+from regard.training.recipe import RunPlan, plan_from_json
 
 FINAL, MEASURED = "plan.json", "measured.json"
 
@@ -269,3 +270,39 @@ def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
 def _split(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
     lengths = arrays[f"{name}_lengths"]
     return np.split(arrays[name].astype(np.int64), np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Locks a folder, which is created if it is missing; a second program that tries is refused.
+
+    The system releases the lock when the program ends, however it ends, so there is nothing to clean up.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise InputError(f"Cannot work in {folder}: {error.strerror or error}. Name another folder.") from None
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        os.close(descriptor)
+        raise InputError(
+            f"Another training is working in {folder}. Wait until it ends, or name another folder."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

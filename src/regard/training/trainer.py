@@ -16,9 +16,8 @@ from regard.training.data.lessons import Lesson
 from regard.training.loss import CandidateSample, CandidateSampler, PredictionTargets, prediction_loss
 from regard.training.model import Decoder, ModelInput
 from regard.training.optimizers import Muon, RowAdam
-from regard.training.plan import RunPlan
 from regard.training.process_group import ProcessGroup
-from regard.training.recipe import Stage
+from regard.training.recipe import RunPlan, Stage
 
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding errors, which depend on the number of processes and should not be amplified.
