@@ -2,7 +2,6 @@
 
 import html
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,8 +72,6 @@ class DesignFigures:
     """The plots of one design: how its coefficient spreads, and what its scale does."""
 
     experiment: Experiment
-    target: Mapping[str, float]
-    epsilon: float
     scales: Scales | None
     beta: float | None
 
@@ -111,7 +108,7 @@ class DesignFigures:
             x=Axis(label="coefficient of v_a", lower=0, upper=1),
             y=Axis(label="density", lower=0),
             series=series,
-            guides=[Guide(at=self.target.get("a", 0.0), label="target", is_vertical=True)],
+            guides=[Guide(at=self.experiment.target.get("a", 0.0), label="target", is_vertical=True)],
         )
 
     @cached_property
@@ -125,7 +122,7 @@ class DesignFigures:
     def _estimates(self) -> dict[str, list[tuple[float, float]]]:
         """For each design compared, the error and the probability of being near at every scale."""
         return {
-            name: [other.approximate(factor, self.target, self.epsilon, draws=_CURVE_DRAWS) for factor in self._factors]
+            name: [other.approximate(factor, draws=_CURVE_DRAWS) for factor in self._factors]
             for name, other in self._compared.items()
         }
 
@@ -162,11 +159,12 @@ class DesignFigures:
         )
 
     def _probability(self, scales: Scales) -> Chart:
+        epsilon = self.experiment.epsilon
         return Chart(
-            title=f"How often the output is within {self.epsilon:g} of the target",
+            title=f"How often the output is within {epsilon:g} of the target",
             caption=f"The ceiling is the limit as the scale grows without bound: {scales.ceiling.value:.6g}.",
             x=self._axis(scales),
-            y=Axis(label=f"P(‖c − target‖ ≤ {self.epsilon:g})", lower=0, upper=1),
+            y=Axis(label=f"P(‖c − target‖ ≤ {epsilon:g})", lower=0, upper=1),
             series=self._curves(1, scales),
             guides=[
                 Guide(at=scales.ceiling.value, label="ceiling"),
