@@ -12,6 +12,8 @@ import click
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
 from regard.render.command_line import ExitCode, complain, ensure_writable_reports, write_json
+from regard.render.progress import progress
+from regard.render.terminal import open_console
 
 if TYPE_CHECKING:
     from regard.training.compare import CompareRequest
@@ -107,8 +109,8 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     from regard.training.report import TrainingDisplay, compare_with_pretraining, show_run
 
     request = _train_request(options)
-    console = _open_console()
-    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+    console = open_console()
+    with TrainingDisplay(open_console(is_for_errors=True)) as display:
         if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
             reports = command.demonstrate(request, out or _new_folder("demonstration"), display.show)
         else:
@@ -150,8 +152,8 @@ def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> 
     verdict = verdict_on_knowledge(found, reproduce=command)
     write_json(json_file, "train evaluate", [verdict], found.to_dict())
     if json_file != "-":
-        show_evaluation(_open_console(), found)
-        _open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
+        show_evaluation(open_console(), found)
+        open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
     return ExitCode.SUCCESS if verdict.status == "holds" else ExitCode.FAILURE
 
 
@@ -179,9 +181,9 @@ def resume(run: Path) -> int:
     from regard.training.report import TrainingDisplay, show_run
     from regard.training.train import resume as resume_run
 
-    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+    with TrainingDisplay(open_console(is_for_errors=True)) as display:
         report = resume_run(run, display.show)
-    show_run(_open_console(), report)
+    show_run(open_console(), report)
     _write_run_pages([report], None)
     return ExitCode.SUCCESS
 
@@ -194,10 +196,10 @@ def estimate(**options: Any) -> int:
     from regard.training.train import estimate as estimate_training
 
     request = _train_request(options)
-    display = TrainingDisplay(_open_console(is_for_errors=True))
+    display = TrainingDisplay(open_console(is_for_errors=True))
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch, display:
         found = estimate_training(request, Path(scratch) / "run", display.show)
-    show_estimate(_open_console(), found)
+    show_estimate(open_console(), found)
     return ExitCode.SUCCESS
 
 
@@ -237,7 +239,7 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
 
     request, command = _compare_request(options), _command_line("compare", options)
     try:
-        with _progress("training, in steps") as report:
+        with progress(open_console(is_for_errors=True), "training, in steps") as report:
             found = compare_trainings(request, report, reproduce=command)
     except KeyboardInterrupt:
         complain(f"Stopped. {describe_finished(request)}")
@@ -272,13 +274,12 @@ def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: 
     Exit code: 0: inspected; 2: bad input; 3: a head is undecided (with --strict).
     """
     ensure_writable_reports(json_file, html_file)
-    from regard.training.inspection import inspect as inspect_run
-    from regard.training.inspection import render_inspection, show_inspection
+    from regard.training import inspection
 
-    found = inspect_run(run, **options)
-    _publish("train inspect", found, json_file, show_inspection)
+    found = inspection.inspect(run, **options)
+    _publish("train inspect", found, json_file, inspection.show_inspection)
     if html_file is not None:
-        write_atomically(Path(html_file), render_inspection(found))
+        write_atomically(Path(html_file), inspection.render_inspection(found))
     return _strict_exit_code(found, is_strict)
 
 
@@ -306,22 +307,10 @@ def average(json_file: str | None, **options: Any) -> int:
     from regard.training.average import average as train_heads
 
     task = AveragingTask(num_seeds=options.pop("seeds"), **options)
-    with _progress("training heads") as report:
+    with progress(open_console(is_for_errors=True), "training heads") as report:
         found = train_heads(task, report)
     _publish("train average", found, json_file, show_averaging)
     return ExitCode.FAILURE if any(v.status == "refuted" for v in found.verdicts) else ExitCode.SUCCESS
-
-
-def _open_console(*, is_for_errors: bool = False) -> Any:
-    from regard.render.terminal import open_console
-
-    return open_console(is_for_errors=is_for_errors)
-
-
-def _progress(doing: str) -> Any:
-    from regard.render.progress import progress
-
-    return progress(_open_console(is_for_errors=True), doing)
 
 
 def _train_request(options: dict[str, Any]) -> "TrainRequest":
@@ -418,7 +407,7 @@ def _publish(command: str, found: Any, json_file: str | None, show: Callable[[An
     """Writes the verdicts as JSON if asked to, and prints them unless JSON goes to standard output."""
     write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
     if json_file != "-":
-        show(_open_console(), found)
+        show(open_console(), found)
 
 
 def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
