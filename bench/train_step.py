@@ -74,8 +74,7 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
     data = load_data(options.data)
     lessons = prepare_lessons(data, recipe)
     folder = RunFolder(scratch / "run")
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
     plan = RunPlan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(lessons.vocabulary))
     # Without native bfloat16 instructions, a step in it takes a minute.
     precisions = ["float32"] if pick_precision() == "float32" else ["float32", "bfloat16"]

@@ -43,8 +43,7 @@ def small_run(tmp_path_factory):
         data = data or make_biographies(Biographies(people=24), seed=0)
         lessons = prepare_lessons(data, chosen)
         folder = RunFolder(Path(tmp_path_factory.mktemp("run")) / "run")
-        folder.create()
-        folder.write_data(data, lessons)
+        folder.create(data, lessons)
         folder.write_plan(RunPlan(recipe=chosen, steps=steps, seed=0, vocab_size=len(lessons.vocabulary), **more))
         return folder
 

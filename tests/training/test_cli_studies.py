@@ -52,8 +52,7 @@ def finished(tmp_path_factory):
     recipe = load_recipe("fast", TINY)
     data = make_biographies(Biographies(people=16), seed=0)
     lessons = prepare_lessons(data, recipe)
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
     plan = RunPlan(recipe=recipe, steps=1, seed=0, vocab_size=len(lessons.vocabulary))
     folder.write_plan(plan)
     torch.manual_seed(0)
@@ -187,7 +186,7 @@ def test_what_cannot_be_inspected_is_one_line(run, finished, more, why):
 
 def test_an_unfinished_run_is_refused(run, finished, tmp_path):
     folder = RunFolder(tmp_path / "b")
-    folder.create()
+    folder.path.mkdir()
     folder.write_plan(replace(finished.plan(), steps=5))
     code, _, errors = run("train", "inspect", str(folder.path))
     assert code == 2

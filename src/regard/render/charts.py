@@ -9,10 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from regard.core.axes import Float
-from regard.render.chart_labels import HEIGHT, Box, Canvas, text, width_of, wrapped
+from regard.render.chart_labels import HEIGHT, Box, Canvas, framed, text, text_lines, width_of, wrapped
 from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
 from regard.render.figures import Axis, Chart, Figure, Guide, HeatMap, Series
-from regard.render.formulas import scripted
 from regard.render.heat_maps import heat_map_svg
 
 WIDTH, PLOT_HEIGHT = 400.0, 200.0
@@ -54,12 +53,7 @@ def draw_figure(figure: Figure) -> str:
     True
     """
     body, height = heat_map_svg(figure, width=WIDTH) if isinstance(figure, HeatMap) else _chart_svg(figure)
-    title, caption = html.escape(figure.title), html.escape(figure.caption)
-    return (
-        f'<figure class="chart"><svg viewBox="0 0 {WIDTH:g} {height:.0f}" role="img" focusable="false">'
-        f"<title>{title}</title><desc>{caption}</desc>{body}</svg>"
-        f"<figcaption><b>{scripted(figure.title)}</b> {scripted(figure.caption)}</figcaption></figure>"
-    )
+    return framed(body, (WIDTH, height), title=figure.title, caption=figure.caption)
 
 
 def draw_intervals(
@@ -77,12 +71,7 @@ def draw_intervals(
         *(_interval(row, scale, _ROWS_TOP + _ROW_HEIGHT * (number + 0.5)) for number, row in enumerate(rows)),
         text(axis.label, (left + WIDTH - _RIGHT) / 2, bottom + 18 + HEIGHT, name="chart-axis", anchor="middle"),
     ]
-    height = bottom + 24 + HEIGHT
-    return (
-        f'<figure class="chart rows"><svg viewBox="0 0 {WIDTH:g} {height:.0f}" role="img" focusable="false">'
-        f"<title>{html.escape(title)}</title><desc>{html.escape(caption)}</desc>{''.join(drawn)}</svg>"
-        f"<figcaption><b>{html.escape(title)}</b> {html.escape(caption)}</figcaption></figure>"
-    )
+    return framed("".join(drawn), (WIDTH, bottom + 24 + HEIGHT), title=title, caption=caption, kind="chart rows")
 
 
 def _interval_tick(scale: Scale, at: float, label: str, bottom: float) -> str:
@@ -143,13 +132,13 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
         legend = ""
     footing = wrapped(chart.x.label, WIDTH - _RIGHT)
     shown = [
-        *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
+        text_lines(heading, 0, _TOP + HEIGHT * 0.8),
         legend,
         _grid(plot),
         *(_guide_line(guide, plot) for guide in chart.guides),
         *(_marks(series, index, plot) for index, series in _in_order(chart.series)),
         words,
-        *_footing(footing, plot),
+        text_lines(footing, (plot.x.start + plot.x.end) / 2, plot.y.start + 18 + HEIGHT * 0.9, anchor="middle"),
     ]
     return "".join(shown), plot.y.start + 20 + HEIGHT * len(footing) + 4
 
@@ -211,14 +200,6 @@ def _grid(plot: _Plot) -> str:
         drawn.append(text(tick.label, min(x, WIDTH - half), bottom + 15, name="chart-tick", anchor="middle"))
     drawn.append(f'<path class="chart-base" d="M{frame.left:.1f},{bottom:.1f}H{right:.1f}"/>')
     return "".join(drawn)
-
-
-def _footing(lines: Sequence[str], plot: _Plot) -> list[str]:
-    middle, top = (plot.x.start + plot.x.end) / 2, plot.y.start + 18
-    return [
-        text(line, middle, top + HEIGHT * (row + 0.9), name="chart-axis", anchor="middle")
-        for row, line in enumerate(lines)
-    ]
 
 
 def _is_visible(guide: Guide, plot: _Plot) -> bool:

@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from regard.core.axes import Float, Int
-from regard.render.chart_labels import HEIGHT, text, width_of, wrapped
+from regard.render.chart_labels import HEIGHT, framed, text, text_lines, width_of, wrapped
 from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
 from regard.render.figures import Axis, HeatMap
 
@@ -32,7 +32,7 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
     x = _cells(figure.x, values.shape[1], left, left + across)
     y = _cells(figure.y, values.shape[0], top, top + down)
     shown = [
-        *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
+        text_lines(heading, 0, _TOP + HEIGHT * 0.8),
         _cells_svg(figure, values, bar, (left, top, across, down)),
         f'<rect class="chart-edge" x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{down:.1f}"/>',
         *(text(tick.label, left - 6, float(y(tick.at)) + 4, name="chart-tick", anchor="end") for tick in _y_ticks(y)),
@@ -40,10 +40,7 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
             text(tick.label, float(x(tick.at)), top + down + 15, name="chart-tick", anchor="middle")
             for tick in _x_ticks(x)
         ),
-        *(
-            text(line, left + across / 2, top + down + 18 + HEIGHT * (row + 0.9), name="chart-axis", anchor="middle")
-            for row, line in enumerate(footing)
-        ),
+        text_lines(footing, left + across / 2, top + down + 18 + HEIGHT * 0.9, anchor="middle"),
         _bar(figure, bar, left + across + 14),
     ]
     return "".join(shown), top + down + 22 + HEIGHT * len(footing)
@@ -175,22 +172,16 @@ def draw_attention_map(
     side = max(width_of(label) for label in labels) + 6
     count, reach = len(tokens), _CELL * len(tokens)
     cells = "".join(_map_row(weights[query, : query + 1], tokens, query) for query in range(count))
-    rows = "".join(_row_label(label, side - 5, _CELL * (place + 0.5) + 4) for place, label in enumerate(labels))
-    columns = "".join(
-        _vertical_label(label, side + _CELL * (place + 0.5) + 4, reach + 6) for place, label in enumerate(labels)
-    )
+    names = "".join(_side_labels(label, side, _CELL * (place + 0.5) + 4, reach) for place, label in enumerate(labels))
     first, end = name
     frame = (
         f'<rect class="name" x="{side + _CELL * first:.1f}" y="0.5" width="{_CELL * (end - first):.1f}" '
         f'height="{reach - 1:.1f}"/>'
     )
     description = f"Attention weights of {title}: rows attend to columns, darker is more; the frame marks the name."
-    return (
-        f'<figure class="chart map"><svg viewBox="0 0 {side + reach + 2:.0f} {reach + side:.0f}" role="img" '
-        f'focusable="false"><title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>'
-        f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>'
-        f"{frame}{rows}{columns}</svg><figcaption><b>{html.escape(title)}</b></figcaption></figure>"
-    )
+    drawn = f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>{frame}{names}'
+    svg = f"<desc>{html.escape(description)}</desc>{drawn}"
+    return framed(svg, (side + reach + 2, reach + side), title=title, kind="chart map")
 
 
 def _map_row(weights: Float[np.ndarray, " key"], tokens: Sequence[str], query: int) -> str:
@@ -202,15 +193,13 @@ def _map_row(weights: Float[np.ndarray, " key"], tokens: Sequence[str], query: i
     )
 
 
-def _row_label(label: str, x: float, y: float) -> str:
-    return f'<text class="chart-tick" x="{x:.1f}" y="{y:.1f}" text-anchor="end">{html.escape(label)}</text>'
-
-
-def _vertical_label(label: str, x: float, y: float) -> str:
-    return (
-        f'<text class="chart-tick" transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end">'
-        f"{html.escape(label)}</text>"
+def _side_labels(label: str, side: float, along: float, reach: float) -> str:
+    """The label left of its row, and turned below its column; a token has no indices or powers to set."""
+    places = (
+        f'x="{side - 5:.1f}" y="{along:.1f}"',
+        f'transform="translate({side + along:.1f} {reach + 6:.1f}) rotate(-90)"',
     )
+    return "".join(f'<text class="chart-tick" {at} text-anchor="end">{html.escape(label)}</text>' for at in places)
 
 
 def _token_label(token: str) -> str:

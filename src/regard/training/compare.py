@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -144,15 +144,6 @@ def describe_finished(request: CompareRequest) -> str:
     return f"{done} of {len(runs)} runs are finished and kept in {request.out}; run the same command to continue."
 
 
-@dataclass(kw_only=True)
-class _Settled:
-    """What all runs share, stored in compare.json: precision, and per recipe the steps and how often to checkpoint."""
-
-    precision: str = ""
-    steps: dict[str, int] = field(default_factory=dict)
-    checkpoint_every: dict[str, int] = field(default_factory=dict)
-
-
 class _Comparison:
     """The runs of a request in progress."""
 
@@ -160,7 +151,8 @@ class _Comparison:
         self._request, self._progress = request, progress
         self._runs = request.runs()
         self._lessons: dict[str, LessonSet] = {}
-        self._settled = _Settled()
+        # What all runs share, stored in compare.json: the precision, and the steps of each recipe.
+        self._precision, self._steps = "", dict[str, int]()
         self._done = self._total = 0
         self._is_stopped, self._lock = threading.Event(), threading.Lock()
 
@@ -204,21 +196,20 @@ class _Comparison:
             if folder.plan() != plan:
                 raise InputError(f"{folder.path} contains another run than this comparison needs. Name another --out.")
             return folder
-        folder.create()
-        folder.write_data(self._request.data, self._lessons_of(run.recipe))
+        folder.create(self._request.data, self._lessons_of(run.recipe))
         folder.write_plan(plan)
         return folder
 
     def _plan(self, run: ComparedRun) -> RunPlan:
-        precision = self._settled.precision if run.recipe.precision == "auto" else run.recipe.precision
+        steps = self._steps[run.recipe.name]
         return RunPlan(
             # However much time there is, each run trains one model.
             recipe=replace(run.recipe, member_steps=0),
-            steps=self._settled.steps[run.recipe.name],
+            steps=steps,
             seed=run.seed,
             vocab_size=len(self._lessons_of(run.recipe).vocabulary),
-            precision=precision,
-            checkpoint_every=self._settled.checkpoint_every[run.recipe.name],
+            precision=self._precision if run.recipe.precision == "auto" else run.recipe.precision,
+            checkpoint_every=max(_LEAST_STEPS, steps // _MOST_CHECKPOINTS),
             sources=self._request.data.sources,
         )
 
@@ -240,25 +231,22 @@ class _Comparison:
                         f"{request.out} contains a comparison with other {name.replace('_', ' ')} "
                         f"({found.get(name)!r}, now {value!r}). Ask for the same, or name another --out."
                     )
-            self._settled = _Settled(**{name: found[name] for name in _Settled.__dataclass_fields__})
-        settled = self._settled
-        settled.precision = settled.precision or pick_precision()
+            self._precision, self._steps = found["precision"], found["steps"]
+        self._precision = self._precision or pick_precision()
         for recipe in (run.recipe for run in self._runs):
-            if recipe.name not in settled.steps:
-                steps = request.length.steps or self._measure_steps(recipe)
-                settled.steps[recipe.name] = steps
-                settled.checkpoint_every[recipe.name] = max(_LEAST_STEPS, steps // _MOST_CHECKPOINTS)
-        write_atomically(path, json.dumps({**asked, **vars(settled)}, indent=1), is_durable=True)
+            if recipe.name not in self._steps:
+                self._steps[recipe.name] = request.length.steps or self._measure_steps(recipe)
+        settled = {**asked, "precision": self._precision, "steps": self._steps}
+        write_atomically(path, json.dumps(settled, indent=1), is_durable=True)
 
     def _measure_steps(self, recipe: Recipe) -> int:
         """How many steps of the recipe one core makes in the time of a run."""
         length, lessons = self._request.length, self._lessons_of(recipe)
-        vocab_size, precision = len(lessons.vocabulary), self._settled.precision
-        plan = RunPlan(recipe=recipe, steps=length.guess, seed=0, vocab_size=vocab_size, precision=precision)
+        size = len(lessons.vocabulary)
+        plan = RunPlan(recipe=recipe, steps=length.guess, seed=0, vocab_size=size, precision=self._precision)
         with tempfile.TemporaryDirectory(prefix="regard-") as scratch:
             folder = RunFolder(Path(scratch) / "run")
-            folder.create()
-            folder.write_data(self._request.data, lessons)
+            folder.create(self._request.data, lessons)
             (speed,) = calibrate(folder, plan, [_ONE_CORE], seconds=_CALIBRATION_SECONDS, announce=lambda _: None)
         return length.steps_at(speed.seconds, least=len(recipe.stages))
 
@@ -274,6 +262,6 @@ def _read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read: {error}. Name another --out.") from None
-    if not isinstance(found, dict) or not {"steps", "precision", "checkpoint_every"} <= set(found):
+    if not isinstance(found, dict) or not {"steps", "precision"} <= set(found):
         raise InputError(f"{path} was not written by this version. Name another --out.")
     return found

@@ -299,13 +299,7 @@ def _draw_variants(report: ComparisonReport) -> str:
 
 def _draw_pairs(report: ComparisonReport) -> str:
     rows = [
-        IntervalRow(
-            name=f"{pair.better} − {pair.worse}",
-            value=100 * pair.difference.mean,
-            lower=100 * pair.difference.lower,
-            upper=100 * pair.difference.upper,
-            status=pair.verdict().status,
-        )
+        pair.difference.row(f"{pair.better} − {pair.worse}", scale=100, status=pair.verdict().status)
         for pair in report.pairs
     ]
     if not rows:

@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.core.axes import Bool, Float, Int
 from regard.core.errors import InputError
 from regard.core.verdict import Status, Verdict
-from regard.render.charts import IntervalRow, draw_intervals
+from regard.render.charts import draw_intervals
 from regard.render.figures import Axis
 from regard.render.heat_maps import draw_attention_map
 from regard.render.page import Page, render_page, render_statuses, render_table
@@ -431,7 +431,7 @@ def _cells(head: HeadFinding) -> tuple[str, ...]:
 
 def _render_heads(report: InspectionReport) -> str:
     drops = draw_intervals(
-        [_interval_row(head, head.drop, head.status) for head in report.heads],
+        [head.drop.row(str(head), status=head.status) for head in report.heads],
         Axis(label="nats that the right answer loses"),
         title="The effect of each head's attention to the name",
         caption=f"The name's keys are hidden from one head at a time; the intervals hold jointly with 95 %. The dotted "
@@ -439,7 +439,7 @@ def _render_heads(report: InspectionReport) -> str:
         at=LEAST_DROP,
     )
     shares = draw_intervals(
-        [_interval_row(head, head.share) for head in report.heads],
+        [head.share.row(str(head)) for head in report.heads],
         Axis(label="share of attention", lower=0.0, upper=1.0),
         title="How much each head attends to the name",
         caption=f"From the answering position, mean over {report.num_questions} questions. The dotted line is uniform "
@@ -448,10 +448,6 @@ def _render_heads(report: InspectionReport) -> str:
     )
     table = render_table(map(_cells, report.heads), ("head", *_COLUMNS))
     return f'<section id="heads"><h2>Heads</h2>{drops}{shares}{table}</section>'
-
-
-def _interval_row(head: HeadFinding, interval: MeanInterval, status: str = "") -> IntervalRow:
-    return IntervalRow(name=str(head), value=interval.mean, lower=interval.lower, upper=interval.upper, status=status)
 
 
 def _render_maps(shown: ShownQuestion) -> str:

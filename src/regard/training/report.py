@@ -8,13 +8,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
 from regard.render.page import Page, render_page
 from regard.render.progress import progress_bar
+from regard.render.terminal import show_columns
 from regard.training.evaluation import Accuracy, EvaluationReport
 from regard.training.launching import MessageKind
 from regard.training.planning import LayoutSpeed
@@ -155,12 +155,8 @@ def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: in
     console.print(asked, style="dim", highlight=False)
     wrong = [each for each in report.answered if not each.is_right][:num_wrong]
     if wrong:
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("question", "prediction", "probability", "correct answer"):
-            table.add_column(heading)
-        for each in wrong:
-            table.add_row(Text(each.question), Text(each.prediction), f"{each.probability:.0%}", Text(each.answer))
-        console.print(table)
+        rows = [(each.question, each.prediction, f"{each.probability:.0%}", each.answer) for each in wrong]
+        show_columns(console, [("question", "prediction", "probability", "correct answer"), *rows])
 
 
 def show_estimate(console: Console, estimate: TrainingEstimate) -> None:

@@ -9,6 +9,9 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy.stats import binom, t
 
+from regard.render.charts import IntervalRow
+from regard.render.terminal import quantity
+
 _MOST_COUNTED = 10_000
 
 
@@ -34,9 +37,12 @@ class MeanInterval:
         """The upper end."""
         return self.mean + self.half_width
 
-    def __str__(self) -> str:
-        from regard.render.terminal import quantity
+    def row(self, name: str, *, scale: float = 1.0, status: str = "") -> IntervalRow:
+        """The interval, times `scale`, as a row of a figure."""
+        value, lower, upper = (scale * number for number in (self.mean, self.lower, self.upper))
+        return IntervalRow(name=name, value=value, lower=lower, upper=upper, status=status)
 
+    def __str__(self) -> str:
         return f"{self.mean:.3g} (one value)" if math.isinf(self.half_width) else quantity(self.mean, self.half_width)
 
 

@@ -128,8 +128,7 @@ def _fix_plan(
 ) -> tuple[RunPlan, list[LayoutSpeed]]:
     """Writes the data into the folder, measures some steps, and fixes the plan; the time since `begun` counts."""
     data, lessons, plan = outlined
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
 
     def announce(text: str) -> None:
         notify({"kind": MessageKind.STATUS, "text": text})
@@ -201,8 +200,7 @@ def train_distributed(request: TrainRequest, out: Path, notify: Notify) -> Path:
             data, lessons, plan = outline(request, processes=group.size, local_processes=group.local_size)
             folder = RunFolder(out)
             stack.enter_context(folder.lock())
-            folder.create()
-            folder.write_data(data, lessons)
+            folder.create(data, lessons)
             folder.write_plan(replace(plan, threads=torch.get_num_threads()), MEASURED)
             return str(out)
 
