@@ -52,12 +52,13 @@ def run_tasks(
         initializer=die_with_parent,
         initargs=(os.getpid(),),
     )
+    timeout = None if math.isinf(limits.seconds) else limits.seconds
     running: dict[Future, Task] = {}
     try:
         while True:
             with interrupts_deferred():
                 for task in itertools.islice(waiting, 3 * limits.jobs - len(running)):
-                    running[pool.schedule(work, args=(task,), timeout=_timeout(limits))] = task
+                    running[pool.schedule(work, args=(task,), timeout=timeout)] = task
             if not running:
                 break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -70,10 +71,6 @@ def run_tasks(
         raise
     finally:
         pool.join()
-
-
-def _timeout(limits: PoolLimits) -> float | None:
-    return None if math.isinf(limits.seconds) else limits.seconds
 
 
 def _result(future: Future, limits: PoolLimits) -> Any:

@@ -82,12 +82,6 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     return ExitCode.UNDECIDED if is_strict and "undecided" in statuses else ExitCode.SUCCESS
 
 
-def _only(conditions: tuple[str, ...]) -> str | None:
-    if len(conditions) > 1:
-        raise InputError(f"--given is used {len(conditions)} times. Write one condition, for example 0<gamma<2.")
-    return conditions[0] if conditions else None
-
-
 def _evaluated(options: dict[str, Any]) -> "DesignReport":
     from regard.designs import Demand, Sampling, Scenario
 
@@ -97,12 +91,14 @@ def _evaluated(options: dict[str, Any]) -> "DesignReport":
             raise InputError("--beta and --set beta set the same letter twice. Use one of them.")
         scalars["beta"] = options["beta"]
     noise = _settings(options["norm_noise"], what="--norm-noise")
+    if len(options["given"]) > 1:
+        raise InputError(f"--given is used {len(options['given'])} times. Write one condition, for example 0<gamma<2.")
     scenario = Scenario(
         n=options["n"],
         norm_noise=",".join(f"{name}={number}" for name, number in noise.items()),
         alpha=options["alpha"],
         qk_norm=options["qk_norm"],
-        given=_only(options["given"]),
+        given=next(iter(options["given"]), None),
         sampling=Sampling(draws=options["draws"], seed=options["seed"]),
     )
     demand = Demand(target=options["target"], epsilon=options["epsilon"], require=options["require"])

@@ -25,10 +25,14 @@ def render_design(report: DesignReport) -> str:
     heads = "".join(_head(place, head) for place, head in enumerate(report.heads, start=1))
     target = typeset(written_sum(report.output.target, "v", is_latex=True), is_display=False)
     curves = "".join(draw_figure(figure) for figure in report.figures)
+    scales = ""
+    if report.scales is not None:
+        rows = scale_rows(report.scales, report.output.epsilon)
+        scales = f"<h2>The same queries at other scales</h2>{render_table(rows)}"
     main = (
         f'<h1>{_TITLE}</h1><p class="setting">{html.escape(setting_line(report))}</p>{heads}'
         f'<section id="output"><h2>The output</h2><p>c compared with the target {target}</p>'
-        f"{render_table(output_rows(report))}{_scales(report)}</section>"
+        f"{render_table(output_rows(report))}{scales}</section>"
         f'<section id="curves"><h2>Plots</h2><div class="charts">{curves}</div></section>'
     )
     page = Page(title=_TITLE, main=main, margin=_margin(report), styles=("charts.css", "designs/design.css"))
@@ -50,13 +54,6 @@ def _head(place: int, head: Head) -> str:
         f'<section id="head-{place}"><h2>Head {place}</h2><p>{query} <code>{html.escape(head.source)}</code></p>'
         f"{render_table(weight_rows(head), ('key', 'mean weight', 'variance'))}</section>"
     )
-
-
-def _scales(report: DesignReport) -> str:
-    if report.scales is None:
-        return ""
-    rows = scale_rows(report.scales, report.output.epsilon)
-    return f"<h2>The same queries at other scales</h2>{render_table(rows)}"
 
 
 def _margin(report: DesignReport) -> str:

@@ -22,12 +22,15 @@ def show_design(console: Console, report: DesignReport) -> None:
         show_columns(console, [("key", "weight", "variance"), *weight_rows(head)])
     _title(console, "Output", f"c compared with {written_sum(report.output.target, 'v')}")
     show_columns(console, output_rows(report), has_header=False)
-    _title(console, "Distribution of v_a's coefficient in c", _levels(report))
+    levels = [f"{level:.0%} below {_short(found, 4)}" for level, found in report.output.quantiles.items()]
+    _title(console, "Distribution of v_a's coefficient in c", " · ".join(levels))
     _histogram(console, report.histogram)
     if report.scales is not None:
         _title(console, "Scale", "the same queries at other scales")
         show_columns(console, scale_rows(report.scales, report.output.epsilon), has_header=False)
-    _requirement(console, report)
+    if (verdict := report.requirement) is not None:
+        console.print()
+        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))
 
 
 def written_sum(coefficients: Mapping[str, float], letter: str, *, is_latex: bool = False) -> str:
@@ -57,8 +60,9 @@ def setting_line(report: DesignReport) -> str:
     parts += ["keys normalised"] if setting["qk_norm"] else []
     if report.given is not None and report.chance is not None:
         parts.append(f"given {report.given} (probability {number(report.chance)})")
-    parts.append(_basis(report.output.squared_error))
-    return " · ".join(parts)
+    error = report.output.squared_error
+    sampled = f"sampled: {error.draws} draws, seed {error.seed}, {error.confidence or 1:.1%} confidence"
+    return " · ".join([*parts, "certified" if error.is_certain else sampled])
 
 
 def scale_rows(scales: Scales, epsilon: float) -> Iterable[tuple[str, str, str]]:
@@ -93,12 +97,6 @@ def _scale(scales: Scales, finding: ScaleFinding) -> str:
     return f"{name} = {finding.scale:.4g}" if name == "β" else f"{finding.scale:.4g} times as long"
 
 
-def _basis(estimate: Estimate) -> str:
-    if estimate.is_certain:
-        return "certified"
-    return f"sampled: {estimate.draws} draws, seed {estimate.seed}, {estimate.confidence:.1%} confidence"
-
-
 def number(estimate: Estimate) -> str:
     """The value to twelve digits, or with its sampling error."""
     if estimate.is_certain:
@@ -129,11 +127,6 @@ def output_rows(report: DesignReport) -> Iterable[tuple[str, str, str]]:
     yield "tr Cov(c)", number(output.total_variance), ""
 
 
-def _levels(report: DesignReport) -> str:
-    levels = [f"{level:.0%} below {_short(found, 4)}" for level, found in report.output.quantiles.items()]
-    return " · ".join(levels)
-
-
 def _title(console: Console, title: str, rest: str) -> None:
     console.print()
     say(console, rest, lead=Text(f"{spelled(title, console.encoding)}  ", style="bold"))
@@ -155,10 +148,3 @@ def _plain(text: str, encoding: str) -> str:
     except UnicodeEncodeError:
         return spelled("".join("#" if sign == "█" else "" if sign in _BARS[1:] else sign for sign in text), encoding)
     return text
-
-
-def _requirement(console: Console, report: DesignReport) -> None:
-    verdict = report.requirement
-    if verdict is not None:
-        console.print()
-        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))

@@ -136,7 +136,7 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
         legend,
         _grid(plot),
         *(_guide_line(guide, plot) for guide in chart.guides),
-        *(_marks(series, index, plot) for index, series in _in_order(chart.series)),
+        *(_marks(series, index, plot) for index, series in sorted(enumerate(chart.series), key=_layer)),
         words,
         text_lines(footing, (plot.x.start + plot.x.end) / 2, plot.y.start + 18 + HEIGHT * 0.9, anchor="middle"),
     ]
@@ -154,10 +154,9 @@ def _ensure_drawable(chart: Chart) -> None:
             raise ValueError(f"The series '{series.label}' has {num_x} x and {num_y} y. Give one y for each x.")
 
 
-def _in_order(series: Sequence[Series]) -> list[tuple[int, Series]]:
-    """Filled marks first, so that lines and points stay visible."""
-    layers = ("area", "bars", "dashed", "line", "points")
-    return sorted(enumerate(series), key=lambda item: layers.index(item[1].style))
+def _layer(numbered: tuple[int, Series]) -> int:
+    """Filled marks come first, so that lines and points stay visible."""
+    return ("area", "bars", "dashed", "line", "points").index(numbered[1].style)
 
 
 def _plot(chart: Chart, top: float) -> _Plot:

@@ -25,7 +25,8 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
     bar = _bar_scale(figure, values)
     heading, footing = wrapped(figure.y.label, width - 8), wrapped(figure.x.label, width - 8)
     top = _TOP + HEIGHT * len(heading) + 6
-    left, right = _room(figure, values, bar)
+    left = 8 + _widest(_y_ticks(_cells(figure.y, values.shape[0], 0.0, 200.0)))
+    right = 14 + _BAR + 6 + _widest(ticks(bar, 5))
     across = width - left - right
     down = across * min(max(values.shape[0] / values.shape[1], _MIN_ASPECT), 0.9)
     bar = Scale(lower=bar.lower, upper=bar.upper, start=top + down, end=top)
@@ -68,10 +69,8 @@ def _bar_scale(figure: HeatMap, values: _Table) -> Scale:
     return Scale(lower=lower, upper=upper, start=0.0, end=1.0)
 
 
-def _room(figure: HeatMap, values: _Table, bar: Scale) -> tuple[float, float]:
-    rows = _cells(figure.y, values.shape[0], 0.0, 200.0)
-    left = max((width_of(tick.label) for tick in _y_ticks(rows)), default=0.0) + 8
-    return left, 14 + _BAR + 6 + max((width_of(tick.label) for tick in ticks(bar, 5)), default=0.0)
+def _widest(found: Sequence[Tick]) -> float:
+    return max((width_of(tick.label) for tick in found), default=0.0)
 
 
 def _cells(axis: Axis, count: int, start: float, end: float) -> Scale:
@@ -99,8 +98,7 @@ def _y_ticks(scale: Scale) -> list[Tick]:
 
 def _x_ticks(scale: Scale) -> list[Tick]:
     found = _cell_ticks(scale, 8)
-    widest = max((width_of(tick.label) for tick in found), default=1.0)
-    return _cell_ticks(scale, max(min(8, int((scale.end - scale.start) / (widest + 10))), 2))
+    return _cell_ticks(scale, max(min(8, int((scale.end - scale.start) / (_widest(found) + 10))), 2))
 
 
 def _shades(values: _Table, bar: Scale) -> Int[np.ndarray, "row column"]:

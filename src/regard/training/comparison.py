@@ -184,7 +184,8 @@ def name_variants(variants: Sequence[Variant]) -> list[Variant]:
 
 def compare_variants(variants: Sequence[Variant], *, against: str | None = None) -> list[PairResult]:
     """Every pair that differs in one thing, or every variant against the one named."""
-    pairs = [_ordered(first, second) for first, second in _pairs(variants, against)]
+    # The better one first. The tests are two-sided, so choosing the order by the result costs nothing.
+    pairs = [sorted(pair, key=lambda each: -each.right.sum()) for pair in _pairs(variants, against)]
     differences = [paired_difference(b.shares, w.shares, resolution=1 / b.right.shape[1]) for b, w in pairs]
     by_question = [mcnemar(b.right.ravel().tolist(), w.right.ravel().tolist()) for b, w in pairs]
     is_one_seed = bool(variants) and variants[0].right.shape[0] == 1
@@ -217,11 +218,6 @@ def _pairs(variants: Sequence[Variant], against: str | None) -> list[tuple[Varia
         names = ", ".join(each.name for each in variants)
         raise InputError(f"No variant is called {against!r}. Compare with one of: {names}.")
     return [(each, chosen) for each in variants if each is not chosen]
-
-
-def _ordered(first: Variant, second: Variant) -> tuple[Variant, Variant]:
-    """The better one first. The tests are two-sided, so choosing the order by the result costs nothing."""
-    return (first, second) if first.right.sum() >= second.right.sum() else (second, first)
 
 
 _COLUMNS = ("", "right, mean over seeds", "pooled, Wilson 95 %", "by seed", "steps")

@@ -25,7 +25,6 @@ from regard.training.data.corpus import FactQuestion, find_known_name, normalize
 from regard.training.data.lessons import PromptFormat
 from regard.training.data.vocabulary import EOS, PAD
 from regard.training.model import Decoder, ModelInput, causal_input
-from regard.training.model.attention import AttentionContext
 from regard.training.run_folder import RunFolder
 from regard.training.statistics import MeanInterval, mean_interval
 
@@ -186,7 +185,9 @@ def _ablated(model: Decoder, batch: _ProbeBatch, ablations: Sequence[Ablation]) 
     def hide(heads: list[int]) -> Any:
         def changed(_: Any, arguments: tuple) -> tuple:
             x, context, *rest = arguments
-            return x, _with_hidden(context, heads, model.config.num_heads, hidden), *rest
+            bias = context.bias.expand(-1, model.config.num_heads, -1, -1).clone()
+            bias[:, heads] = bias[:, heads].masked_fill(hidden[:, None], -torch.inf)
+            return x, replace(context, bias=bias), *rest
 
         return changed
 
@@ -205,12 +206,6 @@ def _hooked(hooks: Sequence[tuple[Any, Any]]) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def _with_hidden(context: AttentionContext, heads: list[int], num_heads: int, hidden: Tensor) -> AttentionContext:
-    bias = context.bias.expand(-1, num_heads, -1, -1).clone()
-    bias[:, heads] = bias[:, heads].masked_fill(hidden[:, None], -torch.inf)
-    return replace(context, bias=bias)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -245,14 +245,17 @@ def _charts(report: RunReport) -> list[Chart]:
         )
     ]
     if report.alone:
+        together = "" if report.together is None else f" All members together after the last step: {report.together}."
+        interval = " Dashed: Wilson's 95 % interval." if len(report.curves) == 1 else ""
+        levels = (("most common answer", report.baseline), ("together", report.together))
         charts.append(
             Chart(
                 title="Held-out questions answered correctly",
-                caption="About people whose questions were never shown" + _end_of_caption(report),
+                caption=f"About people whose questions were never shown.{interval or together}",
                 x=Axis(label="step", lower=0),
                 y=Axis(label="fraction correct", lower=0, upper=1),
                 series=_accuracy_series(report),
-                guides=_guides(report),
+                guides=[Guide(at=level.value, label=label) for label, level in levels if level is not None],
             )
         )
     return charts
@@ -277,17 +280,6 @@ def _accuracy_series(report: RunReport) -> tuple[Series, ...]:
         series.append(Series(label="lower", x=steps, y=[each.lower for each in known], style="dashed"))
         series.append(Series(label="upper", x=steps, y=[each.upper for each in known], style="dashed"))
     return tuple(series)
-
-
-def _end_of_caption(report: RunReport) -> str:
-    if len(report.curves) == 1:
-        return "; dashed: Wilson's 95 % interval."
-    return "." if report.together is None else f". All members together after the last step: {report.together}."
-
-
-def _guides(report: RunReport) -> tuple[Guide, ...]:
-    known = (("most common answer", report.baseline), ("together", report.together))
-    return tuple(Guide(at=accuracy.value, label=label) for label, accuracy in known if accuracy is not None)
 
 
 def _smoothed(values: Sequence[float]) -> list[float]:

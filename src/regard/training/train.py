@@ -110,7 +110,13 @@ def report_on(out: Path) -> RunReport:
         recipe=plan.recipe.name,
         about=plan.recipe.about,
         settings=_settings(plan),
-        curves=[_learning_curve(lines) for lines in metrics],
+        curves=[
+            LearningCurve(
+                losses=[(line["step"], line["loss"]) for line in lines if line["kind"] == MessageKind.STEP],
+                held_out=[(line["step"], _accuracy(line)) for line in lines if line["kind"] == MessageKind.HELD_OUT],
+            )
+            for lines in metrics
+        ],
         together=_accuracy(together[-1]) if together else None,
         baseline=baseline_accuracy(questions, folder.facts()["commonest_answer"]) if questions else None,
         steps=len(steps[0]),
@@ -158,13 +164,6 @@ def _needs_joint_evaluation(folder: RunFolder, plan: RunPlan) -> bool:
     """Whether there are several members and held-out questions that they have not answered together."""
     is_done = any(line["kind"] == MessageKind.TOGETHER for line in folder.read_metrics())
     return plan.members > 1 and bool(folder.held_out()) and not is_done
-
-
-def _learning_curve(lines: Sequence[dict]) -> LearningCurve:
-    return LearningCurve(
-        losses=[(line["step"], line["loss"]) for line in lines if line["kind"] == MessageKind.STEP],
-        held_out=[(line["step"], _accuracy(line)) for line in lines if line["kind"] == MessageKind.HELD_OUT],
-    )
 
 
 def _accuracy(line: dict) -> Accuracy:
