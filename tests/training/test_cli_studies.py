@@ -101,7 +101,7 @@ def test_a_comparison_trains_tells_and_keeps_what_is_finished(run, tmp_path):
         (["--corpus", "wiki.txt"], "not both"),
         (["--held-out", "3"], "Give --questions FILE"),
         (["--recipes", "fast,{same}/fast.toml"], "are both called 'fast'. Rename one"),
-        (["--html", "-"], "Name one"),
+        (["--html", "-"], "Name a file"),
     ],
 )
 def test_a_senseless_comparison_is_one_line_and_nothing_is_made(run, tmp_path, wrong, why):

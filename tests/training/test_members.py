@@ -197,7 +197,7 @@ def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
     asked = TrainRequest(changes=[*SETTINGS, "member_steps=100"], source=PEOPLE, length=RunLength(minutes=3))
     *_, plan = outline(asked)
     needed = bytes_needed(plan.model_config, plan.recipe.batch)
-    monkeypatch.setattr(memory, "_available", lambda: 2 * needed)
+    monkeypatch.setattr(planning, "_available", lambda: 2 * needed)
     assert planned(asked, tmp_path).members == 1
     with pytest.raises(InputError, match=r"GiB \(processes: 3\)"):
         outline(replace(asked, members=3))

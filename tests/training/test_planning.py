@@ -102,7 +102,7 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     request = TrainRequest(changes=SETTINGS, source=PEOPLE, length=RunLength(steps=1))
     *_, plan = outline(request)
     needed = bytes_needed(plan.model_config, plan.recipe.batch)
-    monkeypatch.setattr(memory, "_available", lambda: needed + 1)
+    monkeypatch.setattr(planning, "_available", lambda: needed + 1)
     both = [ProcessLayout(processes=2, threads=1), ProcessLayout(processes=1, threads=2)]
     monkeypatch.setattr(planning, "layouts_to_try", lambda _, members: both)
     monkeypatch.setattr(

@@ -13,25 +13,9 @@ if TYPE_CHECKING:
     from regard.designs.report import DesignReport
 
 
-class _DecimalText(click.ParamType):
-    """A number, kept as it was typed so that no digit is lost."""
-
-    name = "NUMBER"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text itself if it is a number."""
-        del ctx
-        try:
-            float(value)
-        except ValueError:
-            option = param.opts[0] if param is not None else "The option"
-            raise InputError(f"{option} {value} is not a number. Write it in digits, for example 20.") from None
-        return value
-
-
 @click.command()
 @click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeatable.")
-@click.option("--beta", type=_DecimalText(), help="Value of beta in the queries.")
+@click.option("--beta", metavar="NUMBER", help="Value of beta in the queries.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="Value of another letter.")
 @click.option("--n", type=int, default=10, show_default=True, help="Number of keys.")
 @click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length k_a = gamma*mu_a.")

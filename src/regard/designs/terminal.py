@@ -28,7 +28,8 @@ def show_design(console: Console, report: DesignReport) -> None:
     if report.scales is not None:
         _title(console, "Scale", "the same queries at other scales")
         show_columns(console, scale_rows(report.scales, report.output.epsilon), has_header=False)
-    if (verdict := report.requirement) is not None:
+    if report.require is not None:
+        verdict = next(verdict for verdict in report.verdicts if verdict.id == "within")
         console.print()
         say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))
 
