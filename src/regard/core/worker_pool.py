@@ -85,7 +85,7 @@ def _result(future: Future, limits: PoolLimits) -> Any:
 
 
 class Spawning(SpawnContext):
-    """Its locks last as long as itself: the pool drops them before it ends workers that have yet to open them."""
+    """Keeps its locks alive: the pool drops them while workers that are still starting have yet to open them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ def interrupts_deferred() -> Iterator[None]:
 
 @contextmanager
 def _kept_for_afterwards() -> Iterator[None]:
-    """A mask belongs to one thread: another takes the signal, and the main thread hears of it."""
+    """A mask covers one thread only: another may take the signal, and Python then calls the main thread's handler."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is None or threading.current_thread() is not threading.main_thread():
         yield

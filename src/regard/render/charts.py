@@ -123,11 +123,12 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
     heading = wrapped(chart.y.label, WIDTH - _RIGHT)
     top = _TOP + HEIGHT * len(heading) + 7
     plot = _plot(chart, top)
-    words, keys = _labels(chart, plot)
+    guides = [guide for guide in chart.guides if _is_visible(guide, plot)]
+    words, keys = _labels(chart, guides, plot)
     if keys:
         legend, rows = _legend(keys, top)
         plot = _plot(chart, top + rows * (HEIGHT + 2) + 5)
-        words, _ = _labels(chart, plot, left_out=keys)
+        words, _ = _labels(chart, guides, plot, left_out=keys)
     else:
         legend = ""
     footing = wrapped(chart.x.label, WIDTH - _RIGHT)
@@ -135,7 +136,7 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
         text_lines(heading, 0, _TOP + HEIGHT * 0.8),
         legend,
         _grid(plot),
-        *(_guide_line(guide, plot) for guide in chart.guides),
+        *(f'<path class="chart-rule" d="{_path(_guide_ends(guide, plot))}"/>' for guide in guides),
         *(_marks(series, index, plot) for index, series in sorted(enumerate(chart.series), key=_layer)),
         words,
         text_lines(footing, (plot.x.start + plot.x.end) / 2, plot.y.start + 18 + HEIGHT * 0.9, anchor="middle"),
@@ -206,28 +207,22 @@ def _is_visible(guide: Guide, plot: _Plot) -> bool:
     return bool(scale.lower <= guide.at <= scale.upper)
 
 
-def _guide_line(guide: Guide, plot: _Plot) -> str:
-    if not _is_visible(guide, plot):
-        return ""
+def _guide_ends(guide: Guide, plot: _Plot) -> Points:
     frame = plot.frame
     if guide.is_vertical:
-        return f'<path class="chart-rule" d="M{float(plot.x(guide.at)):.1f},{frame.top:.1f}v{frame.height:.1f}"/>'
-    return f'<path class="chart-rule" d="M{frame.left:.1f},{float(plot.y(guide.at)):.1f}h{frame.width:.1f}"/>'
+        x = float(plot.x(guide.at))
+        return np.array([[x, frame.top], [x, frame.top + frame.height]])
+    y = float(plot.y(guide.at))
+    return np.array([[frame.left, y], [frame.left + frame.width, y]])
 
 
-def _guide_points(guide: Guide, plot: _Plot) -> np.ndarray:
-    frame = plot.frame
-    along = np.linspace(0, 1, 60)
-    if guide.is_vertical:
-        return np.stack([np.full(60, float(plot.x(guide.at))), frame.top + along * frame.height], axis=-1)
-    return np.stack([frame.left + along * frame.width, np.full(60, float(plot.y(guide.at)))], axis=-1)
-
-
-def _labels(chart: Chart, plot: _Plot, left_out: Sequence[_LegendEntry] = ()) -> tuple[str, list[_LegendEntry]]:
+def _labels(
+    chart: Chart, guides: Sequence[Guide], plot: _Plot, left_out: Sequence[_LegendEntry] = ()
+) -> tuple[str, list[_LegendEntry]]:
     """Labels inside the plot, beside what they name, and the legend entries of those that found no place."""
     canvas = Canvas(frame=plot.frame, lines=[_outline(series, plot) for series in chart.series])
-    guides = [guide for guide in chart.guides if _is_visible(guide, plot)]
-    canvas.lines += [_guide_points(guide, plot) for guide in guides]
+    for start, end in (_guide_ends(guide, plot) for guide in guides):
+        canvas.lines.append(start + (end - start) * np.linspace(0, 1, 60)[:, None])
     named = {key.label for key in left_out}
     words, keys = [], []
     for guide in guides:

@@ -1,5 +1,6 @@
 """From a request to a plan: load the data, see that memory suffices, measure some steps, and fix their number."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -276,7 +277,7 @@ def _layouts(request: TrainRequest, plan: RunPlan) -> list[ProcessLayout]:
 
 def _fits(layout: ProcessLayout, plan: RunPlan) -> bool:
     batch = plan.recipe.batch
-    return fits_memory(plan.model_config, batch, processes=layout.processes, runs=layout.members)
+    return bytes_needed(plan.model_config, batch, processes=layout.processes, runs=layout.members) <= _available()
 
 
 def bytes_needed(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> int:
@@ -300,28 +301,22 @@ def bytes_needed(config: ModelConfig, batch: BatchShape, *, processes: int = 1, 
     return runs * processes * (_PROGRAM + _FLOAT * (4 * config.num_parameters + activations))
 
 
-def fits_memory(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> bool:
-    """Whether this machine has enough free memory; true if the system doesn't say."""
-    free = _available()
-    return free is None or bytes_needed(config, batch, processes=processes, runs=runs) <= free
-
-
 def require_memory(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> None:
     """Refuses a training that does not fit into free memory."""
-    if not fits_memory(config, batch, processes=processes, runs=runs):
-        needed = bytes_needed(config, batch, processes=processes, runs=runs) / 2**30
+    needed, free = bytes_needed(config, batch, processes=processes, runs=runs), _available()
+    if needed > free:
         raise InputError(
-            f"This training needs about {needed:.1f} GiB (processes: {runs * processes}), but only "
-            f"{(_available() or 0) / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…, --set "
+            f"This training needs about {needed / 2**30:.1f} GiB (processes: {runs * processes}), but only "
+            f"{free / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…, --set "
             "model.num_layers=…) or rows shorter (--set batch.length=…), or use fewer processes or members."
         )
 
 
-def _available() -> int | None:
-    """Free bytes; None if the system doesn't say."""
+def _available() -> float:
+    """Free bytes; infinite if the system doesn't say."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
-        return None
+        return math.inf
     found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-    return int(found[0]) * 1024 if found else None
+    return int(found[0]) * 1024 if found else math.inf

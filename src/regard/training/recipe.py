@@ -176,11 +176,18 @@ def recipe_names() -> list[str]:
 
 def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
     """A built-in recipe by its name, or one from a file, with changes such as `model.width=192`."""
+    given = _read_tables(name)
+    for change in changes:
+        _apply(given, change)
+    return recipe_from(given)
+
+
+def _read_tables(name: str) -> dict[str, Any]:
+    """A recipe's tables, which replace those of its `base`, if it names one."""
     path = Path(name)
     if name in recipe_names():
-        text, short = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), name
+        text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     elif path.suffix == ".toml":
-        short = path.stem
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -192,9 +199,10 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not TOML: {error}.") from None
-    for change in changes:
-        _apply(given, change)
-    return recipe_from({"name": short, **given})
+    base = given.pop("base", None)
+    if base not in (None, *recipe_names()):
+        raise InputError(f"{path} has the base {base!r}. Use one of {', '.join(recipe_names())}.")
+    return {**(_read_tables(base) if base else {}), "name": path.stem, **given}
 
 
 def recipe_from(given: Mapping[str, Any]) -> Recipe:

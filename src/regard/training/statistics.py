@@ -48,7 +48,7 @@ class MeanInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference:
-    """The mean and the standard deviation of paired differences, for Student's t-test."""
+    """The mean and the standard deviation of values, such as paired differences, for Student's t-test."""
 
     mean: float
     deviation: float
@@ -61,7 +61,9 @@ class PairedDifference:
 
     def interval(self, alpha: float) -> MeanInterval:
         """The interval that misses the true difference with probability `alpha`."""
-        return MeanInterval(mean=self.mean, half_width=_half_width(self.deviation, self.count, alpha), count=self.count)
+        spread = self.deviation / math.sqrt(self.count)
+        half_width = float(t.isf(alpha / 2, self.count - 1)) * spread if self.count > 1 else math.inf
+        return MeanInterval(mean=self.mean, half_width=half_width, count=self.count)
 
     def decisive_count(self, alpha: float) -> int | None:
         """The least n with |mean| > t·s/√n: the number of pairs that would decide with the same mean and s.
@@ -88,8 +90,7 @@ def mean_interval(values: Sequence[float], *, alpha: float = 0.05, resolution: f
     """
     if not values:
         raise ValueError("There are no values to average. Give at least one.")
-    deviation = _deviation(values, resolution / math.sqrt(12))
-    return MeanInterval(mean=fmean(values), half_width=_half_width(deviation, len(values), alpha), count=len(values))
+    return _summary(values, resolution / math.sqrt(12)).interval(alpha)
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float], *, resolution: float = 0.0) -> PairedDifference:
@@ -99,8 +100,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, resolu
     r/√6, that of two roundings.
     """
     differences = [x - y for x, y in zip(first, second, strict=True)]
-    deviation = _deviation(differences, resolution / math.sqrt(6))
-    return PairedDifference(mean=fmean(differences), deviation=deviation, count=len(differences))
+    return _summary(differences, resolution / math.sqrt(6))
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> tuple[int, int, float]:
@@ -141,12 +141,10 @@ def holm_levels(p_values: Sequence[float], alpha: float) -> list[float]:
     return levels
 
 
-def _deviation(values: Sequence[float], least: float) -> float:
-    return max(stdev(values), least) if len(values) > 1 else math.nan
-
-
-def _half_width(deviation: float, count: int, alpha: float) -> float:
-    return float(t.isf(alpha / 2, count - 1)) * deviation / math.sqrt(count) if count > 1 else math.inf
+def _summary(values: Sequence[float], least: float) -> PairedDifference:
+    """The mean and the deviation of values; the deviation is at least `least`."""
+    deviation = max(stdev(values), least) if len(values) > 1 else math.nan
+    return PairedDifference(mean=fmean(values), deviation=deviation, count=len(values))
 
 
 def _two_sided_p(score: float, count: int) -> float:
