@@ -61,8 +61,9 @@ class PairedDifference:
 
     def interval(self, alpha: float) -> MeanInterval:
         """The interval that misses the true difference with probability `alpha`."""
-        spread = self.deviation / math.sqrt(self.count)
-        half_width = float(t.isf(alpha / 2, self.count - 1)) * spread if self.count > 1 else math.inf
+        half_width = math.inf
+        if self.count > 1:
+            half_width = float(t.isf(alpha / 2, self.count - 1)) * self.deviation / math.sqrt(self.count)
         return MeanInterval(mean=self.mean, half_width=half_width, count=self.count)
 
     def decisive_count(self, alpha: float) -> int | None:
