@@ -17,7 +17,7 @@ import numpy as np
 from regard.core.axes import Bool
 from regard.core.errors import InputError
 from regard.core.files import write_atomically
-from regard.training.comparison import ALPHA, ComparisonReport, Variant, compare_variants, name_variants
+from regard.training.comparison import ComparisonReport, Variant, compare_variants, name_variants
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
 from regard.training.evaluation import baseline_accuracy, evaluate
@@ -129,7 +129,6 @@ def compare(request: CompareRequest, progress: Progress, *, reproduce: str | Non
         questions="held out of the training questions" if request.test is None else str(request.test),
         num_questions=len(questions),
         num_seeds=request.num_seeds,
-        alpha=ALPHA,
         baseline=baseline_accuracy(questions, request.data.most_common_answer),
         variants=variants,
         pairs=compare_variants(variants, against=request.against),

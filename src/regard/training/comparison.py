@@ -17,7 +17,7 @@ from regard.core.verdict import Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
 from regard.render.page import Page, render_page, render_statuses, render_table
-from regard.render.terminal import say, show_columns, status_label
+from regard.render.terminal import plural, say, show_columns, status_label
 from regard.training.evaluation import Accuracy
 from regard.training.statistics import MeanInterval, holm, holm_levels, mcnemar, mean_interval, paired_difference
 
@@ -129,14 +129,13 @@ class PairResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonReport:
-    """All variants, every pair compared, and the false-alarm rate of the whole comparison."""
+    """All variants, and every pair compared."""
 
     folder: str
     data: str
     questions: str
     num_questions: int
     num_seeds: int
-    alpha: float
     baseline: Accuracy
     variants: Sequence[Variant]
     pairs: Sequence[PairResult]
@@ -150,10 +149,9 @@ class ComparisonReport:
     @property
     def assurance(self) -> str:
         """How many comparisons were made, and how often one of them is a false alarm."""
-        count = len(self.pairs)
         return (
-            f"{count} comparison{'' if count == 1 else 's'} on the same {self.num_questions} questions; with Holm's "
-            f"correction, the probability that any of them holds by chance is at most {self.alpha:.0%}."
+            f"{plural(len(self.pairs), 'comparison')} on the same {self.num_questions} questions; with Holm's "
+            f"correction, the probability that any of them holds by chance is at most {ALPHA:.0%}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,7 +163,7 @@ class ComparisonReport:
             "num_questions": self.num_questions,
             "num_seeds": self.num_seeds,
             "num_comparisons": len(self.pairs),
-            "false_alarm_rate": self.alpha,
+            "false_alarm_rate": ALPHA,
             "correction": "Holm",
             "baseline_majority": self.baseline.value,
             "variants": [variant.to_dict() for variant in self.variants],
