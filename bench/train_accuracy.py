@@ -12,9 +12,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from regard.training.dataset import DataSource
 from regard.training.launching import ProcessLayout
-from regard.training.planning import RunLength, TrainRequest
+from regard.training.planning import DataSource, RunLength, TrainRequest
 from regard.training.train import estimate, evaluate, train
 
 RECIPES: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -15,9 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.training.data.biographies import Biographies
-from regard.training.dataset import DataSource
 from regard.training.launching import ProcessLayout
-from regard.training.planning import RunLength, TrainRequest
+from regard.training.planning import DataSource, RunLength, TrainRequest
 from regard.training.run_folder import RunFolder
 from regard.training.train import resume, train
 

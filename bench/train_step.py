@@ -26,12 +26,18 @@ from regard.training.data.batches import pack_pass
 from regard.training.data.biographies import Biographies, make_biographies
 from regard.training.data.corpus import TrainingData
 from regard.training.data.lessons import LessonSet
-from regard.training.dataset import prepare_lessons, read_files
 from regard.training.launching import ProcessLayout
 from regard.training.model.layers import Dense
-from regard.training.plan import RunPlan
-from regard.training.planning import LayoutSpeed, calibrate, layouts_to_try, pick_precision, usable_cores
-from regard.training.recipe import Recipe, load_recipe
+from regard.training.planning import (
+    LayoutSpeed,
+    calibrate,
+    layouts_to_try,
+    pick_precision,
+    prepare_lessons,
+    read_files,
+    usable_cores,
+)
+from regard.training.recipe import Recipe, RunPlan, load_recipe
 from regard.training.run_folder import RunFolder
 
 ROWS, LENGTH, VOCABULARY = 128, 128, 256
@@ -68,8 +74,7 @@ def compare(options: argparse.Namespace, scratch: Path) -> None:
     data = load_data(options.data)
     lessons = prepare_lessons(data, recipe)
     folder = RunFolder(scratch / "run")
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
     plan = RunPlan(recipe=recipe, steps=1_000_000, seed=0, vocab_size=len(lessons.vocabulary))
     # Without native bfloat16 instructions, a step in it takes a minute.
     precisions = ["float32"] if pick_precision() == "float32" else ["float32", "bfloat16"]

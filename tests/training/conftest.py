@@ -34,9 +34,8 @@ def small_run(tmp_path_factory):
     pytest.importorskip("safetensors")
     pytest.importorskip("tokenizers")
     from regard.training.data.biographies import Biographies, make_biographies
-    from regard.training.dataset import prepare_lessons
-    from regard.training.plan import RunPlan
-    from regard.training.recipe import load_recipe
+    from regard.training.planning import prepare_lessons
+    from regard.training.recipe import RunPlan, load_recipe
     from regard.training.run_folder import RunFolder
 
     def make(*, steps: int, recipe: str = "fast", changes=(), data=None, **more) -> RunFolder:
@@ -44,8 +43,7 @@ def small_run(tmp_path_factory):
         data = data or make_biographies(Biographies(people=24), seed=0)
         lessons = prepare_lessons(data, chosen)
         folder = RunFolder(Path(tmp_path_factory.mktemp("run")) / "run")
-        folder.create()
-        folder.write_data(data, lessons)
+        folder.create(data, lessons)
         folder.write_plan(RunPlan(recipe=chosen, steps=steps, seed=0, vocab_size=len(lessons.vocabulary), **more))
         return folder
 

@@ -18,10 +18,9 @@ from regard.render.json import schema
 from regard.training.average import LAYOUTS, AveragingTask, evaluate_queries, judge, learn_queries, prescribe
 from regard.training.checkpoint import write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
-from regard.training.dataset import prepare_lessons
 from regard.training.model import Decoder
-from regard.training.plan import RunPlan
-from regard.training.recipe import load_recipe
+from regard.training.planning import prepare_lessons
+from regard.training.recipe import RunPlan, load_recipe
 from regard.training.run_folder import RunFolder
 
 TINY = [
@@ -53,8 +52,7 @@ def finished(tmp_path_factory):
     recipe = load_recipe("fast", TINY)
     data = make_biographies(Biographies(people=16), seed=0)
     lessons = prepare_lessons(data, recipe)
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
     plan = RunPlan(recipe=recipe, steps=1, seed=0, vocab_size=len(lessons.vocabulary))
     folder.write_plan(plan)
     torch.manual_seed(0)
@@ -103,7 +101,7 @@ def test_a_comparison_trains_tells_and_keeps_what_is_finished(run, tmp_path):
         (["--corpus", "wiki.txt"], "not both"),
         (["--held-out", "3"], "Give --questions FILE"),
         (["--recipes", "fast,{same}/fast.toml"], "are both called 'fast'. Rename one"),
-        (["--html", "-"], "Name one"),
+        (["--html", "-"], "Name a file"),
     ],
 )
 def test_a_senseless_comparison_is_one_line_and_nothing_is_made(run, tmp_path, wrong, why):
@@ -188,7 +186,7 @@ def test_what_cannot_be_inspected_is_one_line(run, finished, more, why):
 
 def test_an_unfinished_run_is_refused(run, finished, tmp_path):
     folder = RunFolder(tmp_path / "b")
-    folder.create()
+    folder.path.mkdir()
     folder.write_plan(replace(finished.plan(), steps=5))
     code, _, errors = run("train", "inspect", str(folder.path))
     assert code == 2

@@ -5,18 +5,19 @@ import pytest
 import torch
 
 from regard.core.errors import InputError
+from regard.training import inspection
 from regard.training.data.lessons import PromptFormat
 from regard.training.data.vocabulary import BOS, EOS, SEP, learn_vocabulary
-from regard.training.head_probing import (
+from regard.training.inspection import (
     Ablation,
     Probe,
     answer_log_probabilities,
     attention_to_name,
     attention_weights,
     find_name,
+    judge_heads,
     make_probe,
 )
-from regard.training.inspection import judge_heads
 from regard.training.model import Decoder, ModelConfig, ModelInput
 
 ASK, BORN, NAMES, ANSWERS, WIDTH = 5, 6, range(7, 11), range(11, 15), 32
@@ -103,10 +104,8 @@ def test_a_cut_head_sees_no_name_after_it_and_all_others_do(model):
     def note(module, arguments):
         seen["weights"] = module.weights(arguments[0], arguments[1])
 
-    from regard.training import head_probing
-
-    batch = next(head_probing._batches(PROBES[:1]))
-    with torch.no_grad(), head_probing._ablated(model, batch, [Ablation(layer=0, head=0)]):
+    batch = next(inspection._batches(PROBES[:1]))
+    with torch.no_grad(), inspection._ablated(model, batch, [Ablation(layer=0, head=0)]):
         handle = attention.register_forward_pre_hook(note)
         model(batch.given)
         handle.remove()

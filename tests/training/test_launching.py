@@ -45,7 +45,7 @@ def test_the_process_that_failed_first_is_blamed(tmp_path, monkeypatch):
 def test_a_folder_is_for_one_training_at_a_time(finished, tmp_path):
     folder = copied(finished, tmp_path / "held")
     folder.weights.unlink()
-    holder = [sys.executable, "-c", "import sys, pathlib, time; from regard.training.file_lock import lock_folder\n"]
+    holder = [sys.executable, "-c", "import sys, pathlib, time; from regard.training.run_folder import lock_folder\n"]
     holder[-1] += "with lock_folder(pathlib.Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     process = subprocess.Popen([*holder, str(folder.path)], env=environment, stdout=subprocess.PIPE)

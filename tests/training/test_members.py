@@ -12,17 +12,14 @@ from rich.console import Console
 pytest.importorskip("torch")
 
 from regard.core.errors import InputError
-from regard.training import memory, planning
+from regard.training import planning
 from regard.training.answering import answer_questions
 from regard.training.data.biographies import Biographies
-from regard.training.dataset import DataSource
 from regard.training.inspection import inspect
 from regard.training.launching import ProcessLayout, launch
-from regard.training.memory import bytes_needed
-from regard.training.page import render_run
-from regard.training.planning import LayoutSpeed, RunLength, TrainRequest, freeze, outline
+from regard.training.planning import DataSource, LayoutSpeed, RunLength, TrainRequest, bytes_needed, freeze, outline
 from regard.training.process_group import ProcessGroup
-from regard.training.report import TrainingDisplay, show_estimate
+from regard.training.report import TrainingDisplay, render_run, show_estimate
 from regard.training.run_folder import RunFolder
 from regard.training.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
 from regard.training.worker import work
@@ -200,7 +197,7 @@ def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
     asked = TrainRequest(changes=[*SETTINGS, "member_steps=100"], source=PEOPLE, length=RunLength(minutes=3))
     *_, plan = outline(asked)
     needed = bytes_needed(plan.model_config, plan.recipe.batch)
-    monkeypatch.setattr(memory, "_available", lambda: 2 * needed)
+    monkeypatch.setattr(planning, "_available", lambda: 2 * needed)
     assert planned(asked, tmp_path).members == 1
     with pytest.raises(InputError, match=r"GiB \(processes: 3\)"):
         outline(replace(asked, members=3))

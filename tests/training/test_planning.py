@@ -10,14 +10,20 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 
 from regard.core.errors import InputError
-from regard.training import memory, planning
+from regard.training import planning
 from regard.training.data.biographies import Biographies
 from regard.training.data.corpus import CorpusDocument, FactQuestion, TrainingData
-from regard.training.dataset import DataSource, prepare_lessons
 from regard.training.launching import ProcessLayout
-from regard.training.memory import bytes_needed
 from regard.training.model.config import ModelConfig
-from regard.training.planning import LayoutSpeed, RunLength, TrainRequest, outline
+from regard.training.planning import (
+    DataSource,
+    LayoutSpeed,
+    RunLength,
+    TrainRequest,
+    bytes_needed,
+    outline,
+    prepare_lessons,
+)
 from regard.training.recipe import BatchShape, load_recipe
 from regard.training.run_folder import RunFolder
 from training.conftest import SETTINGS
@@ -96,7 +102,7 @@ def test_memory_is_asked_for_all_processes(monkeypatch, tmp_path):
     request = TrainRequest(changes=SETTINGS, source=PEOPLE, length=RunLength(steps=1))
     *_, plan = outline(request)
     needed = bytes_needed(plan.model_config, plan.recipe.batch)
-    monkeypatch.setattr(memory, "_available", lambda: needed + 1)
+    monkeypatch.setattr(planning, "_available", lambda: needed + 1)
     both = [ProcessLayout(processes=2, threads=1), ProcessLayout(processes=1, threads=2)]
     monkeypatch.setattr(planning, "layouts_to_try", lambda _, members: both)
     monkeypatch.setattr(

@@ -77,6 +77,17 @@ def test_a_recipe_may_be_a_file(tmp_path):
         load_recipe(str(path))
 
 
+def test_a_recipe_may_change_another(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "fast"\n[batch]\nrows = 3\n')
+    mine, fast = load_recipe(str(path)), load_recipe("fast")
+    assert (mine.name, mine.batch.rows, mine.batch.candidates) == ("mine", 3, 0)
+    assert (mine.model, mine.stages, mine.tokens) == (fast.model, fast.stages, fast.tokens)
+    path.write_text('base = "slow"')
+    with pytest.raises(InputError, match="has the base 'slow'"):
+        load_recipe(str(path))
+
+
 def test_each_stage_shows_what_its_own_length_wants():
     recipe = load_recipe("classic", ["stages.chunk_share=0.6", "stages.all_chunks_at=2000"])
     assert [stage.objective.chunk_share for stage in recipe.over(2000).stages] == [0.95, 0.6]

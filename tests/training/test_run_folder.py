@@ -15,11 +15,10 @@ from regard.core.errors import InputError
 from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
 from regard.training.data.vocabulary import learn_vocabulary
-from regard.training.dataset import prepare_lessons
 from regard.training.evaluation import evaluate
-from regard.training.plan import SCHEMA
+from regard.training.planning import prepare_lessons
 from regard.training.process_group import ProcessGroup
-from regard.training.recipe import load_recipe
+from regard.training.recipe import SCHEMA, load_recipe
 from regard.training.run_folder import RunFolder
 from regard.training.train import resume
 from regard.training.worker import work
@@ -80,8 +79,7 @@ def test_lessons_are_read_as_they_were_written(tmp_path):
     data = make_biographies(Biographies(people=24), seed=0)
     made = prepare_lessons(data, load_recipe("fast", SETTINGS))
     folder = RunFolder(tmp_path / "run")
-    folder.create()
-    folder.write_data(data, made)
+    folder.create(data, made)
     for written, read in zip(made.lessons, folder.lessons(), strict=True):
         assert any(written.salient) or not len(written.body)
         for name in ("body", "starts", "salient", "plain"):
@@ -182,8 +180,9 @@ def test_a_tokenizer_of_another_run_is_refused(finished, tmp_path):
 def test_folders_that_hold_no_run_or_hold_one_are_refused(finished, tmp_path):
     with pytest.raises(InputError, match="not a run"):
         RunFolder(tmp_path).plan()
+    data = make_biographies(Biographies(people=4), seed=0)
     with pytest.raises(InputError, match="already"):
-        finished.create()
+        finished.create(data, prepare_lessons(data, load_recipe("scratch")))
     unfinished = copied(finished, tmp_path / "unfinished")
     unfinished.weights.unlink()
     with pytest.raises(InputError, match="not finished"):

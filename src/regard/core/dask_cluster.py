@@ -69,7 +69,7 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def _ready_workers(client: Any, address: str) -> dict[str, int]:
-    """The number of threads of each worker, all of which have this very Regard."""
+    """The number of threads of each worker; workers with another version of Regard are refused."""
     workers = client.nthreads()
     if not workers:
         raise InputError(f"The scheduler at {address} has no workers. Start one: dask worker {address}")
@@ -89,7 +89,7 @@ def _regard_version() -> str:
 
 
 def _collected(future: Any, batch: Sequence[Task]) -> Sequence[Any]:
-    """The results of a task; a task that the cluster lost is lost for each of its tasks."""
+    """The results of a batch; if the cluster lost it, each of its tasks counts as crashed."""
     error = future.exception()
     if error is None:
         return pickle.loads(future.result())

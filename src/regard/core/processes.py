@@ -30,7 +30,7 @@ _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from regard.core.processes import run_as_child; run_as_child(sys.argv[2], int(sys.argv[3]))"
 )
-# How often a waiting parent looks whether it was told to stop, and a child whether its parent is still there.
+# How often a waiting parent checks whether to stop, and a child whether its parent is still there.
 _TICK = 0.2
 _PR_SET_PDEATHSIG = 1
 _OUTPUT_KEPT = 4000
@@ -49,7 +49,7 @@ class Ended:
 
     @classmethod
     def timed_out(cls, seconds: float) -> "Ended":
-        """It was ended after so many seconds."""
+        """It exceeded its time limit."""
         return cls(outcome="timed out", reason=f"it took longer than the {seconds:g} seconds allowed")
 
     @classmethod
@@ -142,13 +142,13 @@ class Child:
         self.kill()
 
     def send(self, message: Message) -> None:
-        """Sends a message; a child that is gone says so when it is listened to."""
+        """Sends a message; if the child is gone, `receive` will say so."""
         with suppress(BrokenPipeError):
             self._requests.write(json.dumps(message).encode() + b"\n")
             self._requests.flush()
 
     def receive(self, seconds: float = float("inf"), stop: threading.Event | None = None) -> Message | Ended | None:
-        """The child's next message within so many seconds, or how it ended; None once `stop` is set."""
+        """The child's next message, or how it ended, or that time ran out; None once `stop` is set."""
         deadline = time.monotonic() + seconds
         while stop is None or not stop.is_set():
             left = deadline - time.monotonic()

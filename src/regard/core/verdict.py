@@ -1,4 +1,4 @@
-"""The one currency: a statement goes in, a verdict with its evidence comes out."""
+"""Verdicts: what Regard decided about a statement, and the evidence."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -52,12 +52,13 @@ def run_tasks(
         initializer=die_with_parent,
         initargs=(os.getpid(),),
     )
+    timeout = None if math.isinf(limits.seconds) else limits.seconds
     running: dict[Future, Task] = {}
     try:
         while True:
             with interrupts_deferred():
                 for task in itertools.islice(waiting, 3 * limits.jobs - len(running)):
-                    running[pool.schedule(work, args=(task,), timeout=_timeout(limits))] = task
+                    running[pool.schedule(work, args=(task,), timeout=timeout)] = task
             if not running:
                 break
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -72,10 +73,6 @@ def run_tasks(
         pool.join()
 
 
-def _timeout(limits: PoolLimits) -> float | None:
-    return None if math.isinf(limits.seconds) else limits.seconds
-
-
 def _result(future: Future, limits: PoolLimits) -> Any:
     error = future.exception()
     if error is None:
@@ -88,7 +85,7 @@ def _result(future: Future, limits: PoolLimits) -> Any:
 
 
 class Spawning(SpawnContext):
-    """Its locks last as long as itself: the pool drops them before it ends workers that have yet to open them."""
+    """Keeps its locks alive: the pool drops them while workers that are still starting have yet to open them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +115,7 @@ def interrupts_deferred() -> Iterator[None]:
 
 @contextmanager
 def _kept_for_afterwards() -> Iterator[None]:
-    """A mask belongs to one thread: another takes the signal, and the main thread hears of it."""
+    """A mask covers one thread only: another may take the signal, and Python then calls the main thread's handler."""
     handler = signal.getsignal(signal.SIGINT)
     if handler is None or threading.current_thread() is not threading.main_thread():
         yield

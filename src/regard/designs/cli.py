@@ -1,6 +1,5 @@
 """`regard design`."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,31 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, is_unicode
+from regard.render.command_line import ExitCode, ensure_writable_reports, write_json
 
 if TYPE_CHECKING:
     from regard.designs.report import DesignReport
 
 
-class _DecimalText(click.ParamType):
-    """A number, kept as it was typed so that no digit is lost."""
-
-    name = "NUMBER"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text itself if it is a number."""
-        del ctx
-        try:
-            float(value)
-        except ValueError:
-            option = param.opts[0] if param is not None else "The option"
-            raise InputError(f"{option} {value} is not a number. Write it in digits, for example 20.") from None
-        return value
-
-
 @click.command()
 @click.option("--head", "heads", multiple=True, metavar="QUERY", help="A query, such as beta*(mu_a+mu_b); repeatable.")
-@click.option("--beta", type=_DecimalText(), help="Value of beta in the queries.")
+@click.option("--beta", metavar="NUMBER", help="Value of beta in the queries.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=NUMBER", help="Value of another letter.")
 @click.option("--n", type=int, default=10, show_default=True, help="Number of keys.")
 @click.option("--norm-noise", multiple=True, metavar="KEY=VARIANCE", help="Random length k_a = gamma*mu_a.")
@@ -64,22 +47,15 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
 
     Exit code: 0 evaluated, 1 near the target less often than --require, 2 bad input, 3 undecided (with --strict).
     """
-    if html_file == "-":
-        raise InputError("--html cannot write to standard output. Name a file, for example --html design.html.")
-    files = [file for file in (json_file, html_file) if file not in (None, "-")]
-    if files:
-        from regard.core.files import ensure_writable
-
-        for file in files:
-            ensure_writable(Path(file))
+    ensure_writable_reports(json_file, html_file)
     report = _evaluated(options)
-    if files:
-        _write(report, json_file, html_file)
-    if json_file == "-":
-        from regard.render.json import as_json
+    if html_file is not None:
+        from regard.core.files import write_atomically
+        from regard.designs.page import render_design
 
-        sys.stdout.write(as_json("design", report.verdicts, report.to_dict(), is_ascii=not is_unicode()))
-    else:
+        write_atomically(Path(html_file), render_design(report))
+    write_json(json_file, "design", report.verdicts, report.to_dict())
+    if json_file != "-":
         from regard.designs.terminal import show_design
         from regard.render.terminal import open_console
 
@@ -88,25 +64,6 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
     if "refuted" in statuses:
         return ExitCode.FAILURE
     return ExitCode.UNDECIDED if is_strict and "undecided" in statuses else ExitCode.SUCCESS
-
-
-def _write(report: "DesignReport", json_file: str | None, html_file: str | None) -> None:
-    from regard.core.files import write_atomically
-
-    if html_file is not None:
-        from regard.designs.page import render_design
-
-        write_atomically(Path(html_file), render_design(report))
-    if json_file not in (None, "-"):
-        from regard.render.json import as_json
-
-        write_atomically(Path(json_file), as_json("design", report.verdicts, report.to_dict()))
-
-
-def _only(conditions: tuple[str, ...]) -> str | None:
-    if len(conditions) > 1:
-        raise InputError(f"--given is used {len(conditions)} times. Write one condition, for example 0<gamma<2.")
-    return conditions[0] if conditions else None
 
 
 def _evaluated(options: dict[str, Any]) -> "DesignReport":
@@ -118,12 +75,14 @@ def _evaluated(options: dict[str, Any]) -> "DesignReport":
             raise InputError("--beta and --set beta set the same letter twice. Use one of them.")
         scalars["beta"] = options["beta"]
     noise = _settings(options["norm_noise"], what="--norm-noise")
+    if len(options["given"]) > 1:
+        raise InputError(f"--given is used {len(options['given'])} times. Write one condition, for example 0<gamma<2.")
     scenario = Scenario(
         n=options["n"],
         norm_noise=",".join(f"{name}={number}" for name, number in noise.items()),
         alpha=options["alpha"],
         qk_norm=options["qk_norm"],
-        given=_only(options["given"]),
+        given=next(iter(options["given"]), None),
         sampling=Sampling(draws=options["draws"], seed=options["seed"]),
     )
     demand = Demand(target=options["target"], epsilon=options["epsilon"], require=options["require"])

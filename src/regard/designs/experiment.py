@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from regard.analysis.engines import Question, SquaredError, Within, certified, coefficient
 from regard.analysis.engines.approximate import OutputGrid
@@ -39,12 +40,14 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A design among its random keys, under a condition on them."""
+    """A design among its random keys, under a condition on them, and how near the output should be to a target."""
 
     keys: CourseKeys
     design: QueryDesign
     given: Deviation | None
     sampling: Sampling
+    target: Mapping[str, float]
+    epsilon: float
 
     @property
     def has_gaussian_logits(self) -> bool:
@@ -72,6 +75,16 @@ class Experiment:
         """Another design among the same keys."""
         return replace(self, design=design)
 
+    @property
+    def squared_error(self) -> SquaredError:
+        """Asks for the expected squared distance from the target."""
+        return SquaredError(target=self.target)
+
+    @property
+    def within(self) -> Within:
+        """Asks for the probability of being near the target."""
+        return Within(target=self.target, radius=self.epsilon)
+
     # -- exact answers, or answers with intervals
     def answer(self, question: Question) -> Estimate:
         """The answer to one question."""
@@ -91,28 +104,25 @@ class Experiment:
         try:
             return list(certified.answers(self.law, questions))
         except NotCertifiable:
-            return [self._certified_alone(question) for question in questions]
-
-    def _certified_alone(self, question: Question) -> Estimate | None:
-        try:
-            return certified.answer(self.law, question)
-        except NotCertifiable:
-            return None
+            alone = [[question] for question in questions] if len(questions) > 1 else []
+            return [found for each in alone for found in self._certified(each)] or [None]
 
     def _sampled(self, questions: Sequence[Question]) -> tuple[Estimate, ...]:
-        """Sampled answers: from logits where their law is known, else from whole keys."""
+        self._check_duration()
+        engine, law, draws = self._sampler(self.sampling.draws)
+        return engine.answers(law, questions, draws=draws, seed=self.sampling.seed, confidence=self.sampling.confidence)
+
+    def _sampler(self, draws: int) -> tuple[Any, Any, int]:
+        """The engine, what it draws from and how often: logits where their law is known, else whole keys."""
         # Sampling needs numpy, which takes longer to import than a certified design takes in all.
         from regard.analysis.engines import direct, monte_carlo
 
-        self._check_duration()
-        draws, seed, confidence = self.sampling.draws, self.sampling.seed, self.sampling.confidence
         if self.has_gaussian_logits:
-            return monte_carlo.answers(self.law, questions, draws=draws, seed=seed, confidence=confidence)
-        lookup = self.keys.in_key_space(self.design)
-        return direct.answers(lookup, questions, draws=_num_whole_keys(draws), seed=seed, confidence=confidence)
+            return monte_carlo, self.law, draws
+        return direct, self.keys.in_key_space(self.design), -(-draws // _DRAWS_PER_WHOLE_KEY)
 
     def _check_duration(self) -> None:
-        """Refuses a design whose draws would take longer than anybody waits, before the first of them."""
+        """Refuses a design whose draws would take too long, before the first of them."""
         from regard.analysis.engines.monte_carlo import LawArrays, numbers_per_draw
 
         n, draws = self.keys.n, self.sampling.draws
@@ -133,17 +143,15 @@ class Experiment:
         """The output on a grid, None unless only one direction is random."""
         return OutputGrid.of(self.law, self.given, factor, fineness=fineness) if self.has_gaussian_logits else None
 
-    def approximate(
-        self, factor: float, target: Mapping[str, float], radius: float, *, draws: int
-    ) -> tuple[float, float]:
-        """About the squared error and the probability of being within the radius, every query multiplied."""
+    def approximate(self, factor: float, *, draws: int) -> tuple[float, float]:
+        """About the squared error and the probability of being near the target, every query multiplied."""
         grid = self.grid(factor)
         if grid is not None:
-            squares = grid.squared_distances(target)
-            return grid.mean(squares), grid.probability(squares, at_most=radius**2)
+            squares = grid.squared_distances(self.target)
+            return grid.mean(squares), grid.probability(squares, at_most=self.epsilon**2)
         rough = replace(self.scaled(factor), sampling=replace(self.sampling, draws=draws))
-        questions = (SquaredError(target=target), Within(target=target, radius=radius))
-        error, probability = rough._sampled([replace(question, given=self.given) for question in questions])
+        asked = (self.squared_error, self.within)
+        error, probability = rough._sampled([replace(question, given=self.given) for question in asked])
         return error.value, probability.value
 
     def histogram(self, key: str, num_bins: int, *, draws: int) -> list[float]:
@@ -153,17 +161,7 @@ class Experiment:
             return grid.histogram(key, num_bins)
         import numpy as np
 
-        from regard.analysis.engines import direct, monte_carlo
-
-        seed, given, quantity = self.sampling.seed, self.given, coefficient(key)
-        if self.has_gaussian_logits:
-            values = monte_carlo.values(self.law, quantity, draws=draws, seed=seed, given=given)
-        else:
-            lookup = self.keys.in_key_space(self.design)
-            values = direct.values(lookup, quantity, draws=_num_whole_keys(draws), seed=seed, given=given)
+        engine, law, draws = self._sampler(draws)
+        values = engine.values(law, coefficient(key), draws=draws, seed=self.sampling.seed, given=self.given)
         counts, _ = np.histogram(np.clip(values, 0, 1), bins=num_bins, range=(0, 1))
         return (counts / len(values)).tolist()
-
-
-def _num_whole_keys(draws: int) -> int:
-    return -(-draws // _DRAWS_PER_WHOLE_KEY)

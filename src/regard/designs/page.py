@@ -2,18 +2,17 @@
 
 import html
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from regard.analysis.scenarios import one_head, two_heads
 from regard.designs.experiment import Experiment
 from regard.designs.report import DesignReport, Head, Scales
-from regard.designs.terminal import number, output_rows, scale_rows, setting_line, weight_name, written_sum
+from regard.designs.terminal import output_rows, scale_rows, setting_line, weight_rows, written_sum
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Figure, Guide, Series
 from regard.render.mathml import typeset
-from regard.render.page import Page, render_page
+from regard.render.page import Page, render_page, render_statuses, render_table
 
 _TITLE = "A query, evaluated"
 _DRAWS, _BINS = 100_000, 50
@@ -26,10 +25,14 @@ def render_design(report: DesignReport) -> str:
     heads = "".join(_head(place, head) for place, head in enumerate(report.heads, start=1))
     target = typeset(written_sum(report.output.target, "v", is_latex=True), is_display=False)
     curves = "".join(draw_figure(figure) for figure in report.figures)
+    scales = ""
+    if report.scales is not None:
+        rows = scale_rows(report.scales, report.output.epsilon)
+        scales = f"<h2>The same queries at other scales</h2>{render_table(rows)}"
     main = (
         f'<h1>{_TITLE}</h1><p class="setting">{html.escape(setting_line(report))}</p>{heads}'
         f'<section id="output"><h2>The output</h2><p>c compared with the target {target}</p>'
-        f"{_table(output_rows(report))}{_scales(report)}</section>"
+        f"{render_table(output_rows(report))}{scales}</section>"
         f'<section id="curves"><h2>Plots</h2><div class="charts">{curves}</div></section>'
     )
     page = Page(title=_TITLE, main=main, margin=_margin(report), styles=("charts.css", "designs/design.css"))
@@ -47,38 +50,17 @@ def design_frame(report: DesignReport) -> str:
 def _head(place: int, head: Head) -> str:
     means = written_sum(head.coefficients, r"\mu", is_latex=True)
     query = typeset(f"q_{{{place}}} = {means}", is_display=False)
-    rows = [(weight_name(weight), number(weight.mean), number(weight.variance)) for weight in head.weights]
     return (
         f'<section id="head-{place}"><h2>Head {place}</h2><p>{query} <code>{html.escape(head.source)}</code></p>'
-        f"{_table(rows, columns=('key', 'mean weight', 'variance'))}</section>"
+        f"{render_table(weight_rows(head), ('key', 'mean weight', 'variance'))}</section>"
     )
-
-
-def _scales(report: DesignReport) -> str:
-    if report.scales is None:
-        return ""
-    rows = scale_rows(report.scales, report.output.epsilon)
-    return f"<h2>The same queries at other scales</h2>{_table(rows)}"
-
-
-def _table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:
-    head = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
-        for name, *cells in rows
-    )
-    top = f"<thead><tr>{head}</tr></thead>" if head else ""
-    return f'<div class="table"><table>{top}<tbody>{body}</tbody></table></div>'
 
 
 def _margin(report: DesignReport) -> str:
-    verdicts = "".join(
-        f'<li class="{verdict.status}"><b>{verdict.status}</b> {html.escape(verdict.statement)}</li>'
-        for verdict in report.verdicts
-    )
+    verdicts = render_statuses((verdict.status, verdict.statement) for verdict in report.verdicts)
     heads = "".join(f'<li><a href="#head-{place}">Head {place}</a></li>' for place in range(1, len(report.heads) + 1))
     links = f'{heads}<li><a href="#output">The output</a></li><li><a href="#curves">Plots</a></li>'
-    return f'<ul class="verdicts">{verdicts}</ul><ul class="contents">{links}</ul>'
+    return f'{verdicts}<ul class="contents">{links}</ul>'
 
 
 # -- plots -------------------------------------------------------------------------------------------------------------
@@ -87,8 +69,6 @@ class DesignFigures:
     """The plots of one design: how its coefficient spreads, and what its scale does."""
 
     experiment: Experiment
-    target: Mapping[str, float]
-    epsilon: float
     scales: Scales | None
     beta: float | None
 
@@ -125,7 +105,7 @@ class DesignFigures:
             x=Axis(label="coefficient of v_a", lower=0, upper=1),
             y=Axis(label="density", lower=0),
             series=series,
-            guides=[Guide(at=self.target.get("a", 0.0), label="target", is_vertical=True)],
+            guides=[Guide(at=self.experiment.target.get("a", 0.0), label="target", is_vertical=True)],
         )
 
     @cached_property
@@ -139,7 +119,7 @@ class DesignFigures:
     def _estimates(self) -> dict[str, list[tuple[float, float]]]:
         """For each design compared, the error and the probability of being near at every scale."""
         return {
-            name: [other.approximate(factor, self.target, self.epsilon, draws=_CURVE_DRAWS) for factor in self._factors]
+            name: [other.approximate(factor, draws=_CURVE_DRAWS) for factor in self._factors]
             for name, other in self._compared.items()
         }
 
@@ -176,11 +156,12 @@ class DesignFigures:
         )
 
     def _probability(self, scales: Scales) -> Chart:
+        epsilon = self.experiment.epsilon
         return Chart(
-            title=f"How often the output is within {self.epsilon:g} of the target",
+            title=f"How often the output is within {epsilon:g} of the target",
             caption=f"The ceiling is the limit as the scale grows without bound: {scales.ceiling.value:.6g}.",
             x=self._axis(scales),
-            y=Axis(label=f"P(‖c − target‖ ≤ {self.epsilon:g})", lower=0, upper=1),
+            y=Axis(label=f"P(‖c − target‖ ≤ {epsilon:g})", lower=0, upper=1),
             series=self._curves(1, scales),
             guides=[
                 Guide(at=scales.ceiling.value, label="ceiling"),

@@ -148,13 +148,6 @@ class DesignReport:
         """The plots, computed when first used."""
         return self.draw_figures()
 
-    @property
-    def requirement(self) -> Verdict | None:
-        """The verdict on the required probability, None if none was required."""
-        if self.require is None:
-            return None
-        return next(verdict for verdict in self.verdicts if verdict.id == "within")
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values beside the verdicts."""
         condition = None if self.given is None else {"text": self.given, **enclosed("probability", self.chance)}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from regard.analysis.engines import SquaredError, Within, certified_root
+from regard.analysis.engines import certified_root
 from regard.core.errors import RegardError
 from regard.core.estimate import Estimate
 from regard.designs.experiment import Experiment
@@ -28,8 +28,6 @@ class ScaleSearch:
     """The search over scales of one design; `unit` names the scale and `written` is its value in the design."""
 
     experiment: Experiment
-    target: Mapping[str, float]
-    epsilon: float
     unit: str
     written: float
 
@@ -39,7 +37,7 @@ class ScaleSearch:
         if steepest == 0:
             return None
         grid = [_SOFTEST * (_SHARPEST / _SOFTEST) ** (k / _DOUBLINGS) / steepest for k in range(_DOUBLINGS + 1)]
-        rough = [self.experiment.approximate(factor, self.target, self.epsilon, draws=_ROUGH_DRAWS) for factor in grid]
+        rough = [self.experiment.approximate(factor, draws=_ROUGH_DRAWS) for factor in grid]
         errors, chances = zip(*rough, strict=True)
         low = min(range(len(grid)), key=errors.__getitem__)
         farthest = self._finding(grid[-1], self._error(grid[-1]))
@@ -58,7 +56,7 @@ class ScaleSearch:
             farthest=farthest,
             is_rising=errors[-1] >= errors[0],
             needed=needed,
-            is_always_enough=all(error <= self.epsilon**2 for error in errors),
+            is_always_enough=all(error <= self.experiment.epsilon**2 for error in errors),
             most_often=self._most_often(dict(zip(grid, chances, strict=True)), best, needed),
             ceiling=self._ceiling(steepest),
         )
@@ -80,10 +78,10 @@ class ScaleSearch:
         return replace(far, lower=max(far.lower - short, 0.0), upper=min(far.upper + short, 1.0))
 
     def _error(self, factor: float) -> Estimate:
-        return self.experiment.scaled(factor).answer(SquaredError(target=self.target))
+        return self.experiment.scaled(factor).answer(self.experiment.squared_error)
 
     def _probability(self, factor: float) -> Estimate:
-        return self.experiment.scaled(factor).answer(Within(target=self.target, radius=self.epsilon))
+        return self.experiment.scaled(factor).answer(self.experiment.within)
 
     def _finding(self, factor: float, found: Estimate, bounds: tuple[float, float] | None = None) -> ScaleFinding:
         lower, upper = (None, None) if bounds is None else (bound * self.written for bound in bounds)
@@ -106,7 +104,7 @@ class ScaleSearch:
 
     def _needed(self, grid: list[float], errors: tuple[float, ...], best: ScaleFinding | None) -> ScaleFinding | None:
         """The smallest scale at which the root mean square error is at most epsilon."""
-        goal = self.epsilon**2
+        goal = self.experiment.epsilon**2
         reached = [factor for factor, error in zip(grid, errors, strict=True) if error <= goal]
         if best is not None and best.found.value <= goal:
             reached.append(best.scale / self.written)

@@ -10,15 +10,13 @@ from regard.analysis.engines import (
     ConditionProbability,
     Mean,
     Quantile,
-    SquaredError,
     TotalVariance,
     Variance,
-    Within,
     certified,
     coefficient,
     weight,
 )
-from regard.analysis.scenarios import CourseKeys, Deviation, LogitLaw, QueryDesign, one_head, read_noise
+from regard.analysis.scenarios import CourseKeys, LogitLaw, QueryDesign, one_head, read_noise
 from regard.core.errors import DomainError, InputError
 from regard.core.estimate import Estimate
 from regard.designs.experiment import Experiment, Sampling
@@ -111,32 +109,25 @@ class _Evaluation:
         target = Reader(vector="v", scalars=self.scalars).coefficients(self.demand.target)
         rows = self._rows(self.scalars)
         experiment = self._experiment(rows, target)
-        output = self._output(experiment, target)
-        chance = None if experiment.given is None else self._chance(experiment, experiment.given)
-        scales = self._search(experiment, target, rows).run()
+        output, scales = self._output(experiment), self._scales(experiment, rows)
         return DesignReport(
             heads=self._heads(experiment, rows),
             setting=self._setting(),
             given=self.scenario.given,
-            chance=chance,
+            chance=self._chance(experiment),
             output=output,
             scales=scales,
             require=self.demand.require,
             verdicts=verdicts_on(output, self.demand.target, self.demand.require),
             histogram=self._histogram(experiment),
-            draw_figures=lambda: self._figures(experiment, target, scales),
+            draw_figures=lambda: self._figures(experiment, scales),
         )
 
-    def _figures(
-        self, experiment: Experiment, target: Mapping[str, float], scales: Scales | None
-    ) -> "tuple[Figure, ...]":
+    def _figures(self, experiment: Experiment, scales: Scales | None) -> "tuple[Figure, ...]":
         from regard.designs.page import DesignFigures
 
         beta = float(self.scalars["beta"]) if "beta" in self.scalars else None
-        figures = DesignFigures(
-            experiment=experiment, target=target, epsilon=self.demand.epsilon, scales=scales, beta=beta
-        )
-        return figures.draw()
+        return DesignFigures(experiment=experiment, scales=scales, beta=beta).draw()
 
     def _rows(self, scalars: Mapping[str, Fraction]) -> list[dict[str, float]]:
         if not self.heads:
@@ -151,17 +142,21 @@ class _Evaluation:
         asked = {key for row in rows for key, factor in row.items() if factor != 0}
         named = dict.fromkeys(("a", "b", *sorted({*target, *asked})))
         design = QueryDesign(coefficients={key: tuple(row.get(key, 0.0) for row in rows) for key in named})
-        experiment = Experiment(keys=keys, design=design, given=given, sampling=scenario.sampling)
+        experiment = Experiment(
+            keys=keys,
+            design=design,
+            given=given,
+            sampling=scenario.sampling,
+            target=target,
+            epsilon=self.demand.epsilon,
+        )
         if given is not None:
-            self._lengths(experiment).check_condition(given)
+            _lengths(experiment).check_condition(given)
         return experiment
 
-    def _chance(self, experiment: Experiment, given: Deviation) -> Estimate:
-        return certified.answer(self._lengths(experiment), ConditionProbability(of=given))
-
-    def _lengths(self, experiment: Experiment) -> LogitLaw:
-        """The law before normalisation, in which conditions on lengths have their probability."""
-        return replace(experiment.keys, is_normalised=False).logits(experiment.design)
+    def _chance(self, experiment: Experiment) -> Estimate | None:
+        given = experiment.given
+        return None if given is None else certified.answer(_lengths(experiment), ConditionProbability(of=given))
 
     def _heads(self, experiment: Experiment, rows: Sequence[Mapping[str, float]]) -> tuple[Head, ...]:
         questions = [
@@ -183,11 +178,11 @@ class _Evaluation:
             for source, row in zip(self.heads, rows, strict=True)
         )
 
-    def _output(self, experiment: Experiment, target: Mapping[str, float]) -> Output:
+    def _output(self, experiment: Experiment) -> Output:
         error, within, mean, variance, total, *quantiles = experiment.answers(
             [
-                SquaredError(target=target),
-                Within(target=target, radius=self.demand.epsilon),
+                experiment.squared_error,
+                experiment.within,
                 Mean(of=coefficient("a")),
                 Variance(of=coefficient("a")),
                 TotalVariance(),
@@ -195,8 +190,8 @@ class _Evaluation:
             ]
         )
         return Output(
-            target=target,
-            epsilon=self.demand.epsilon,
+            target=experiment.target,
+            epsilon=experiment.epsilon,
             squared_error=error,
             within=within,
             coefficient_mean=mean,
@@ -217,14 +212,12 @@ class _Evaluation:
         except ZeroDivisionError:
             return None
 
-    def _search(self, experiment: Experiment, target: Mapping[str, float], rows: list[dict[str, float]]) -> ScaleSearch:
+    def _scales(self, experiment: Experiment, rows: list[dict[str, float]]) -> Scales | None:
         beta = self.scalars.get("beta", Fraction(0))
         doubled = self._rows({**self.scalars, "beta": 2 * beta}) if beta > 0 else []
         is_beta = doubled == [{key: 2 * x for key, x in row.items()} for row in rows]
         unit, written = ("beta", float(beta)) if is_beta else ("factor", 1.0)
-        return ScaleSearch(
-            experiment=experiment, target=target, epsilon=self.demand.epsilon, unit=unit, written=written
-        )
+        return ScaleSearch(experiment=experiment, unit=unit, written=written).run()
 
     def _histogram(self, experiment: Experiment) -> list[tuple[float, float, float]]:
         """The probability of v_a's coefficient in each twentieth of [0, 1]."""
@@ -240,3 +233,8 @@ class _Evaluation:
             "qk_norm": scenario.qk_norm,
             "scalars": {name: float(number) for name, number in self.scalars.items() if name != "n"},
         }
+
+
+def _lengths(experiment: Experiment) -> LogitLaw:
+    """The law before normalisation, in which conditions on lengths have their probability."""
+    return replace(experiment.keys, is_normalised=False).logits(experiment.design)

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from regard.core.estimate import Estimate
 from regard.designs.expressions import GREEK
-from regard.designs.report import DesignReport, Head, KeyWeight, ScaleFinding, Scales
-from regard.render.terminal import SIGNS, STYLES, quantity, say, spelled
+from regard.designs.report import DesignReport, Head, ScaleFinding, Scales
+from regard.render.terminal import quantity, say, show_columns, spelled, status_label
 
 _BARS = " ▏▎▍▌▋▊▉█"
 _WIDEST_BAR = 40
@@ -19,15 +19,19 @@ def show_design(console: Console, report: DesignReport) -> None:
     say(console, setting_line(report), style="dim")
     for number, head in enumerate(report.heads, start=1):
         _title(console, f"Head {number}", f"{head.source} = {written_sum(head.coefficients, 'μ')}")
-        _rows(console, [("key", "weight", "variance"), *_weights(head)])
+        show_columns(console, [("key", "weight", "variance"), *weight_rows(head)])
     _title(console, "Output", f"c compared with {written_sum(report.output.target, 'v')}")
-    _rows(console, list(output_rows(report)))
-    _title(console, "Distribution of v_a's coefficient in c", _levels(report))
+    show_columns(console, output_rows(report), has_header=False)
+    levels = [f"{level:.0%} below {_short(found, 4)}" for level, found in report.output.quantiles.items()]
+    _title(console, "Distribution of v_a's coefficient in c", " · ".join(levels))
     _histogram(console, report.histogram)
     if report.scales is not None:
         _title(console, "Scale", "the same queries at other scales")
-        _rows(console, list(scale_rows(report.scales, report.output.epsilon)))
-    _requirement(console, report)
+        show_columns(console, scale_rows(report.scales, report.output.epsilon), has_header=False)
+    if report.require is not None:
+        verdict = next(verdict for verdict in report.verdicts if verdict.id == "within")
+        console.print()
+        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))
 
 
 def written_sum(coefficients: Mapping[str, float], letter: str, *, is_latex: bool = False) -> str:
@@ -57,8 +61,9 @@ def setting_line(report: DesignReport) -> str:
     parts += ["keys normalised"] if setting["qk_norm"] else []
     if report.given is not None and report.chance is not None:
         parts.append(f"given {report.given} (probability {number(report.chance)})")
-    parts.append(_basis(report.output.squared_error))
-    return " · ".join(parts)
+    error = report.output.squared_error
+    sampled = f"sampled: {error.draws} draws, seed {error.seed}, {error.confidence or 1:.1%} confidence"
+    return " · ".join([*parts, "certified" if error.is_certain else sampled])
 
 
 def scale_rows(scales: Scales, epsilon: float) -> Iterable[tuple[str, str, str]]:
@@ -93,12 +98,6 @@ def _scale(scales: Scales, finding: ScaleFinding) -> str:
     return f"{name} = {finding.scale:.4g}" if name == "β" else f"{finding.scale:.4g} times as long"
 
 
-def _basis(estimate: Estimate) -> str:
-    if estimate.is_certain:
-        return "certified"
-    return f"sampled: {estimate.draws} draws, seed {estimate.seed}, {estimate.confidence:.1%} confidence"
-
-
 def number(estimate: Estimate) -> str:
     """The value to twelve digits, or with its sampling error."""
     if estimate.is_certain:
@@ -111,14 +110,11 @@ def _short(estimate: Estimate, digits: int) -> str:
     return f"{estimate.value:.{digits}g}" if estimate.is_certain else number(estimate)
 
 
-def _weights(head: Head) -> Iterable[tuple[str, str, str]]:
+def weight_rows(head: Head) -> Iterable[tuple[str, str, str]]:
+    """The weight of each key, or of each of several with the same law: name, mean, variance."""
     for weight in head.weights:
-        yield weight_name(weight), number(weight.mean), number(weight.variance)
-
-
-def weight_name(weight: KeyWeight) -> str:
-    """The key, and how many keys have the same law."""
-    return weight.key if weight.count == 1 else f"{weight.key} (each of {weight.count})"
+        name = weight.key if weight.count == 1 else f"{weight.key} (each of {weight.count})"
+        yield name, number(weight.mean), number(weight.variance)
 
 
 def output_rows(report: DesignReport) -> Iterable[tuple[str, str, str]]:
@@ -132,22 +128,9 @@ def output_rows(report: DesignReport) -> Iterable[tuple[str, str, str]]:
     yield "tr Cov(c)", number(output.total_variance), ""
 
 
-def _levels(report: DesignReport) -> str:
-    levels = [f"{level:.0%} below {_short(found, 4)}" for level, found in report.output.quantiles.items()]
-    return " · ".join(levels)
-
-
 def _title(console: Console, title: str, rest: str) -> None:
     console.print()
     say(console, rest, lead=Text(f"{spelled(title, console.encoding)}  ", style="bold"))
-
-
-def _rows(console: Console, rows: Sequence[tuple[str, str, str]]) -> None:
-    cells = [[spelled(cell, console.encoding) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(3)]
-    for row in cells:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.print(Text(f"  {line}".rstrip()), soft_wrap=True)
 
 
 def _histogram(console: Console, bins: Sequence[tuple[float, float, float]]) -> None:
@@ -166,12 +149,3 @@ def _plain(text: str, encoding: str) -> str:
     except UnicodeEncodeError:
         return spelled("".join("#" if sign == "█" else "" if sign in _BARS[1:] else sign for sign in text), encoding)
     return text
-
-
-def _requirement(console: Console, report: DesignReport) -> None:
-    verdict = report.requirement
-    if verdict is not None:
-        console.print()
-        sign = spelled(SIGNS[verdict.status], console.encoding)
-        lead = Text(f"{sign} {verdict.status}  ", style=STYLES[verdict.status])
-        say(console, f"{verdict.statement}: {verdict.reason}", lead=lead)

@@ -1,12 +1,13 @@
 """Labels in charts: how wide they are, and where they fit without touching a line or each other."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from regard.core.axes import Float
-from regard.render.formulas import scripted_svg, unscripted
+from regard.render.formulas import scripted, scripted_svg, unscripted
 
 # Text is set at 11 units and grows to 12 on narrow screens; labels reserve space for the larger size.
 SIZE, HEIGHT = 12.0, 13.0
@@ -144,3 +145,19 @@ def text(words: str, x: float, y: float, *, name: str, anchor: str = "start") ->
     """The words with their baseline at y."""
     at = f'x="{x:.1f}" y="{y:.1f}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
     return f'<text class="{name}" {at}>{scripted_svg(words)}</text>'
+
+
+def text_lines(lines: Sequence[str], x: float, y: float, *, anchor: str = "start") -> str:
+    """The label of an axis in lines, the first with its baseline at y."""
+    return "".join(text(line, x, y + HEIGHT * row, name="chart-axis", anchor=anchor) for row, line in enumerate(lines))
+
+
+def framed(svg: str, size: tuple[float, float], *, title: str, caption: str = "", kind: str = "chart") -> str:
+    """The SVG as a figure with a caption, which describes it to screen readers too."""
+    width, height = size
+    described = f"<desc>{html.escape(caption)}</desc>" if caption else ""
+    return (
+        f'<figure class="{kind}"><svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" focusable="false">'
+        f"<title>{html.escape(title)}</title>{described}{svg}</svg>"
+        f"<figcaption>{f'<b>{scripted(title)}</b> {scripted(caption)}'.rstrip()}</figcaption></figure>"
+    )

@@ -140,7 +140,8 @@ def _decades(scale: Scale, most: int) -> list[Tick]:
         kept = [power for power in powers if power % stride == 0]
         is_plain = all(-3 <= power <= 4 for power in kept)
         return [
-            Tick(at=_clamped(10.0**p, scale), label=_grouped(10.0**p) if is_plain else _power_of_ten(p)) for p in kept
+            Tick(at=_clamped(10.0**p, scale), label=number_label(10.0**p, 10.0**p) if is_plain else _power_of_ten(p))
+            for p in kept
         ]
     places = [factor * 10.0**power for power in range(math.floor(first), math.floor(last) + 1) for factor in (1, 2, 5)]
     inside = [place for place in places if scale.lower * (1 - 1e-9) <= place <= scale.upper * (1 + 1e-9)]
@@ -149,10 +150,6 @@ def _decades(scale: Scale, most: int) -> list[Tick]:
 
 def _clamped(place: float, scale: Scale) -> float:
     return min(max(place, scale.lower), scale.upper)
-
-
-def _grouped(value: float) -> str:
-    return f"{value:,.12g}".replace(",", _THIN_SPACE if value >= 10_000 else "")
 
 
 def _power_of_ten(power: int) -> str:

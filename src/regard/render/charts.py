@@ -9,10 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from regard.core.axes import Float
-from regard.render.chart_labels import HEIGHT, Box, Canvas, text, width_of, wrapped
+from regard.render.chart_labels import HEIGHT, Box, Canvas, framed, text, text_lines, width_of, wrapped
 from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
 from regard.render.figures import Axis, Chart, Figure, Guide, HeatMap, Series
-from regard.render.formulas import scripted
 from regard.render.heat_maps import heat_map_svg
 
 WIDTH, PLOT_HEIGHT = 400.0, 200.0
@@ -54,12 +53,7 @@ def draw_figure(figure: Figure) -> str:
     True
     """
     body, height = heat_map_svg(figure, width=WIDTH) if isinstance(figure, HeatMap) else _chart_svg(figure)
-    title, caption = html.escape(figure.title), html.escape(figure.caption)
-    return (
-        f'<figure class="chart"><svg viewBox="0 0 {WIDTH:g} {height:.0f}" role="img" focusable="false">'
-        f"<title>{title}</title><desc>{caption}</desc>{body}</svg>"
-        f"<figcaption><b>{scripted(figure.title)}</b> {scripted(figure.caption)}</figcaption></figure>"
-    )
+    return framed(body, (WIDTH, height), title=figure.title, caption=figure.caption)
 
 
 def draw_intervals(
@@ -77,12 +71,7 @@ def draw_intervals(
         *(_interval(row, scale, _ROWS_TOP + _ROW_HEIGHT * (number + 0.5)) for number, row in enumerate(rows)),
         text(axis.label, (left + WIDTH - _RIGHT) / 2, bottom + 18 + HEIGHT, name="chart-axis", anchor="middle"),
     ]
-    height = bottom + 24 + HEIGHT
-    return (
-        f'<figure class="chart rows"><svg viewBox="0 0 {WIDTH:g} {height:.0f}" role="img" focusable="false">'
-        f"<title>{html.escape(title)}</title><desc>{html.escape(caption)}</desc>{''.join(drawn)}</svg>"
-        f"<figcaption><b>{html.escape(title)}</b> {html.escape(caption)}</figcaption></figure>"
-    )
+    return framed("".join(drawn), (WIDTH, bottom + 24 + HEIGHT), title=title, caption=caption, kind="chart rows")
 
 
 def _interval_tick(scale: Scale, at: float, label: str, bottom: float) -> str:
@@ -134,22 +123,23 @@ def _chart_svg(chart: Chart) -> tuple[str, float]:
     heading = wrapped(chart.y.label, WIDTH - _RIGHT)
     top = _TOP + HEIGHT * len(heading) + 7
     plot = _plot(chart, top)
-    words, keys = _labels(chart, plot)
+    guides = [guide for guide in chart.guides if _is_visible(guide, plot)]
+    words, keys = _labels(chart, guides, plot)
     if keys:
         legend, rows = _legend(keys, top)
         plot = _plot(chart, top + rows * (HEIGHT + 2) + 5)
-        words, _ = _labels(chart, plot, left_out=keys)
+        words, _ = _labels(chart, guides, plot, left_out=keys)
     else:
         legend = ""
     footing = wrapped(chart.x.label, WIDTH - _RIGHT)
     shown = [
-        *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
+        text_lines(heading, 0, _TOP + HEIGHT * 0.8),
         legend,
         _grid(plot),
-        *(_guide_line(guide, plot) for guide in chart.guides),
-        *(_marks(series, index, plot) for index, series in _in_order(chart.series)),
+        *(f'<path class="chart-rule" d="{_path(_guide_ends(guide, plot))}"/>' for guide in guides),
+        *(_marks(series, index, plot) for index, series in sorted(enumerate(chart.series), key=_layer)),
         words,
-        *_footing(footing, plot),
+        text_lines(footing, (plot.x.start + plot.x.end) / 2, plot.y.start + 18 + HEIGHT * 0.9, anchor="middle"),
     ]
     return "".join(shown), plot.y.start + 20 + HEIGHT * len(footing) + 4
 
@@ -165,10 +155,9 @@ def _ensure_drawable(chart: Chart) -> None:
             raise ValueError(f"The series '{series.label}' has {num_x} x and {num_y} y. Give one y for each x.")
 
 
-def _in_order(series: Sequence[Series]) -> list[tuple[int, Series]]:
-    """Filled marks first, so that lines and points stay visible."""
-    layers = ("area", "bars", "dashed", "line", "points")
-    return sorted(enumerate(series), key=lambda item: layers.index(item[1].style))
+def _layer(numbered: tuple[int, Series]) -> int:
+    """Filled marks come first, so that lines and points stay visible."""
+    return ("area", "bars", "dashed", "line", "points").index(numbered[1].style)
 
 
 def _plot(chart: Chart, top: float) -> _Plot:
@@ -213,41 +202,27 @@ def _grid(plot: _Plot) -> str:
     return "".join(drawn)
 
 
-def _footing(lines: Sequence[str], plot: _Plot) -> list[str]:
-    middle, top = (plot.x.start + plot.x.end) / 2, plot.y.start + 18
-    return [
-        text(line, middle, top + HEIGHT * (row + 0.9), name="chart-axis", anchor="middle")
-        for row, line in enumerate(lines)
-    ]
-
-
 def _is_visible(guide: Guide, plot: _Plot) -> bool:
     scale = plot.x if guide.is_vertical else plot.y
     return bool(scale.lower <= guide.at <= scale.upper)
 
 
-def _guide_line(guide: Guide, plot: _Plot) -> str:
-    if not _is_visible(guide, plot):
-        return ""
+def _guide_ends(guide: Guide, plot: _Plot) -> Points:
     frame = plot.frame
     if guide.is_vertical:
-        return f'<path class="chart-rule" d="M{float(plot.x(guide.at)):.1f},{frame.top:.1f}v{frame.height:.1f}"/>'
-    return f'<path class="chart-rule" d="M{frame.left:.1f},{float(plot.y(guide.at)):.1f}h{frame.width:.1f}"/>'
+        x = float(plot.x(guide.at))
+        return np.array([[x, frame.top], [x, frame.top + frame.height]])
+    y = float(plot.y(guide.at))
+    return np.array([[frame.left, y], [frame.left + frame.width, y]])
 
 
-def _guide_points(guide: Guide, plot: _Plot) -> np.ndarray:
-    frame = plot.frame
-    along = np.linspace(0, 1, 60)
-    if guide.is_vertical:
-        return np.stack([np.full(60, float(plot.x(guide.at))), frame.top + along * frame.height], axis=-1)
-    return np.stack([frame.left + along * frame.width, np.full(60, float(plot.y(guide.at)))], axis=-1)
-
-
-def _labels(chart: Chart, plot: _Plot, left_out: Sequence[_LegendEntry] = ()) -> tuple[str, list[_LegendEntry]]:
+def _labels(
+    chart: Chart, guides: Sequence[Guide], plot: _Plot, left_out: Sequence[_LegendEntry] = ()
+) -> tuple[str, list[_LegendEntry]]:
     """Labels inside the plot, beside what they name, and the legend entries of those that found no place."""
     canvas = Canvas(frame=plot.frame, lines=[_outline(series, plot) for series in chart.series])
-    guides = [guide for guide in chart.guides if _is_visible(guide, plot)]
-    canvas.lines += [_guide_points(guide, plot) for guide in guides]
+    for start, end in (_guide_ends(guide, plot) for guide in guides):
+        canvas.lines.append(start + (end - start) * np.linspace(0, 1, 60)[:, None])
     named = {key.label for key in left_out}
     words, keys = [], []
     for guide in guides:

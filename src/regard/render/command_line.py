@@ -1,10 +1,17 @@
 """What every command shares: exit codes, messages on standard error, templates for the user to fill in."""
 
 import sys
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from regard.core.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.core.verdict import Verdict
 
 
 class ExitCode(IntEnum):
@@ -28,6 +35,32 @@ def complain(message: str) -> None:
 def is_unicode() -> bool:
     """True if standard output can encode every character."""
     return sys.stdout.encoding.lower().startswith("utf")
+
+
+def ensure_writable_reports(json_file: str | None, html_file: str | None = None) -> None:
+    """Refuses files that could not be written, before the work starts."""
+    from regard.core.files import ensure_writable
+
+    if html_file == "-":
+        raise InputError("--html cannot write to standard output. Name a file, for example --html page.html.")
+    if html_file is not None and html_file == json_file:
+        raise InputError(f"Two reports would go to one file: {html_file}. Name a file for each.")
+    for file in (json_file, html_file):
+        if file not in (None, "-"):
+            ensure_writable(Path(file))
+
+
+def write_json(
+    file: str | None, command: str, verdicts: "Iterable[Verdict]", more: Mapping[str, Any] | None = None
+) -> None:
+    """Writes JSON to a file, to standard output if it is -, or nowhere."""
+    from regard.core.files import write_atomically
+    from regard.render.json import as_json
+
+    if file == "-":
+        sys.stdout.write(as_json(command, verdicts, more, is_ascii=not is_unicode()))
+    elif file is not None:
+        write_atomically(Path(file), as_json(command, verdicts, more))
 
 
 def write_template(paths: tuple[str, ...], text: str) -> ExitCode:

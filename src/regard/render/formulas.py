@@ -93,12 +93,10 @@ def equation_parts(latex: str) -> list[str]:
     >>> equation_parts(r"a=\frac{b\quad c}{d},\quad e\Rightarrow f")
     ['a=\\frac{b\\quad c}{d},', 'e', '\\Rightarrow f']
     """
-    found = [shorter for part in _split(latex, drop=_SPACES, start=_ARROWS) for shorter in _shorter(part)]
+    found = []
+    for part in _split(latex, drop=_SPACES, start=_ARROWS):
+        found += [part] if len(part) <= _MAX_UNBROKEN else _split(part, drop=(), start=_RELATIONS)
     return found or [latex]
-
-
-def _shorter(part: str) -> list[str]:
-    return [part] if len(part) <= _MAX_UNBROKEN else _split(part, drop=(), start=_RELATIONS)
 
 
 def _split(latex: str, *, drop: tuple[str, ...], start: tuple[str, ...]) -> list[str]:

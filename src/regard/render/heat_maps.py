@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 
 from regard.core.axes import Float, Int
-from regard.render.chart_labels import HEIGHT, text, width_of, wrapped
+from regard.render.chart_labels import HEIGHT, framed, text, text_lines, width_of, wrapped
 from regard.render.chart_scales import Scale, Tick, finite, scale_of, ticks
 from regard.render.figures import Axis, HeatMap
 
@@ -25,14 +25,15 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
     bar = _bar_scale(figure, values)
     heading, footing = wrapped(figure.y.label, width - 8), wrapped(figure.x.label, width - 8)
     top = _TOP + HEIGHT * len(heading) + 6
-    left, right = _room(figure, values, bar)
+    left = 8 + _widest(_y_ticks(_cells(figure.y, values.shape[0], 0.0, 200.0)))
+    right = 14 + _BAR + 6 + _widest(ticks(bar, 5))
     across = width - left - right
     down = across * min(max(values.shape[0] / values.shape[1], _MIN_ASPECT), 0.9)
     bar = Scale(lower=bar.lower, upper=bar.upper, start=top + down, end=top)
     x = _cells(figure.x, values.shape[1], left, left + across)
     y = _cells(figure.y, values.shape[0], top, top + down)
     shown = [
-        *(text(line, 0, _TOP + HEIGHT * (row + 0.8), name="chart-axis") for row, line in enumerate(heading)),
+        text_lines(heading, 0, _TOP + HEIGHT * 0.8),
         _cells_svg(figure, values, bar, (left, top, across, down)),
         f'<rect class="chart-edge" x="{left:.1f}" y="{top:.1f}" width="{across:.1f}" height="{down:.1f}"/>',
         *(text(tick.label, left - 6, float(y(tick.at)) + 4, name="chart-tick", anchor="end") for tick in _y_ticks(y)),
@@ -40,10 +41,7 @@ def heat_map_svg(figure: HeatMap, *, width: float) -> tuple[str, float]:
             text(tick.label, float(x(tick.at)), top + down + 15, name="chart-tick", anchor="middle")
             for tick in _x_ticks(x)
         ),
-        *(
-            text(line, left + across / 2, top + down + 18 + HEIGHT * (row + 0.9), name="chart-axis", anchor="middle")
-            for row, line in enumerate(footing)
-        ),
+        text_lines(footing, left + across / 2, top + down + 18 + HEIGHT * 0.9, anchor="middle"),
         _bar(figure, bar, left + across + 14),
     ]
     return "".join(shown), top + down + 22 + HEIGHT * len(footing)
@@ -71,10 +69,8 @@ def _bar_scale(figure: HeatMap, values: _Table) -> Scale:
     return Scale(lower=lower, upper=upper, start=0.0, end=1.0)
 
 
-def _room(figure: HeatMap, values: _Table, bar: Scale) -> tuple[float, float]:
-    rows = _cells(figure.y, values.shape[0], 0.0, 200.0)
-    left = max((width_of(tick.label) for tick in _y_ticks(rows)), default=0.0) + 8
-    return left, 14 + _BAR + 6 + max((width_of(tick.label) for tick in ticks(bar, 5)), default=0.0)
+def _widest(found: Sequence[Tick]) -> float:
+    return max((width_of(tick.label) for tick in found), default=0.0)
 
 
 def _cells(axis: Axis, count: int, start: float, end: float) -> Scale:
@@ -102,8 +98,7 @@ def _y_ticks(scale: Scale) -> list[Tick]:
 
 def _x_ticks(scale: Scale) -> list[Tick]:
     found = _cell_ticks(scale, 8)
-    widest = max((width_of(tick.label) for tick in found), default=1.0)
-    return _cell_ticks(scale, max(min(8, int((scale.end - scale.start) / (widest + 10))), 2))
+    return _cell_ticks(scale, max(min(8, int((scale.end - scale.start) / (_widest(found) + 10))), 2))
 
 
 def _shades(values: _Table, bar: Scale) -> Int[np.ndarray, "row column"]:
@@ -175,22 +170,16 @@ def draw_attention_map(
     side = max(width_of(label) for label in labels) + 6
     count, reach = len(tokens), _CELL * len(tokens)
     cells = "".join(_map_row(weights[query, : query + 1], tokens, query) for query in range(count))
-    rows = "".join(_row_label(label, side - 5, _CELL * (place + 0.5) + 4) for place, label in enumerate(labels))
-    columns = "".join(
-        _vertical_label(label, side + _CELL * (place + 0.5) + 4, reach + 6) for place, label in enumerate(labels)
-    )
+    names = "".join(_side_labels(label, side, _CELL * (place + 0.5) + 4, reach) for place, label in enumerate(labels))
     first, end = name
     frame = (
         f'<rect class="name" x="{side + _CELL * first:.1f}" y="0.5" width="{_CELL * (end - first):.1f}" '
         f'height="{reach - 1:.1f}"/>'
     )
     description = f"Attention weights of {title}: rows attend to columns, darker is more; the frame marks the name."
-    return (
-        f'<figure class="chart map"><svg viewBox="0 0 {side + reach + 2:.0f} {reach + side:.0f}" role="img" '
-        f'focusable="false"><title>{html.escape(title)}</title><desc>{html.escape(description)}</desc>'
-        f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>'
-        f"{frame}{rows}{columns}</svg><figcaption><b>{html.escape(title)}</b></figcaption></figure>"
-    )
+    drawn = f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>{frame}{names}'
+    svg = f"<desc>{html.escape(description)}</desc>{drawn}"
+    return framed(svg, (side + reach + 2, reach + side), title=title, kind="chart map")
 
 
 def _map_row(weights: Float[np.ndarray, " key"], tokens: Sequence[str], query: int) -> str:
@@ -202,15 +191,13 @@ def _map_row(weights: Float[np.ndarray, " key"], tokens: Sequence[str], query: i
     )
 
 
-def _row_label(label: str, x: float, y: float) -> str:
-    return f'<text class="chart-tick" x="{x:.1f}" y="{y:.1f}" text-anchor="end">{html.escape(label)}</text>'
-
-
-def _vertical_label(label: str, x: float, y: float) -> str:
-    return (
-        f'<text class="chart-tick" transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end">'
-        f"{html.escape(label)}</text>"
+def _side_labels(label: str, side: float, along: float, reach: float) -> str:
+    """The label left of its row, and turned below its column; a token has no indices or powers to set."""
+    places = (
+        f'x="{side - 5:.1f}" y="{along:.1f}"',
+        f'transform="translate({side + along:.1f} {reach + 6:.1f}) rotate(-90)"',
     )
+    return "".join(f'<text class="chart-tick" {at} text-anchor="end">{html.escape(label)}</text>' for at in places)
 
 
 def _token_label(token: str) -> str:

@@ -97,7 +97,8 @@ def _typeset(source: str, is_display: bool) -> str:
     if not rewritten.strip():
         return ""
     tree = Converter(display="block" if is_display else "inline").convert_to_element(rewritten)
-    return _math_element(tree, is_display=is_display)
+    style = ' displaystyle="true"' if is_display else ""
+    return f"<math{style}>{_children(tree)}</math>"
 
 
 def _depth(source: str) -> int:
@@ -106,12 +107,6 @@ def _depth(source: str) -> int:
         depth += {"{": 1, "}": -1}.get(bracket, 0)
         deepest = max(deepest, depth)
     return max(deepest, source.count(r"\left"), source.count(r"\begin"), source.count(r"\sqrt"))
-
-
-def _math_element(tree: Element, *, is_display: bool) -> str:
-    """The tree as one `math` element that is safe to put into a page."""
-    style = ' displaystyle="true"' if is_display else ""
-    return f"<math{style}>{_children(tree)}</math>"
 
 
 def _children(element: Element) -> str:

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -57,6 +57,23 @@ def render_page(page: Page) -> str:
     }
     filled = re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], text)
     return printable(filled) + "\n"
+
+
+def render_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:
+    """A table of text, with a heading per column if there are any; the first cell of each row is its name."""
+    headings = "".join(f'<th scope="col">{html.escape(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
+        for name, *cells in rows
+    )
+    head = f"<thead><tr>{headings}</tr></thead>" if headings else ""
+    return f'<div class="table"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def render_statuses(rows: Iterable[tuple[str, str]]) -> str:
+    """A list of verdicts: the status of each, and what was decided."""
+    items = "".join(f'<li class="{status}"><b>{status}</b> {html.escape(text)}</li>' for status, text in rows)
+    return f'<ul class="verdicts">{items}</ul>'
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     Task,
     TextColumn,
     TimeElapsedColumn,
@@ -30,6 +31,13 @@ class _Remaining(TimeRemainingColumn):
         return Text() if task.total is None else super().render(task) + Text(" left")
 
 
+def progress_bar(console: Console, *more: ProgressColumn) -> Progress:
+    """A bar that vanishes at the end, with `more` columns after the count; invisible if the console is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Count(), *more)
+    times = (TimeElapsedColumn(), TextColumn("elapsed"), _Remaining(compact=True))
+    return Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal)
+
+
 @contextmanager
 def progress(console: Console, activity: str, *, patience: float = 1.0, pause: float = 60.0) -> Iterator[Report]:
     """Yields `report(done, total)`.
@@ -39,15 +47,7 @@ def progress(console: Console, activity: str, *, patience: float = 1.0, pause: f
     if not console.is_terminal:
         yield _lines(console, activity, pause)
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        _Count(),
-        TimeElapsedColumn(),
-        TextColumn("elapsed"),
-        _Remaining(compact=True),
-    )
-    bar = Progress(*columns, console=console, transient=True)
+    bar = progress_bar(console)
     task = bar.add_task(activity, total=None)
     timer = Timer(patience, bar.start)
     timer.daemon = True

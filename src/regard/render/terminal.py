@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -54,6 +54,20 @@ def say(console: Console, text: str, *, style: str = "", indent: int = 0, lead: 
         line.rstrip()
         console.print(lead + line, soft_wrap=True)
         lead = Text(" " * indent)
+
+
+def status_label(console: Console, status: Status) -> Text:
+    """The sign and name of a status, to start a paragraph with."""
+    return Text(f"{spelled(SIGNS[status], console.encoding)} {status}  ", style=STYLES[status])
+
+
+def show_columns(console: Console, rows: Iterable[Sequence[str]], *, has_header: bool = True) -> None:
+    """Prints rows in aligned columns; a header is dim."""
+    cells = [[spelled(cell, console.encoding) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(Text(f"  {line}".rstrip(), style="dim" if has_header and not number else ""), soft_wrap=True)
 
 
 def show_listing(console: Console, groups: Mapping[str, Sequence[CatalogEntry]]) -> None:

@@ -17,8 +17,7 @@ from regard.analysis.scenarios import CourseKeys, QueryDesign, course_keys, one_
 from regard.core.axes import Float
 from regard.core.errors import InputError
 from regard.core.verdict import Status, Verdict
-from regard.render.terminal import say
-from regard.training.report import show_columns, status_label
+from regard.render.terminal import say, show_columns, status_label
 from regard.training.statistics import MeanInterval, mean_interval
 
 HeadLayout: TypeAlias = Literal["one head", "two heads", "one head, normalised keys"]
@@ -28,11 +27,6 @@ REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _RATES: Mapping[Reach, float] = {"scale": 0.12, "plane": 0.3, "free": 0.3}
 _REACH_WORDS: Mapping[str, str] = {"scale": "β alone", "plane": "μ_a, μ_b", "free": "any query"}
-_DESIGN_WORDS: Mapping[HeadLayout, str] = {
-    "one head": "β(μ_a+μ_b)",
-    "two heads": "βμ_a, βμ_b",
-    "one head, normalised keys": "β(μ_a+μ_b)",
-}
 _METHOD = "trained by gradient descent, judged by the certified engine"
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
 _VARIANCE = Variance(of=coefficient("a"))
@@ -170,9 +164,8 @@ def prescribe(task: AveragingTask, layout: HeadLayout) -> Prescription:
         best: Any = minimize_scalar(error, bounds=bounds, options={"xatol": _SEARCH_WIDTH})
         beta = math.exp(best.x)
     found = _certify(task, layout, theoretical_design(layout, _LIMIT_BETA if is_falling else beta))
-    return Prescription(
-        layout=layout, design=_DESIGN_WORDS[layout], beta=beta, error=found[0].value, variance=found[1].value
-    )
+    design = "βμ_a, βμ_b" if layout == "two heads" else "β(μ_a+μ_b)"
+    return Prescription(layout=layout, design=design, beta=beta, error=found[0].value, variance=found[1].value)
 
 
 def learn_queries(task: AveragingTask, layout: HeadLayout, reach: Reach) -> Float[Tensor, "seed head key"]:
@@ -243,12 +236,7 @@ def judge(
 
 def show_averaging(console: Console, report: AveragingReport) -> None:
     """Prints a table of theory and training, then a paragraph per verdict."""
-    task = report.task
-    text = (
-        f"Average v_a and v_b of n = {task.n} values; k_a = γμ_a, γ ~ N(1, {task.sigma2:g}); "
-        f"{task.num_seeds} seeds of {task.steps} steps each"
-    )
-    say(console, text, style="dim")
+    say(console, f"Average v_a and v_b of n values; k_a = γμ_a with γ ~ N(1, σ²); {report.task}", style="dim")
     console.print()
     rows = [("", "learned freely", "E‖c − target‖²", "variance of v_a's coefficient", "β")]
     for theory in report.prescriptions:
@@ -276,18 +264,15 @@ def _judge_scale(task: AveragingTask, learned: LearnedQueries, theory: Prescript
     best = "infinite" if math.isinf(theory.beta) else f"{theory.beta:.4g}"
     verb = {"holds": "is", "refuted": "is not", "undecided": "may be"}[status]
     example = f"{_in_words(learned.designs[0])} has error {learned.errors[0]:.6g}"
-    return Verdict(
+    return _verdict(
+        task,
         id=f"{_slug(learned.layout)}-learns-the-best-scale",
         statement=f"{learned.layout}, {theory.design}: gradient descent on β alone reaches the theory's least error",
         status=status,
-        method=_METHOD,
         reason=f"the trained error {learned.error} {verb} within {near:.0%} of the theory's optimum "
         f"{theory.error:.6g}; β is {learned.beta}, the best β is {best}",
-        domain=str(task),
         value=learned.error.mean,
         bound=learned.error.half_width,
-        seed=task.seed,
-        reproduce=task.command,
         counterexample=example if status == "refuted" else None,
     )
 
@@ -302,16 +287,13 @@ def _judge_order(
     order = " < ".join(f"{each.layout} {each.error}" for each in found)
     means = [each.error.mean for each in found]
     status: Status = "holds" if min(gaps) > 0 else "undecided" if means == sorted(means) else "refuted"
-    return Verdict(
+    return _verdict(
+        task,
         id="trained-layouts-are-ordered-as-predicted",
         statement=f"trained on β alone, the errors are ordered as the theory says: {' < '.join(expected)}",
         status=status,
-        method=_METHOD,
         reason=order,
-        domain=str(task),
         value=min(gaps),
-        seed=task.seed,
-        reproduce=task.command,
         counterexample=order if status == "refuted" else None,
     )
 
@@ -323,20 +305,23 @@ def _judge_search(task: AveragingTask, learned: LearnedQueries, theory: Prescrip
     where = "in the plane of μ_a and μ_b" if learned.reach == "plane" else "anywhere"
     best = min(range(count), key=learned.errors.__getitem__)
     is_found = winners == count
-    return Verdict(
+    return _verdict(
+        task,
         id=f"{_slug(learned.layout)}-{learned.reach}-beats-the-design",
         statement=f"{learned.layout}: a query {where} does better than {theory.design} at its best scale",
         status="holds" if is_found else "undecided",
         outcome="finding" if is_found else "nothing better found",
-        method=_METHOD,
         reason=f"{winners} of {count} seeds are better: error {learned.error}, against {theory.error:.6g} in theory; "
         f"{_in_words(learned.designs[best])} has {learned.errors[best]:.6g}",
-        domain=str(task),
         value=learned.error.mean,
         bound=learned.error.half_width,
-        seed=task.seed,
         reproduce=_design_command(task, learned.layout, learned.designs[best]),
     )
+
+
+def _verdict(task: AveragingTask, **fields: Any) -> Verdict:
+    shared = {"method": _METHOD, "domain": str(task), "seed": task.seed, "reproduce": task.command}
+    return Verdict(**{**shared, **fields})
 
 
 def _certify(task: AveragingTask, layout: HeadLayout, design: QueryDesign) -> tuple[Estimate, ...]:

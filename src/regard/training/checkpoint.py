@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -13,7 +14,7 @@ from torch import Tensor
 from regard.core.errors import InputError
 from regard.core.files import write_atomically
 
-_NAME = re.compile(r"step-(\d+)-([0-9a-f]{16})\.safetensors")
+_NAME = re.compile(r"step-\d+-[0-9a-f]{16}\.safetensors")
 _KEPT = 2
 
 
@@ -38,10 +39,10 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
     left = _checkpoints(folder)
     while left:
         path = left.pop(0)
-        content = _content(path)
-        found = _NAME.fullmatch(path.name)
-        if content is not None and found is not None and _digest(content) == found[2]:
-            return load(content), json.loads(_metadata(content)["place"])
+        with suppress(OSError):
+            content = path.read_bytes()
+            if _digest(content) == path.stem.rpartition("-")[2]:
+                return load(content), json.loads(_metadata(content)["place"])
         instead = "the previous one is used" if left else "the run starts again at step 1"
         warn(f"{path} is damaged (its digest does not match its name), so {instead}.")
     return None
@@ -71,13 +72,6 @@ def read_tensors(path: Path, *, remedy: str = "Train again.") -> dict[str, Tenso
 def _checkpoints(folder: Path) -> list[Path]:
     """All checkpoints, the newest first."""
     return sorted((path for path in folder.glob("step-*.safetensors") if _NAME.fullmatch(path.name)), reverse=True)
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
 
 
 def _digest(content: bytes) -> str:

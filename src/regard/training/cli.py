@@ -2,9 +2,8 @@
 
 import os
 import shlex
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,13 +11,13 @@ import click
 
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
-from regard.render.command_line import ExitCode, complain, is_unicode
+from regard.render.command_line import ExitCode, complain, ensure_writable_reports, write_json
+from regard.render.progress import progress
+from regard.render.terminal import open_console
 
 if TYPE_CHECKING:
-    from regard.core.verdict import Verdict
     from regard.training.compare import CompareRequest
-    from regard.training.dataset import DataSource
-    from regard.training.planning import RunLength, TrainRequest
+    from regard.training.planning import DataSource, RunLength, TrainRequest
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -110,8 +109,8 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     from regard.training.report import TrainingDisplay, compare_with_pretraining, show_run
 
     request = _train_request(options)
-    console = _open_console()
-    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+    console = open_console()
+    with TrainingDisplay(open_console(is_for_errors=True)) as display:
         if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
             reports = command.demonstrate(request, out or _new_folder("demonstration"), display.show)
         else:
@@ -147,14 +146,14 @@ def evaluate(runs: tuple[Path, ...], questions: Path, json_file: str | None) -> 
     from regard.training.report import show_evaluation
     from regard.training.train import evaluate as evaluate_runs
 
-    _ensure_writable(json_file, None)
+    ensure_writable_reports(json_file)
     found = evaluate_runs(runs, questions)
     command = f"regard train evaluate {' '.join(map(str, runs))} --questions {questions}"
     verdict = verdict_on_knowledge(found, reproduce=command)
-    _write_json(json_file, "train evaluate", [verdict], found.to_dict())
+    write_json(json_file, "train evaluate", [verdict], found.to_dict())
     if json_file != "-":
-        show_evaluation(_open_console(), found)
-        _open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
+        show_evaluation(open_console(), found)
+        open_console().print(f"{verdict.status}: {verdict.statement} {verdict.reason}", highlight=False)
     return ExitCode.SUCCESS if verdict.status == "holds" else ExitCode.FAILURE
 
 
@@ -182,9 +181,9 @@ def resume(run: Path) -> int:
     from regard.training.report import TrainingDisplay, show_run
     from regard.training.train import resume as resume_run
 
-    with TrainingDisplay(_open_console(is_for_errors=True)) as display:
+    with TrainingDisplay(open_console(is_for_errors=True)) as display:
         report = resume_run(run, display.show)
-    show_run(_open_console(), report)
+    show_run(open_console(), report)
     _write_run_pages([report], None)
     return ExitCode.SUCCESS
 
@@ -197,10 +196,10 @@ def estimate(**options: Any) -> int:
     from regard.training.train import estimate as estimate_training
 
     request = _train_request(options)
-    display = TrainingDisplay(_open_console(is_for_errors=True))
+    display = TrainingDisplay(open_console(is_for_errors=True))
     with tempfile.TemporaryDirectory(prefix="regard-") as scratch, display:
         found = estimate_training(request, Path(scratch) / "run", display.show)
-    show_estimate(_open_console(), found)
+    show_estimate(open_console(), found)
     return ExitCode.SUCCESS
 
 
@@ -233,14 +232,14 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
 
     Exit code: 0: compared; 2: bad input; 3: undecided (with --strict).
     """
-    _ensure_writable(json_file, html_file)
+    ensure_writable_reports(json_file, html_file)
     from regard.training.compare import compare as compare_trainings
     from regard.training.compare import describe_finished
     from regard.training.comparison import render_comparison, show_comparison
 
     request, command = _compare_request(options), _command_line("compare", options)
     try:
-        with _progress("training, in steps") as report:
+        with progress(open_console(is_for_errors=True), "training, in steps") as report:
             found = compare_trainings(request, report, reproduce=command)
     except KeyboardInterrupt:
         complain(f"Stopped. {describe_finished(request)}")
@@ -274,14 +273,13 @@ def inspect(run: Path, json_file: str | None, html_file: str | None, is_strict: 
 
     Exit code: 0: inspected; 2: bad input; 3: a head is undecided (with --strict).
     """
-    _ensure_writable(json_file, html_file)
-    from regard.training.inspection import inspect as inspect_run
-    from regard.training.inspection import render_inspection, show_inspection
+    ensure_writable_reports(json_file, html_file)
+    from regard.training import inspection
 
-    found = inspect_run(run, **options)
-    _publish("train inspect", found, json_file, show_inspection)
+    found = inspection.inspect(run, **options)
+    _publish("train inspect", found, json_file, inspection.show_inspection)
     if html_file is not None:
-        write_atomically(Path(html_file), render_inspection(found))
+        write_atomically(Path(html_file), inspection.render_inspection(found))
     return _strict_exit_code(found, is_strict)
 
 
@@ -304,37 +302,15 @@ def average(json_file: str | None, **options: Any) -> int:
 
     Exit code: 0: nothing refutes the theory; 1: something does; 2: bad input.
     """
-    _ensure_writable(json_file, None)
+    ensure_writable_reports(json_file)
     from regard.training.average import AveragingTask, show_averaging
     from regard.training.average import average as train_heads
 
     task = AveragingTask(num_seeds=options.pop("seeds"), **options)
-    with _progress("training heads") as report:
+    with progress(open_console(is_for_errors=True), "training heads") as report:
         found = train_heads(task, report)
     _publish("train average", found, json_file, show_averaging)
     return ExitCode.FAILURE if any(v.status == "refuted" for v in found.verdicts) else ExitCode.SUCCESS
-
-
-def _open_console(*, is_for_errors: bool = False) -> Any:
-    from regard.render.terminal import open_console
-
-    return open_console(is_for_errors=is_for_errors)
-
-
-def _progress(doing: str) -> Any:
-    from regard.render.progress import progress
-
-    return progress(_open_console(is_for_errors=True), doing)
-
-
-def _write_json(file: str | None, command: str, verdicts: Sequence["Verdict"], more: dict[str, Any]) -> None:
-    """Writes JSON to a file, to standard output if it is -, or nowhere."""
-    from regard.render.json import as_json
-
-    if file == "-":
-        sys.stdout.write(as_json(command, verdicts, more, is_ascii=not is_unicode()))
-    elif file is not None:
-        write_atomically(Path(file), as_json(command, verdicts, more))
 
 
 def _train_request(options: dict[str, Any]) -> "TrainRequest":
@@ -380,7 +356,7 @@ def _compare_request(options: dict[str, Any]) -> "CompareRequest":
 
 def _data_source(options: dict[str, Any]) -> "DataSource":
     from regard.training.data.biographies import Biographies
-    from regard.training.dataset import DataSource
+    from regard.training.planning import DataSource
 
     people = {name: options[name] for name in ("people", "wordings", "asked_share") if options[name] is not None}
     has_people = people or options["is_fixed_order"]
@@ -427,22 +403,11 @@ def _command_line(command: str, options: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
-    """Refuses unwritable files before the work starts."""
-    if html_file == "-":
-        raise InputError("--html - would write a file of that name. Name one, for example --html page.html.")
-    if html_file is not None and html_file == json_file:
-        raise InputError(f"Two reports would go to one file: {html_file}. Name a file for each.")
-    for file in (json_file, html_file):
-        if file not in (None, "-"):
-            ensure_writable(Path(file))
-
-
 def _publish(command: str, found: Any, json_file: str | None, show: Callable[[Any, Any], None]) -> None:
     """Writes the verdicts as JSON if asked to, and prints them unless JSON goes to standard output."""
-    _write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
+    write_json(json_file, command, found.verdicts, {"train": found.to_dict()})
     if json_file != "-":
-        show(_open_console(), found)
+        show(open_console(), found)
 
 
 def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
@@ -452,7 +417,7 @@ def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
 
 def _write_run_pages(reports: Any, html_file: Path | None) -> None:
     """Writes each run's page into its folder, and the first one's to `html_file` too."""
-    from regard.training.page import render_run
+    from regard.training.report import render_run
 
     for report in reports:
         write_atomically(Path(report.folder) / "page.html", render_run(report))

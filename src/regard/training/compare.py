@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,14 @@ import numpy as np
 from regard.core.axes import Bool
 from regard.core.errors import InputError
 from regard.core.files import write_atomically
-from regard.training.comparison import ALPHA, ComparisonReport, Variant, compare_variants, name_variants
+from regard.training.comparison import ComparisonReport, Variant, compare_variants, name_variants
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
-from regard.training.dataset import prepare_lessons
 from regard.training.evaluation import baseline_accuracy, evaluate
-from regard.training.file_lock import lock_folder
 from regard.training.launching import MessageKind, ProcessLayout, launch
-from regard.training.memory import require_memory
-from regard.training.plan import RunPlan
-from regard.training.planning import RunLength, calibrate, pick_precision
-from regard.training.recipe import Recipe, load_recipe
-from regard.training.run_folder import RunFolder
+from regard.training.planning import RunLength, calibrate, pick_precision, prepare_lessons, require_memory
+from regard.training.recipe import Recipe, RunPlan, load_recipe
+from regard.training.run_folder import RunFolder, lock_folder
 
 Progress = Callable[[int, int], None]
 
@@ -133,7 +129,6 @@ def compare(request: CompareRequest, progress: Progress, *, reproduce: str | Non
         questions="held out of the training questions" if request.test is None else str(request.test),
         num_questions=len(questions),
         num_seeds=request.num_seeds,
-        alpha=ALPHA,
         baseline=baseline_accuracy(questions, request.data.most_common_answer),
         variants=variants,
         pairs=compare_variants(variants, against=request.against),
@@ -148,15 +143,6 @@ def describe_finished(request: CompareRequest) -> str:
     return f"{done} of {len(runs)} runs are finished and kept in {request.out}; run the same command to continue."
 
 
-@dataclass(kw_only=True)
-class _Settled:
-    """What all runs share, stored in compare.json: precision, and per recipe the steps and how often to checkpoint."""
-
-    precision: str = ""
-    steps: dict[str, int] = field(default_factory=dict)
-    checkpoint_every: dict[str, int] = field(default_factory=dict)
-
-
 class _Comparison:
     """The runs of a request in progress."""
 
@@ -164,7 +150,8 @@ class _Comparison:
         self._request, self._progress = request, progress
         self._runs = request.runs()
         self._lessons: dict[str, LessonSet] = {}
-        self._settled = _Settled()
+        # What all runs share, stored in compare.json: the precision, and the steps of each recipe.
+        self._precision, self._steps = "", dict[str, int]()
         self._done = self._total = 0
         self._is_stopped, self._lock = threading.Event(), threading.Lock()
 
@@ -208,21 +195,20 @@ class _Comparison:
             if folder.plan() != plan:
                 raise InputError(f"{folder.path} contains another run than this comparison needs. Name another --out.")
             return folder
-        folder.create()
-        folder.write_data(self._request.data, self._lessons_of(run.recipe))
+        folder.create(self._request.data, self._lessons_of(run.recipe))
         folder.write_plan(plan)
         return folder
 
     def _plan(self, run: ComparedRun) -> RunPlan:
-        precision = self._settled.precision if run.recipe.precision == "auto" else run.recipe.precision
+        steps = self._steps[run.recipe.name]
         return RunPlan(
             # However much time there is, each run trains one model.
             recipe=replace(run.recipe, member_steps=0),
-            steps=self._settled.steps[run.recipe.name],
+            steps=steps,
             seed=run.seed,
             vocab_size=len(self._lessons_of(run.recipe).vocabulary),
-            precision=precision,
-            checkpoint_every=self._settled.checkpoint_every[run.recipe.name],
+            precision=self._precision if run.recipe.precision == "auto" else run.recipe.precision,
+            checkpoint_every=max(_LEAST_STEPS, steps // _MOST_CHECKPOINTS),
             sources=self._request.data.sources,
         )
 
@@ -244,25 +230,22 @@ class _Comparison:
                         f"{request.out} contains a comparison with other {name.replace('_', ' ')} "
                         f"({found.get(name)!r}, now {value!r}). Ask for the same, or name another --out."
                     )
-            self._settled = _Settled(**{name: found[name] for name in _Settled.__dataclass_fields__})
-        settled = self._settled
-        settled.precision = settled.precision or pick_precision()
+            self._precision, self._steps = found["precision"], found["steps"]
+        self._precision = self._precision or pick_precision()
         for recipe in (run.recipe for run in self._runs):
-            if recipe.name not in settled.steps:
-                steps = request.length.steps or self._measure_steps(recipe)
-                settled.steps[recipe.name] = steps
-                settled.checkpoint_every[recipe.name] = max(_LEAST_STEPS, steps // _MOST_CHECKPOINTS)
-        write_atomically(path, json.dumps({**asked, **vars(settled)}, indent=1), is_durable=True)
+            if recipe.name not in self._steps:
+                self._steps[recipe.name] = request.length.steps or self._measure_steps(recipe)
+        settled = {**asked, "precision": self._precision, "steps": self._steps}
+        write_atomically(path, json.dumps(settled, indent=1), is_durable=True)
 
     def _measure_steps(self, recipe: Recipe) -> int:
         """How many steps of the recipe one core makes in the time of a run."""
         length, lessons = self._request.length, self._lessons_of(recipe)
-        vocab_size, precision = len(lessons.vocabulary), self._settled.precision
-        plan = RunPlan(recipe=recipe, steps=length.guess, seed=0, vocab_size=vocab_size, precision=precision)
+        size = len(lessons.vocabulary)
+        plan = RunPlan(recipe=recipe, steps=length.guess, seed=0, vocab_size=size, precision=self._precision)
         with tempfile.TemporaryDirectory(prefix="regard-") as scratch:
             folder = RunFolder(Path(scratch) / "run")
-            folder.create()
-            folder.write_data(self._request.data, lessons)
+            folder.create(self._request.data, lessons)
             (speed,) = calibrate(folder, plan, [_ONE_CORE], seconds=_CALIBRATION_SECONDS, announce=lambda _: None)
         return length.steps_at(speed.seconds, least=len(recipe.stages))
 
@@ -278,6 +261,6 @@ def _read(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be read: {error}. Name another --out.") from None
-    if not isinstance(found, dict) or not {"steps", "precision", "checkpoint_every"} <= set(found):
+    if not isinstance(found, dict) or not {"steps", "precision"} <= set(found):
         raise InputError(f"{path} was not written by this version. Name another --out.")
     return found

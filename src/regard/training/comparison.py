@@ -16,11 +16,9 @@ from regard.core.errors import InputError
 from regard.core.verdict import Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
-from regard.render.page import Page, render_page
-from regard.render.terminal import say
+from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.terminal import plural, say, show_columns, status_label
 from regard.training.evaluation import Accuracy
-from regard.training.page import render_table
-from regard.training.report import show_columns, status_label
 from regard.training.statistics import MeanInterval, holm, holm_levels, mcnemar, mean_interval, paired_difference
 
 ALPHA = 0.05
@@ -131,14 +129,13 @@ class PairResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonReport:
-    """All variants, every pair compared, and the false-alarm rate of the whole comparison."""
+    """All variants, and every pair compared."""
 
     folder: str
     data: str
     questions: str
     num_questions: int
     num_seeds: int
-    alpha: float
     baseline: Accuracy
     variants: Sequence[Variant]
     pairs: Sequence[PairResult]
@@ -152,10 +149,9 @@ class ComparisonReport:
     @property
     def assurance(self) -> str:
         """How many comparisons were made, and how often one of them is a false alarm."""
-        count = len(self.pairs)
         return (
-            f"{count} comparison{'' if count == 1 else 's'} on the same {self.num_questions} questions; with Holm's "
-            f"correction, the probability that any of them holds by chance is at most {self.alpha:.0%}."
+            f"{plural(len(self.pairs), 'comparison')} on the same {self.num_questions} questions; with Holm's "
+            f"correction, the probability that any of them holds by chance is at most {ALPHA:.0%}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +163,7 @@ class ComparisonReport:
             "num_questions": self.num_questions,
             "num_seeds": self.num_seeds,
             "num_comparisons": len(self.pairs),
-            "false_alarm_rate": self.alpha,
+            "false_alarm_rate": ALPHA,
             "correction": "Holm",
             "baseline_majority": self.baseline.value,
             "variants": [variant.to_dict() for variant in self.variants],
@@ -186,7 +182,8 @@ def name_variants(variants: Sequence[Variant]) -> list[Variant]:
 
 def compare_variants(variants: Sequence[Variant], *, against: str | None = None) -> list[PairResult]:
     """Every pair that differs in one thing, or every variant against the one named."""
-    pairs = [_ordered(first, second) for first, second in _pairs(variants, against)]
+    # The better one first. The tests are two-sided, so choosing the order by the result costs nothing.
+    pairs = [sorted(pair, key=lambda each: -each.right.sum()) for pair in _pairs(variants, against)]
     differences = [paired_difference(b.shares, w.shares, resolution=1 / b.right.shape[1]) for b, w in pairs]
     by_question = [mcnemar(b.right.ravel().tolist(), w.right.ravel().tolist()) for b, w in pairs]
     is_one_seed = bool(variants) and variants[0].right.shape[0] == 1
@@ -221,11 +218,6 @@ def _pairs(variants: Sequence[Variant], against: str | None) -> list[tuple[Varia
     return [(each, chosen) for each in variants if each is not chosen]
 
 
-def _ordered(first: Variant, second: Variant) -> tuple[Variant, Variant]:
-    """The better one first. The tests are two-sided, so choosing the order by the result costs nothing."""
-    return (first, second) if first.right.sum() >= second.right.sum() else (second, first)
-
-
 _COLUMNS = ("", "right, mean over seeds", "pooled, Wilson 95 %", "by seed", "steps")
 
 
@@ -233,7 +225,7 @@ def show_comparison(console: Console, report: ComparisonReport) -> None:
     """Prints a table of the variants and a verdict per pair."""
     say(console, f"{report.data}; {report.num_questions} questions {report.questions}", style="dim")
     console.print()
-    show_columns(console, [_COLUMNS, *(_cells(variant) for variant in report.variants)])
+    show_columns(console, [_COLUMNS, *map(_cells, report.variants)])
     say(console, f"baseline (always the most common answer): {report.baseline}", style="dim", indent=2)
     for verdict in report.verdicts:
         console.print()
@@ -247,18 +239,15 @@ def render_comparison(report: ComparisonReport) -> str:
     decided = sum(verdict.status == "holds" for verdict in report.verdicts)
     finding = f"{decided} of {len(report.pairs)} differences hold"
     about = f"{report.data}; {report.num_questions} questions {report.questions}."
-    verdicts = "".join(
-        f'<li class="{verdict.status}"><b>{verdict.status}</b> {html.escape(verdict.reason or "")}</li>'
-        for verdict in report.verdicts
-    )
+    verdicts = render_statuses((verdict.status, verdict.reason or "") for verdict in report.verdicts)
     main = (
         f'<header class="head"><p class="problem">{html.escape(report.folder)}</p><h1>Trainings compared</h1>'
         f"<p>{html.escape(about)}</p></header>"
         f'<section id="variants"><h2>Variants</h2>{_draw_variants(report)}'
-        f"{render_table(_COLUMNS, (_cells(variant) for variant in report.variants))}"
+        f"{render_table(map(_cells, report.variants), _COLUMNS)}"
         f"<p>Baseline (always the most common answer): {html.escape(str(report.baseline))}.</p></section>"
         f'<section id="pairs"><h2>Pairs</h2>{_draw_pairs(report)}<p>{html.escape(report.assurance)}</p>'
-        f'<ul class="verdicts">{verdicts}</ul></section>'
+        f"{verdicts}</section>"
     )
     return render_page(
         Page(
@@ -304,13 +293,7 @@ def _draw_variants(report: ComparisonReport) -> str:
 
 def _draw_pairs(report: ComparisonReport) -> str:
     rows = [
-        IntervalRow(
-            name=f"{pair.better} − {pair.worse}",
-            value=100 * pair.difference.mean,
-            lower=100 * pair.difference.lower,
-            upper=100 * pair.difference.upper,
-            status=pair.verdict().status,
-        )
+        pair.difference.row(f"{pair.better} − {pair.worse}", scale=100, status=pair.verdict().status)
         for pair in report.pairs
     ]
     if not rows:

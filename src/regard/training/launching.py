@@ -1,6 +1,6 @@
 """Starts the processes of a training, forwards their messages, and ends them together."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +12,8 @@ from socket import socket
 from regard.core.errors import InputError, RegardError
 from regard.core.processes import Child, Ended, Inbox
 from regard.core.worker_pool import interrupts_deferred
+
+Notify = Callable[[dict], None]
 
 _WORKER = "regard.training.worker:run_worker"
 

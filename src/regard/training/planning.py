@@ -1,24 +1,99 @@
-"""From a request to a plan: load the data, measure some steps, and fix the number of steps."""
+"""From a request to a plan: load the data, see that memory suffices, measure some steps, and fix their number."""
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from regard.core.errors import InputError
-from regard.training.data.corpus import TrainingData
-from regard.training.data.lessons import LessonSet
-from regard.training.dataset import DataSource, prepare_lessons
+from regard.training.data.biographies import Biographies, make_biographies
+from regard.training.data.corpus import FactQuestion, TrainingData, read_documents, read_questions
+from regard.training.data.lessons import LessonSet, make_lessons
+from regard.training.data.vocabulary import Vocabulary, learn_vocabulary
 from regard.training.launching import MessageKind, ProcessLayout, launch
-from regard.training.memory import fits_memory
-from regard.training.plan import RunPlan
-from regard.training.recipe import load_recipe
+from regard.training.model.config import ModelConfig
+from regard.training.recipe import BatchShape, Recipe, RunPlan, load_recipe
 from regard.training.run_folder import MEASURED, RunFolder
 
 CALIBRATION_SECONDS = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
 _STEPS_PER_MINUTE = 200
 _MOST_MEMBERS = 8
+_FLOAT = 4
+# Python, PyTorch and a pass over the data, per process.
+_PROGRAM = 2**29
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSource:
+    """Files, or made-up people if there are none."""
+
+    corpus: Path | None = None
+    questions: Path | None = None
+    held_out: int | None = None
+    biographies: Biographies | None = None
+
+    def __post_init__(self) -> None:
+        has_files = self.corpus is not None or self.questions is not None
+        if has_files and self.biographies is not None:
+            raise InputError("People are made up only if there are no files. Give --people or files, not both.")
+        if self.corpus is not None and self.questions is None:
+            raise InputError("A corpus needs questions. Give --questions FILE too.")
+        if self.held_out is not None and not has_files:
+            raise InputError("--held-out holds out a file's last questions. Give --questions FILE, or --asked-share.")
+
+    def load(self, *, seed: int) -> TrainingData:
+        """The documents and questions."""
+        if self.questions is None:
+            return make_biographies(self.biographies or Biographies(), seed=seed)
+        return read_files(self.corpus, self.questions, held_out=self.held_out)
+
+
+def read_files(corpus: Path | None, questions: Path, *, held_out: int | None = None) -> TrainingData:
+    """Documents and questions from files. The last questions are held out: a tenth of them, 200 at most."""
+    asked = read_questions(questions)
+    num_held_out = min(200, len(asked) // 10) if held_out is None else held_out
+    if not 0 <= num_held_out < len(asked):
+        raise InputError(
+            f"Holding out {num_held_out} of {len(asked)} questions leaves none to train on. Hold out fewer."
+        )
+    return TrainingData(
+        documents=() if corpus is None else read_documents(corpus),
+        questions=asked[: len(asked) - num_held_out],
+        held_out=asked[len(asked) - num_held_out :],
+        sources=tuple(str(path) for path in (corpus, questions) if path is not None),
+    )
+
+
+def prepare_lessons(data: TrainingData, recipe: Recipe, *, processes: int = 1, members: int = 1) -> LessonSet:
+    """The data as the recipe's tokens; a training that won't fit into memory is refused here.
+
+    The vocabulary covers the documents even if the recipe doesn't read them, so that all recipes take the same
+    questions.
+    """
+    documents = data.documents if recipe.reads_documents else ()
+    if recipe.reads_documents and not documents:
+        raise InputError(f"The recipe {recipe.name!r} reads documents, but there are none. Give --corpus FILE.")
+    texts = [f"{document.name}. {document.text}" for document in data.documents]
+    texts += [text for question in data.questions for text in (question.text, question.answer)]
+    vocabulary = learn_vocabulary(texts, kind=recipe.tokens.kind, size=recipe.tokens.size)
+    config = recipe.model_config(vocab_size=len(vocabulary))
+    require_memory(config, recipe.batch, processes=processes, runs=members)
+    _require_room(vocabulary, (*data.questions, *data.held_out), recipe.batch.length)
+    return make_lessons(documents, data.questions, vocabulary)
+
+
+def _require_room(vocabulary: Vocabulary, questions: Sequence[FactQuestion], length: int) -> None:
+    """Refuses questions that don't fit into a row with their answers."""
+    for question in questions:
+        size = sum(len(vocabulary.encode(text)) + 1 for text in (question.text, question.answer)) + 1
+        if size > length:
+            raise InputError(
+                f"{question.text[:60]!r} has {size} tokens with its answer, but rows have {length}. Shorten it, or "
+                "make rows longer: --set batch.length=…"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,4 +277,46 @@ def _layouts(request: TrainRequest, plan: RunPlan) -> list[ProcessLayout]:
 
 def _fits(layout: ProcessLayout, plan: RunPlan) -> bool:
     batch = plan.recipe.batch
-    return fits_memory(plan.model_config, batch, processes=layout.processes, runs=layout.members)
+    return bytes_needed(plan.model_config, batch, processes=layout.processes, runs=layout.members) <= _available()
+
+
+def bytes_needed(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> int:
+    """Weights with their gradients, two moments of each, and the activations kept for backpropagation.
+
+    Every process of every run holds all weights, and the activations of the rows it handles at once.
+    """
+    rows = batch.rows_at_once(processes)
+    tokens = rows * batch.length
+    # With dropout, each layer keeps its attention weights before and after it, and the mask. Without it, the weights of
+    # one layer exist several times over. Fused attention needs neither, but whether it applies is not known here.
+    streams, weights, weights_once = (16, 4, 0) if config.dropout else (12, 1, 3)
+    inner = config.hidden * (4 if config.activation == "swiglu" else 2)
+    attention = rows * config.num_heads * batch.length**2
+    activations = (
+        tokens * config.width * (streams * config.num_layers + 4)
+        + tokens * inner * config.feed_forwards
+        + attention * (weights * config.num_layers + weights_once)
+        + 4 * batch.num_candidates(config.vocab_size) * config.width
+    )
+    return runs * processes * (_PROGRAM + _FLOAT * (4 * config.num_parameters + activations))
+
+
+def require_memory(config: ModelConfig, batch: BatchShape, *, processes: int = 1, runs: int = 1) -> None:
+    """Refuses a training that does not fit into free memory."""
+    needed, free = bytes_needed(config, batch, processes=processes, runs=runs), _available()
+    if needed > free:
+        raise InputError(
+            f"This training needs about {needed / 2**30:.1f} GiB (processes: {runs * processes}), but only "
+            f"{free / 2**30:.1f} GiB are free. Make the model smaller (--set model.width=…, --set "
+            "model.num_layers=…) or rows shorter (--set batch.length=…), or use fewer processes or members."
+        )
+
+
+def _available() -> float:
+    """Free bytes; infinite if the system doesn't say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return math.inf
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found else math.inf

@@ -1,10 +1,13 @@
-"""Recipes: everything about a training except its data, as a TOML file with settings that flags can override."""
+"""Recipes: everything about a training except its data, as TOML with settings that flags can override.
 
-import dataclasses
+A plan is a recipe with everything else needed to repeat a run exactly.
+"""
+
+import json
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,11 +16,15 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_t
 from regard.core.errors import InputError
 from regard.training.data.objectives import Objective
 from regard.training.data.vocabulary import Kind
+from regard.training.launching import ProcessLayout
 from regard.training.model.config import ModelConfig
 
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 Section = TypeVar("Section")
 
+SCHEMA = "regard-run/5"
+# The seeds of a run's members are this far apart, so that runs with seeds 0, 1, 2 … share none.
+_MEMBER_SEED_STEP = 1_000_003
 _FOLDER = files("regard.training") / "recipes"
 # Enough to keep a core busy; more would take memory and save no time.
 _TOKENS_AT_ONCE = 4096
@@ -152,14 +159,14 @@ class Recipe:
     def over(self, steps: int) -> "Recipe":
         """The recipe with the objectives adapted to a run of this many steps."""
         lengths = zip(self.stages, self.stage_steps(steps), strict=True)
-        stages = tuple(dataclasses.replace(stage, objective=stage.objective.over(count)) for stage, count in lengths)
-        return dataclasses.replace(self, stages=stages)
+        stages = tuple(replace(stage, objective=stage.objective.over(count)) for stage, count in lengths)
+        return replace(self, stages=stages)
 
     def as_dict(self) -> dict[str, Any]:
         """The recipe as `recipe_from` reads it."""
-        stages = [dataclasses.asdict(stage) for stage in self.stages]
+        stages = [asdict(stage) for stage in self.stages]
         flat = [{**stage.pop("objective"), **stage.pop("rates"), **stage} for stage in stages]
-        return {**dataclasses.asdict(self), "stages": flat}
+        return {**asdict(self), "stages": flat}
 
 
 def recipe_names() -> list[str]:
@@ -169,11 +176,18 @@ def recipe_names() -> list[str]:
 
 def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
     """A built-in recipe by its name, or one from a file, with changes such as `model.width=192`."""
+    given = _read_tables(name)
+    for change in changes:
+        _apply(given, change)
+    return recipe_from(given)
+
+
+def _read_tables(name: str) -> dict[str, Any]:
+    """A recipe's tables, which replace those of its `base`, if it names one."""
     path = Path(name)
     if name in recipe_names():
-        text, short = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), name
+        text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     elif path.suffix == ".toml":
-        short = path.stem
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -185,9 +199,10 @@ def load_recipe(name: str, changes: Sequence[str] = ()) -> Recipe:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path} is not TOML: {error}.") from None
-    for change in changes:
-        _apply(given, change)
-    return recipe_from({"name": short, **given})
+    base = given.pop("base", None)
+    if base not in (None, *recipe_names()):
+        raise InputError(f"{path} has the base {base!r}. Use one of {', '.join(recipe_names())}.")
+    return {**(_read_tables(base) if base else {}), "name": path.stem, **given}
 
 
 def recipe_from(given: Mapping[str, Any]) -> Recipe:
@@ -217,22 +232,22 @@ def table(given: Any, where: str) -> dict[str, Any]:
 
 def build(kind: type[Section], given: Any, where: str) -> Section:
     """The dataclass with these fields; unknown, missing and mistyped ones are refused."""
-    fields: tuple[dataclasses.Field, ...] = dataclasses.fields(kind)  # type: ignore[arg-type]
+    known: tuple[Field, ...] = fields(kind)  # type: ignore[arg-type]
     hints = get_type_hints(kind)
     for key, value in table(given, where).items():
         if key not in hints:
-            raise InputError(f"{where} has no setting {key!r}. There are: {', '.join(sorted(f.name for f in fields))}.")
+            raise InputError(f"{where} has no setting {key!r}. There are: {', '.join(sorted(f.name for f in known))}.")
         if not _fits(value, hints[key]):
             raise InputError(f"{where}.{key} is {value!r}, but it should be {_type_words(hints[key])}.")
-    for each in fields:
-        if each.name not in given and each.default is each.default_factory is dataclasses.MISSING:
+    for each in known:
+        if each.name not in given and each.default is each.default_factory is MISSING:
             raise InputError(f"{where} lacks the setting {each.name!r}.")
     return kind(**given)
 
 
 def _stage(given: Any) -> Stage:
     given = table(given, "each of stages")
-    names = {part: {f.name for f in dataclasses.fields(part)} for part in (Objective, Rates)}
+    names = {part: {f.name for f in fields(part)} for part in (Objective, Rates)}
     rest = {key: value for key, value in given.items() if not any(key in known for known in names.values())}
     parts = {part: {key: value for key, value in given.items() if key in known} for part, known in names.items()}
     built = {"objective": build(Objective, parts[Objective], "stages"), "rates": build(Rates, parts[Rates], "stages")}
@@ -268,3 +283,79 @@ def _fits(value: Any, hint: Any) -> bool:
 def _type_words(hint: Any) -> str:
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
     return next(words.get(each, "text") for each in get_args(hint) or (hint,) if each is not NoneType)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """What to train, for how many steps, with how many processes and threads.
+
+    `members` models are trained side by side, each with its own seed and that many steps, and answer together.
+    `sources` describes the origin of the data for the reader; the data itself is stored beside the plan, as tokens.
+    """
+
+    recipe: Recipe
+    steps: int
+    seed: int
+    vocab_size: int
+    processes: int = 1
+    threads: int = 1
+    members: int = 1
+    precision: str = "float32"
+    checkpoint_every: int = 100
+    evaluate_every: int = 0
+    sources: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        at_least_1 = ("steps", "vocab_size", "processes", "threads", "members", "checkpoint_every")
+        for least, names in ((1, at_least_1), (0, ("seed", "evaluate_every"))):
+            for name in names:
+                if getattr(self, name) < least:
+                    raise InputError(f"{name} is {getattr(self, name)}, but it should be at least {least}.")
+        if self.precision not in ("float32", "bfloat16"):
+            raise InputError(f"precision is {self.precision!r}, but it should be float32 or bfloat16.")
+
+    @property
+    def model_config(self) -> ModelConfig:
+        """The model to train."""
+        return self.recipe.model_config(vocab_size=self.vocab_size)
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of the whole training, for all members."""
+        batch = self.recipe.batch
+        config = self.recipe.model_config(vocab_size=batch.num_candidates(self.vocab_size))
+        return self.members * self.steps * batch.rows * batch.length * config.flops_per_token(batch.length)
+
+    @property
+    def layout(self) -> ProcessLayout:
+        """Members, processes and threads."""
+        return ProcessLayout(processes=self.processes, threads=self.threads, members=self.members)
+
+    def for_member(self, number: int) -> "RunPlan":
+        """The plan of one member, with its own random draws."""
+        return replace(self, seed=self.seed + _MEMBER_SEED_STEP * number)
+
+    def to_json(self) -> str:
+        """The plan as text that `plan_from_json` reads."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps({"schema": SCHEMA, **values, "recipe": self.recipe.as_dict()}, indent=1, default=dict)
+
+
+def plan_from_json(text: str, where: str) -> RunPlan:
+    """A plan written by `to_json`."""
+    try:
+        given = table(json.loads(text), "the plan")
+        if (schema := given.pop("schema", None)) == SCHEMA:
+            recipe = recipe_from(table(given.get("recipe"), "recipe"))
+            return build(RunPlan, {**given, "recipe": recipe, "sources": _texts(given.get("sources"))}, "the plan")
+    except (json.JSONDecodeError, InputError) as error:
+        raise InputError(
+            f"{where} is damaged: {str(error).rstrip('.')}. Train again, or restore it from a copy."
+        ) from None
+    raise InputError(f"{where} was written as {schema!r}, but this version reads {SCHEMA!r}. Train again.")
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise InputError(f"sources is {given!r}, but it should be a list of texts.")
+    return tuple(given)

@@ -1,21 +1,24 @@
 """What a run was and what its model knows, and how the terminal shows it."""
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
-from rich.table import Table
+from rich.progress import TextColumn
 from rich.text import Text
 
-from regard.core.verdict import Status
-from regard.render.terminal import SIGNS, STYLES, spelled
+from regard.render.charts import draw_figure
+from regard.render.figures import Axis, Chart, Guide, Series
+from regard.render.page import Page, render_page
+from regard.render.progress import progress_bar
+from regard.render.terminal import show_columns
 from regard.training.evaluation import Accuracy, EvaluationReport
 from regard.training.launching import MessageKind
-from regard.training.plan import RunPlan
 from regard.training.planning import LayoutSpeed
+from regard.training.recipe import RunPlan
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 
@@ -66,29 +69,12 @@ class RunReport:
         return [curve.held_out[-1][1] for curve in self.curves if curve.held_out]
 
 
-class _TimeColumn(ProgressColumn):
-    """The time left, or the time elapsed while the end is unknown."""
-
-    def render(self, task: Task) -> Text:
-        left = task.time_remaining if task.total is not None else None
-        seconds = int((task.elapsed or 0.0) if left is None else left)
-        clock = f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        return Text(f"{clock} {'elapsed' if left is None else 'left'}")
-
-
 class TrainingDisplay:
     """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[facts]}"),
-            _TimeColumn(),
-        )
-        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar = progress_bar(console, TextColumn("{task.fields[facts]}"))
         self._task = self._bar.add_task("preparing", total=None, facts="")
         self._loss: float | None = None
         self._speeds: dict[int, float] = {}
@@ -169,12 +155,8 @@ def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: in
     console.print(asked, style="dim", highlight=False)
     wrong = [each for each in report.answered if not each.is_right][:num_wrong]
     if wrong:
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("question", "prediction", "probability", "correct answer"):
-            table.add_column(heading)
-        for each in wrong:
-            table.add_row(Text(each.question), Text(each.prediction), f"{each.probability:.0%}", Text(each.answer))
-        console.print(table)
+        rows = [(each.question, each.prediction, f"{each.probability:.0%}", each.answer) for each in wrong]
+        show_columns(console, [("question", "prediction", "probability", "correct answer"), *rows])
 
 
 def show_estimate(console: Console, estimate: TrainingEstimate) -> None:
@@ -218,20 +200,97 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     return f"{values[0]:.3f} {blocks} {values[-1]:.3f}"
 
 
-def status_label(console: Console, status: Status) -> Text:
-    """The sign and name of a status, to start a line with."""
-    return Text(f"{spelled(SIGNS[status], console.encoding)} {status}  ", style=STYLES[status])
-
-
-def show_columns(console: Console, cells: list[tuple[str, ...]]) -> None:
-    """Prints rows in aligned columns, with the first row dim."""
-    table = [[spelled(cell, console.encoding) for cell in row] for row in cells]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for number, row in enumerate(table):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        console.print(Text(f"  {line}".rstrip(), style="" if number else "dim"), soft_wrap=True)
-
-
 def _show_settings(console: Console, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
     for name, value in rows:
         console.print(f"{indent}{name:<20} {value}", highlight=False)
+
+
+def render_run(report: RunReport) -> str:
+    """The text of the page."""
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in report.settings
+    )
+    accuracy = report.accuracy
+    main = (
+        f'<header class="head"><p class="problem">{html.escape(report.folder)}</p>'
+        f"<h1>{html.escape(report.recipe)}</h1><p>{html.escape(report.about)}</p></header>"
+        + "".join(draw_figure(chart) for chart in _charts(report))
+        + f'<table class="settings">{rows}</table>'
+    )
+    finding = "a training" if accuracy is None else f"{accuracy.value:.1%} of the held-out questions"
+    return render_page(
+        Page(
+            title=f"{report.recipe}: {finding}",
+            main=main,
+            margin=_margin(report),
+            styles=("document.css", "charts.css", "training/run.css"),
+        )
+    )
+
+
+def _charts(report: RunReport) -> list[Chart]:
+    losses = tuple(
+        Series(label=label, x=[step for step, _ in curve.losses], y=_smoothed([loss for _, loss in curve.losses]))
+        for label, curve in _labelled(report, "loss")
+    )
+    if not losses:
+        return []
+    charts = [
+        Chart(
+            title="Loss",
+            caption="Nats per predicted token, averaged over the last fiftieth of the run.",
+            x=Axis(label="step"),
+            y=Axis(label="loss"),
+            series=losses,
+        )
+    ]
+    if report.alone:
+        together = "" if report.together is None else f" All members together after the last step: {report.together}."
+        interval = " Dashed: Wilson's 95 % interval." if len(report.curves) == 1 else ""
+        levels = (("most common answer", report.baseline), ("together", report.together))
+        charts.append(
+            Chart(
+                title="Held-out questions answered correctly",
+                caption=f"About people whose questions were never shown.{interval or together}",
+                x=Axis(label="step", lower=0),
+                y=Axis(label="fraction correct", lower=0, upper=1),
+                series=_accuracy_series(report),
+                guides=[Guide(at=level.value, label=label) for label, level in levels if level is not None],
+            )
+        )
+    return charts
+
+
+def _labelled(report: RunReport, label: str) -> list[tuple[str, LearningCurve]]:
+    """Each member's curve, labelled with its number if there are several; curves without metrics are left out."""
+    several = len(report.curves) > 1
+    numbered = enumerate(report.curves, start=1)
+    return [(f"member {number}" if several else label, curve) for number, curve in numbered if curve.losses]
+
+
+def _accuracy_series(report: RunReport) -> tuple[Series, ...]:
+    """The accuracy of each member; with its interval if there is only one."""
+    series = [
+        Series(label=label, x=[step for step, _ in curve.held_out], y=[each.value for _, each in curve.held_out])
+        for label, curve in _labelled(report, "exact match")
+        if curve.held_out
+    ]
+    if len(report.curves) == 1:
+        steps, known = series[0].x, [each for _, each in report.curves[0].held_out]
+        series.append(Series(label="lower", x=steps, y=[each.lower for each in known], style="dashed"))
+        series.append(Series(label="upper", x=steps, y=[each.upper for each in known], style="dashed"))
+    return tuple(series)
+
+
+def _smoothed(values: Sequence[float]) -> list[float]:
+    """Running means over a fiftieth of the values."""
+    width = max(1, len(values) // 50)
+    return [sum(values[max(0, n - width + 1) : n + 1]) / (n + 1 - max(0, n - width + 1)) for n in range(len(values))]
+
+
+def _margin(report: RunReport) -> str:
+    lines = [("tokens", f"{report.tokens:,}"), ("steps", f"{report.steps:,}"), ("seconds", f"{report.seconds:.0f}")]
+    if report.accuracy is not None:
+        lines.insert(0, ("held out", f"{report.accuracy.value:.1%}"))
+    items = "".join(f"<li>{html.escape(name)}: <strong>{html.escape(value)}</strong></li>" for name, value in lines)
+    return f"<h2>Run</h2><ul>{items}</ul>"

@@ -1,8 +1,10 @@
 """A run's folder: its plan, tokenizer, lessons, metrics, checkpoints and weights."""
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,8 @@ from regard.training.checkpoint import read_tensors
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import AnswerForms, Lesson, LessonSet, PromptFormat, QuestionTokens
 from regard.training.data.vocabulary import Vocabulary, load_vocabulary
-from regard.training.file_lock import lock_folder
 from regard.training.model import Decoder
-from regard.training.plan import RunPlan, plan_from_json
+from regard.training.recipe import RunPlan, plan_from_json
 
 FINAL, MEASURED = "plan.json", "measured.json"
 
@@ -80,8 +81,11 @@ class RunFolder:
         """Keeps other trainings out of the folder."""
         return lock_folder(self.path)
 
-    def create(self) -> None:
-        """Makes the folder; one that contains a run is refused."""
+    def create(self, data: TrainingData, lesson_set: LessonSet) -> None:
+        """Makes the folder with the tokenizer, lessons, held-out questions and facts about the data.
+
+        A folder that contains a run is refused.
+        """
         if (self.path / FINAL).exists():
             raise InputError(
                 f"{self.path} contains a run already. Resume it (regard train resume {self.path}) or name another."
@@ -90,20 +94,6 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"Can't create {self.path}: {error.strerror or error}. Name another folder.") from None
-
-    def write_plan(self, plan: RunPlan, name: str = FINAL) -> None:
-        """Writes the plan; the final one makes the folder a run."""
-        self._write(name, plan.to_json())
-
-    def plan(self, name: str = FINAL) -> RunPlan:
-        """This member's plan: the final one, or the one that is only measured."""
-        path = self.path / name
-        if not path.exists():
-            raise InputError(f"{self.path} is not a run: it has no plan.json. Name a folder made by regard train.")
-        return plan_from_json(_read_text(path), str(path)).for_member(self.member)
-
-    def write_data(self, data: TrainingData, lesson_set: LessonSet) -> None:
-        """Writes the tokenizer, the lessons, the held-out questions and facts about the data."""
         prompt_format = lesson_set.prompt_format
         self._write("tokenizer.json", lesson_set.vocabulary.to_json())
         self._write("lessons.safetensors", save(_to_arrays(lesson_set.lessons)))
@@ -115,6 +105,17 @@ class RunFolder:
             "commonest_answer": data.most_common_answer,
         }
         self._write("data.json", json.dumps(facts, ensure_ascii=False))
+
+    def write_plan(self, plan: RunPlan, name: str = FINAL) -> None:
+        """Writes the plan; the final one makes the folder a run."""
+        self._write(name, plan.to_json())
+
+    def plan(self, name: str = FINAL) -> RunPlan:
+        """This member's plan: the final one, or the one that is only measured."""
+        path = self.path / name
+        if not path.exists():
+            raise InputError(f"{self.path} is not a run: it has no plan.json. Name a folder made by regard train.")
+        return plan_from_json(_read_text(path), str(path)).for_member(self.member)
 
     def vocabulary(self, plan: RunPlan | None = None) -> Vocabulary:
         """The tokenizer, checked against the run's plan or another one."""
@@ -214,34 +215,34 @@ def _read_text(path: Path) -> str:
         raise InputError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}. Train again.") from None
 
 
-_RAGGED = ("body", "plain")
 _MARKS = ("starts", "salient")
 
 
 def _to_arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
     """Lessons as a few long arrays with the lengths of their pieces."""
-    pieces: dict[str, list[np.ndarray]] = {name: [getattr(lesson, name) for lesson in lessons] for name in _RAGGED}
-    pieces["heads"] = [head for lesson in lessons for head in lesson.heads]
     questions = [question for lesson in lessons for question in lesson.questions]
-    pieces["rest"], pieces["answer"] = [q.rest for q in questions], [q.answer for q in questions]
-    arrays = {
+    pieces = {
+        "body": [lesson.body for lesson in lessons],
+        "plain": [lesson.plain for lesson in lessons],
+        "heads": [head for lesson in lessons for head in lesson.heads],
+        "rest": [question.rest for question in questions],
+        "answer": [question.answer for question in questions],
+    }
+    return {
         **{name: _joined([getattr(lesson, name) for lesson in lessons]).astype(np.uint8) for name in _MARKS},
+        **{name: _joined(some).astype(np.int32) for name, some in pieces.items()},
+        **{f"{name}_lengths": np.array([len(each) for each in some], np.int64) for name, some in pieces.items()},
         "num_askings": np.array([len(lesson.questions) for lesson in lessons]),
         "opening": np.array([question.opening for question in questions], dtype=np.int64),
     }
-    for name, some in pieces.items():
-        arrays[name] = _joined(some).astype(np.int32)
-        arrays[f"{name}_lengths"] = np.array([len(piece) for piece in some], dtype=np.int64)
-    return arrays
 
 
 def _from_arrays(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
     """The inverse of `_to_arrays`."""
-    bodies, plains = _split(arrays, "body"), _split(arrays, "plain")
-    heads, rests, answers = _split(arrays, "heads"), _split(arrays, "rest"), _split(arrays, "answer")
-    edges = np.cumsum(arrays["body_lengths"])[:-1]
+    bodies, plains, heads, rests, answers = (_split(arrays, n) for n in ("body", "plain", "heads", "rest", "answer"))
     if any(arrays[name].shape != arrays["body"].shape for name in _MARKS):
         raise ValueError("its marks do not match its texts")
+    edges = np.cumsum(arrays["body_lengths"])[:-1]
     starts, salient = (np.split(arrays[name].astype(bool), edges) for name in _MARKS)
     num_heads = len(heads) // max(len(bodies), 1)
     questions = [
@@ -269,3 +270,39 @@ def _joined(pieces: Sequence[np.ndarray]) -> np.ndarray:
 def _split(arrays: dict[str, np.ndarray], name: str) -> list[np.ndarray]:
     lengths = arrays[f"{name}_lengths"]
     return np.split(arrays[name].astype(np.int64), np.cumsum(lengths)[:-1]) if len(lengths) else []
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Locks a folder, which is created if it is missing; a second program that tries is refused.
+
+    The system releases the lock when the program ends, however it ends, so there is nothing to clean up.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise InputError(f"Cannot work in {folder}: {error.strerror or error}. Name another folder.") from None
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        os.close(descriptor)
+        raise InputError(
+            f"Another training is working in {folder}. Wait until it ends, or name another folder."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

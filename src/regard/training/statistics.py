@@ -9,6 +9,9 @@ from statistics import fmean, stdev
 import numpy as np
 from scipy.stats import binom, t
 
+from regard.render.charts import IntervalRow
+from regard.render.terminal import quantity
+
 _MOST_COUNTED = 10_000
 
 
@@ -34,15 +37,18 @@ class MeanInterval:
         """The upper end."""
         return self.mean + self.half_width
 
-    def __str__(self) -> str:
-        from regard.render.terminal import quantity
+    def row(self, name: str, *, scale: float = 1.0, status: str = "") -> IntervalRow:
+        """The interval, times `scale`, as a row of a figure."""
+        value, lower, upper = (scale * number for number in (self.mean, self.lower, self.upper))
+        return IntervalRow(name=name, value=value, lower=lower, upper=upper, status=status)
 
+    def __str__(self) -> str:
         return f"{self.mean:.3g} (one value)" if math.isinf(self.half_width) else quantity(self.mean, self.half_width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairedDifference:
-    """The mean and the standard deviation of paired differences, for Student's t-test."""
+    """The mean and the standard deviation of values, such as paired differences, for Student's t-test."""
 
     mean: float
     deviation: float
@@ -55,7 +61,10 @@ class PairedDifference:
 
     def interval(self, alpha: float) -> MeanInterval:
         """The interval that misses the true difference with probability `alpha`."""
-        return MeanInterval(mean=self.mean, half_width=_half_width(self.deviation, self.count, alpha), count=self.count)
+        half_width = math.inf
+        if self.count > 1:
+            half_width = float(t.isf(alpha / 2, self.count - 1)) * self.deviation / math.sqrt(self.count)
+        return MeanInterval(mean=self.mean, half_width=half_width, count=self.count)
 
     def decisive_count(self, alpha: float) -> int | None:
         """The least n with |mean| > t·s/√n: the number of pairs that would decide with the same mean and s.
@@ -82,8 +91,7 @@ def mean_interval(values: Sequence[float], *, alpha: float = 0.05, resolution: f
     """
     if not values:
         raise ValueError("There are no values to average. Give at least one.")
-    deviation = _deviation(values, resolution / math.sqrt(12))
-    return MeanInterval(mean=fmean(values), half_width=_half_width(deviation, len(values), alpha), count=len(values))
+    return _summary(values, resolution / math.sqrt(12)).interval(alpha)
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float], *, resolution: float = 0.0) -> PairedDifference:
@@ -93,8 +101,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float], *, resolu
     r/√6, that of two roundings.
     """
     differences = [x - y for x, y in zip(first, second, strict=True)]
-    deviation = _deviation(differences, resolution / math.sqrt(6))
-    return PairedDifference(mean=fmean(differences), deviation=deviation, count=len(differences))
+    return _summary(differences, resolution / math.sqrt(6))
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> tuple[int, int, float]:
@@ -135,12 +142,10 @@ def holm_levels(p_values: Sequence[float], alpha: float) -> list[float]:
     return levels
 
 
-def _deviation(values: Sequence[float], least: float) -> float:
-    return max(stdev(values), least) if len(values) > 1 else math.nan
-
-
-def _half_width(deviation: float, count: int, alpha: float) -> float:
-    return float(t.isf(alpha / 2, count - 1)) * deviation / math.sqrt(count) if count > 1 else math.inf
+def _summary(values: Sequence[float], least: float) -> PairedDifference:
+    """The mean and the deviation of values; the deviation is at least `least`."""
+    deviation = max(stdev(values), least) if len(values) > 1 else math.nan
+    return PairedDifference(mean=fmean(values), deviation=deviation, count=len(values))
 
 
 def _two_sided_p(score: float, count: int) -> float:

@@ -1,10 +1,12 @@
 """`regard train`: from texts to a trained model, and what it knows."""
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import torch
 
 from regard.core.errors import InputError
 from regard.training import evaluation
@@ -12,16 +14,23 @@ from regard.training.answering import Answer, answer_questions, require_askable
 from regard.training.data.corpus import TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
 from regard.training.evaluation import Accuracy, EvaluationReport, baseline_accuracy
-from regard.training.launching import MessageKind, launch
-from regard.training.memory import bytes_needed, require_memory
-from regard.training.plan import RunPlan
-from regard.training.planning import LayoutSpeed, RunLength, TrainRequest, freeze, measure_layouts, outline
-from regard.training.process_group import is_distributed
+from regard.training.launching import MessageKind, Notify, ProcessLayout, TrainingFailed, launch
+from regard.training.planning import (
+    CALIBRATION_SECONDS,
+    LayoutSpeed,
+    RunLength,
+    TrainRequest,
+    bytes_needed,
+    freeze,
+    measure_layouts,
+    outline,
+    require_memory,
+)
+from regard.training.process_group import ProcessGroup, is_distributed, join_process_group
+from regard.training.recipe import RunPlan
 from regard.training.report import LearningCurve, RunReport, TrainingEstimate
-from regard.training.run_folder import RunFolder
-from regard.training.torchrun import resume_distributed, train_distributed
-
-Notify = Callable[[dict], None]
+from regard.training.run_folder import MEASURED, RunFolder
+from regard.training.worker import measure_steps, work
 
 
 def train(request: TrainRequest, out: Path, notify: Notify) -> RunReport:
@@ -101,7 +110,13 @@ def report_on(out: Path) -> RunReport:
         recipe=plan.recipe.name,
         about=plan.recipe.about,
         settings=_settings(plan),
-        curves=[_learning_curve(lines) for lines in metrics],
+        curves=[
+            LearningCurve(
+                losses=[(line["step"], line["loss"]) for line in lines if line["kind"] == MessageKind.STEP],
+                held_out=[(line["step"], _accuracy(line)) for line in lines if line["kind"] == MessageKind.HELD_OUT],
+            )
+            for lines in metrics
+        ],
         together=_accuracy(together[-1]) if together else None,
         baseline=baseline_accuracy(questions, folder.facts()["commonest_answer"]) if questions else None,
         steps=len(steps[0]),
@@ -119,8 +134,7 @@ def _fix_plan(
 ) -> tuple[RunPlan, list[LayoutSpeed]]:
     """Writes the data into the folder, measures some steps, and fixes the plan; the time since `begun` counts."""
     data, lessons, plan = outlined
-    folder.create()
-    folder.write_data(data, lessons)
+    folder.create(data, lessons)
 
     def announce(text: str) -> None:
         notify({"kind": MessageKind.STATUS, "text": text})
@@ -152,13 +166,6 @@ def _needs_joint_evaluation(folder: RunFolder, plan: RunPlan) -> bool:
     return plan.members > 1 and bool(folder.held_out()) and not is_done
 
 
-def _learning_curve(lines: Sequence[dict]) -> LearningCurve:
-    return LearningCurve(
-        losses=[(line["step"], line["loss"]) for line in lines if line["kind"] == MessageKind.STEP],
-        held_out=[(line["step"], _accuracy(line)) for line in lines if line["kind"] == MessageKind.HELD_OUT],
-    )
-
-
 def _accuracy(line: dict) -> Accuracy:
     return Accuracy(right=line["right"], asked=line["asked"])
 
@@ -177,3 +184,73 @@ def _settings(plan: RunPlan) -> list[tuple[str, str]]:
         ("processes × threads", f"{plan.processes} × {plan.threads}, {plan.precision}"),
         ("seed", str(plan.seed)),
     ]
+
+
+def train_distributed(request: TrainRequest, out: Path, notify: Notify) -> Path:
+    """Trains a run in a folder that all processes can access; the first one chooses it."""
+    begun, group = time.perf_counter(), join_process_group()
+    with ExitStack() as stack:
+
+        def prepare() -> str:
+            if request.layout is not None:
+                raise InputError("torchrun sets the number of processes. Leave out --processes and --threads.")
+            if request.members is not None:
+                raise InputError("Under torchrun, all processes train one model. Leave out --members.")
+            data, lessons, plan = outline(request, processes=group.size, local_processes=group.local_size)
+            folder = RunFolder(out)
+            stack.enter_context(folder.lock())
+            folder.create(data, lessons)
+            folder.write_plan(replace(plan, threads=torch.get_num_threads()), MEASURED)
+            return str(out)
+
+        folder = RunFolder(Path(group.from_first(prepare)))
+        with _lost_process_reported():
+            seconds = measure_steps(folder, group, CALIBRATION_SECONDS)
+
+        def fix_plan() -> None:
+            plan = folder.plan(MEASURED)
+            speed = LayoutSpeed(layout=ProcessLayout(processes=plan.processes, threads=plan.threads), seconds=seconds)
+            folder.write_plan(freeze(request, plan, speed, spent=time.perf_counter() - begun))
+            (folder.path / MEASURED).unlink()
+
+        group.from_first(fix_plan)
+        return _finish(folder, group, notify)
+
+
+def resume_distributed(out: Path, notify: Notify) -> Path:
+    """Makes the remaining steps of a run."""
+    group, folder = join_process_group(), RunFolder(out)
+    with ExitStack() as stack:
+
+        def is_done() -> bool:
+            plan = folder.plan()
+            if plan.members > 1:
+                raise InputError(f"{out} trains {plan.members} models side by side. Resume it without torchrun.")
+            if folder.has_usable_weights(lambda text: notify({"kind": MessageKind.WARNING, "text": text})):
+                return True
+            stack.enter_context(folder.lock())
+            require_memory(plan.model_config, plan.recipe.batch, processes=group.local_size)
+            return False
+
+        if group.from_first(is_done):
+            group.leave()
+            return out
+        return _finish(folder, group, notify)
+
+
+def _finish(folder: RunFolder, group: ProcessGroup, notify: Notify) -> Path:
+    with _lost_process_reported():
+        work(folder, group, notify if group.is_first else lambda _: None)
+    group.leave()
+    return folder.path
+
+
+@contextmanager
+def _lost_process_reported() -> Iterator[None]:
+    """Turns PyTorch's error about a lost process into one line."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "gloo" not in str(error):
+            raise
+        raise TrainingFailed("Another process of this training ended, so this one ends too.") from None

@@ -16,9 +16,8 @@ from regard.training.data.lessons import Lesson
 from regard.training.loss import CandidateSample, CandidateSampler, PredictionTargets, prediction_loss
 from regard.training.model import Decoder, ModelInput
 from regard.training.optimizers import Muon, RowAdam
-from regard.training.plan import RunPlan
 from regard.training.process_group import ProcessGroup
-from regard.training.recipe import Stage
+from regard.training.recipe import RunPlan, Stage
 
 _BETAS = (0.9, 0.95)
 # Gradients below this are rounding errors, which depend on the number of processes and should not be amplified.
@@ -169,8 +168,11 @@ class Trainer:
         groups = [{"params": rest, "lr": rates.table, "full_rate": rates.table}]
         optimizers: list[Optimizer] = []
         if rates.has_muon:
-            pieces = [self._muon_group(name, p, rates.matrix) for name, p in matrices.items()]
-            optimizers.append(Muon(pieces, lr=rates.matrix, dtype=self.dtype, share_tasks=self.group.share_tasks))
+            config = self.plan.model_config
+            joined = [config.width, *2 * [config.kv_heads * config.head_width]]
+            pieces = {n: joined if n.endswith("attention.project.weight") else None for n in matrices}
+            blocks = [{"params": [p], "pieces": pieces[n], "full_rate": rates.matrix} for n, p in matrices.items()]
+            optimizers.append(Muon(blocks, lr=rates.matrix, dtype=self.dtype, share_tasks=self.group.share_tasks))
         else:
             groups.append({"params": list(matrices.values()), "lr": rates.matrix, "full_rate": rates.matrix})
         optimizers.append(AdamW(groups, betas=_BETAS, eps=_EPS, weight_decay=rates.weight_decay, fused=True))
@@ -178,12 +180,6 @@ class Trainer:
             groups = [{"params": ngrams, "full_rate": rates.ngram}]
             optimizers.append(RowAdam(groups, lr=rates.ngram, betas=_BETAS, eps=_EPS))
         return optimizers
-
-    def _muon_group(self, name: str, parameter: Tensor, rate: float) -> dict:
-        config = self.plan.model_config
-        kv_width = config.kv_heads * config.head_width
-        pieces = [config.width, kv_width, kv_width] if name.endswith("attention.project.weight") else None
-        return {"params": [parameter], "pieces": pieces, "full_rate": rate}
 
 
 def batch_input(batch: TokenBatch) -> ModelInput:

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,12 +11,10 @@ from regard.core.errors import InputError, RegardError, as_input_error
 from regard.core.processes import Channel
 from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
-from regard.training.launching import MessageKind
+from regard.training.launching import MessageKind, Notify
 from regard.training.process_group import ProcessGroup, join_process_group
 from regard.training.run_folder import MEASURED, RunFolder
 from regard.training.trainer import Trainer
-
-Notify = Callable[[dict], None]
 
 _ENDLESS = 10**6
 _NO_MEMORY = (

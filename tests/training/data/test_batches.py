@@ -18,7 +18,7 @@ from regard.training.data.corpus import CorpusDocument, FactQuestion
 from regard.training.data.lessons import make_lessons
 from regard.training.data.objectives import Objective
 from regard.training.data.vocabulary import SEP, learn_vocabulary
-from regard.training.dataset import prepare_lessons
+from regard.training.planning import prepare_lessons
 from regard.training.recipe import load_recipe
 
 NAMES = ("Ada Byron", "Li Na", "Jo Berg", "Ann Lee")

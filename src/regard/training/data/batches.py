@@ -37,37 +37,22 @@ class PackedRow:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class FlatExamples:
-    """Examples one after the other, as arrays; `owners` are the numbers of the examples that tokens belong to.
-
-    A token sees the tokens before it, of its example, that are in group 0 (the head) or in its own group. `before` are
-    the tokens one and two places back in its own group, −1 before the first: n-grams don't reach from the head into a
-    segment, so that knowledge about a name is stored where every segment can read it. The token at `asked[i]` should
-    predict `targets[i]`, with weight `weights[i]`.
-    """
-
-    tokens: Int[np.ndarray, " token"]
-    owners: Int[np.ndarray, " token"]
-    positions: Int[np.ndarray, " token"]
-    groups: Int[np.ndarray, " token"]
-    before: Int[np.ndarray, "token 2"]
-    asked: Int[np.ndarray, " target"]
-    targets: Int[np.ndarray, " target"]
-    weights: Float[np.ndarray, " target"]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class TokenBatch:
-    """Rows as arrays. `documents` numbers the examples of a row from 1; 0 is padding, SHARED is the opening.
+    """Examples as arrays: one after the other, or packed into rows.
 
-    The flat index `asked[i]` (row times length plus column) should predict `targets[i]`; indices never decrease.
+    `documents` are the numbers of examples: from 0 if there are no rows; else from 1 in each row, with 0 for padding
+    and SHARED for the opening. A token sees the tokens before it, of its example, that are in group 0 (the head) or in
+    its own group. `before` are the tokens one and two places back in its own group, −1 before the first: n-grams don't
+    reach from the head into a segment, so that knowledge about a name is stored where every segment can read it. The
+    token at the flat index `asked[i]` should predict `targets[i]`, with weight `weights[i]`; in rows, these indices
+    never decrease.
     """
 
-    tokens: Int[np.ndarray, "row position"]
-    positions: Int[np.ndarray, "row position"]
-    groups: Int[np.ndarray, "row position"]
-    documents: Int[np.ndarray, "row position"]
-    before: Int[np.ndarray, "row position 2"]
+    tokens: Int[np.ndarray, "*row position"]
+    positions: Int[np.ndarray, "*row position"]
+    groups: Int[np.ndarray, "*row position"]
+    documents: Int[np.ndarray, "*row position"]
+    before: Int[np.ndarray, "*row position 2"]
     asked: Int[np.ndarray, " target"]
     targets: Int[np.ndarray, " target"]
     weights: Float[np.ndarray, " target"]
@@ -165,7 +150,7 @@ def pack(examples: Sequence[TrainingExample], length: int, openings: Sequence[To
     return rows
 
 
-def flatten_examples(examples: Sequence[TrainingExample]) -> FlatExamples:
+def flatten_examples(examples: Sequence[TrainingExample]) -> TokenBatch:
     """The examples as arrays, computed all at once, since a batch has hundreds of them."""
     runs = [run for example in examples for run in (example.head, *(part.tokens for part in example.segments))]
     bags = [bag for example in examples for bag in (example.bag, *(part.bag for part in example.segments))]
@@ -176,20 +161,16 @@ def flatten_examples(examples: Sequence[TrainingExample]) -> FlatExamples:
     starts, run_owners = ends - lengths, np.repeat(np.arange(len(examples)), num_runs)
     groups = np.arange(len(runs)) - heads[run_owners]
     offsets = np.where(groups == 0, 0, lengths[heads][run_owners])
-    tokens, owners = np.concatenate(runs), np.repeat(run_owners, lengths)
+    tokens = np.concatenate(runs)
     inside = np.arange(len(tokens)) - np.repeat(starts, lengths)
-    following = [
-        targets
-        for example in examples
-        for targets in (np.full(len(example.head), -1), *(part.targets for part in example.segments))
-    ]
-    targets = np.concatenate(following)
+    following = [(np.full(len(each.head), -1), *(part.targets for part in each.segments)) for each in examples]
+    targets = np.concatenate([targets for some in following for targets in some])
     asked = np.flatnonzero(targets >= 0)
-    return FlatExamples(
+    return TokenBatch(
         tokens=tokens,
-        owners=owners,
         positions=inside + np.repeat(offsets, lengths),
         groups=np.repeat(groups, lengths),
+        documents=np.repeat(run_owners, lengths),
         before=np.stack([np.where(inside >= back, np.roll(tokens, back), -1) for back in (1, 2)], axis=-1),
         asked=np.concatenate([np.repeat(ends - 1, [len(bag.tokens) for bag in bags]), asked]),
         targets=np.concatenate([*(bag.tokens for bag in bags), targets[asked]]),
@@ -201,10 +182,10 @@ def make_batch(rows: Sequence[PackedRow], length: int) -> TokenBatch:
     """Rows as arrays of one shape."""
     flat = flatten_examples([example for row in rows for example in row.examples])
     starts, documents, shared = np.array(list(_row_places(rows, length))).T
-    inside = np.arange(len(flat.tokens)) - np.searchsorted(flat.owners, flat.owners)
-    places = starts[flat.owners] + inside
-    is_opening, is_first = inside < shared[flat.owners], documents[flat.owners] == 1
-    kept = is_first | ~is_opening
+    owners = flat.documents
+    inside = np.arange(len(flat.tokens)) - np.searchsorted(owners, owners)
+    places, is_opening = starts[owners] + inside, inside < shared[owners]
+    kept = (documents[owners] == 1) | ~is_opening
 
     def filled(values: Tokens, empty: int) -> Int[np.ndarray, "_ _"]:
         array = np.full((len(rows), length), empty)
@@ -217,7 +198,7 @@ def make_batch(rows: Sequence[PackedRow], length: int) -> TokenBatch:
         tokens=filled(flat.tokens, PAD),
         positions=filled(flat.positions, 0),
         groups=filled(flat.groups, 0),
-        documents=filled(np.where(is_opening, SHARED, documents[flat.owners]), 0),
+        documents=filled(np.where(is_opening, SHARED, documents[owners]), 0),
         before=np.stack([filled(column, -1) for column in flat.before.T], axis=-1),
         asked=asked[order],
         targets=flat.targets[order],

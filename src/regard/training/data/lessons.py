@@ -123,9 +123,10 @@ def make_lessons(
 ) -> LessonSet:
     """Every document with the questions about it. A question that matches no document is a lesson of its own."""
     matched, unmatched, openings, endings = _match(documents, questions)
-    heads = [_encode_heads(vocabulary, opening, documents) for opening in openings]
+    names = [[opening + document.name for document in documents] for opening in openings]
+    heads = [[np.concatenate([[BOS], tokens]) for tokens in vocabulary.encode_all(some)] for some in names]
     bodies = vocabulary.encode_all([document.text for document in documents])
-    plains = vocabulary.encode_all([_full_text(document) for document in documents])
+    plains = vocabulary.encode_all([f"{d.name}. {d.text}" if d.name else d.text for d in documents])
     starts = [vocabulary.starts_word(body) for body in bodies]
     answers = vocabulary.encode_all([question.answer for question in questions])
     salient = _find_salient(vocabulary, documents, bodies, answers)
@@ -213,11 +214,6 @@ def _find_salient(
     return [could[body] & ~np.isin(ids[body], ids[name]) for body, name in zip(bodies, names, strict=True)]
 
 
-def _encode_heads(vocabulary: Vocabulary, opening: str, documents: Sequence[CorpusDocument]) -> list[Tokens]:
-    texts = [opening + document.name for document in documents]
-    return [np.concatenate([[BOS], tokens]) for tokens in vocabulary.encode_all(texts)]
-
-
 def _question_alone(prompt_format: PromptFormat, question: FactQuestion, num_heads: int) -> Lesson:
     nothing, prompt = np.zeros(0, dtype=np.int64), prompt_format.prompt(question.text)
     answer = np.append(prompt_format.vocabulary.encode(question.answer), EOS)
@@ -229,7 +225,3 @@ def _question_alone(prompt_format: PromptFormat, question: FactQuestion, num_hea
         plain=nothing,
         questions=(QuestionTokens(opening=0, rest=prompt.rest, answer=answer),),
     )
-
-
-def _full_text(document: CorpusDocument) -> str:
-    return f"{document.name}. {document.text}" if document.name else document.text

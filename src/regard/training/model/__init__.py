@@ -1,7 +1,7 @@
 """The Transformer: a decoder with every position code, in PyTorch."""
 
+from regard.training.model.attention import KVCache
 from regard.training.model.config import ModelConfig
-from regard.training.model.decoder import Decoder
-from regard.training.model.inputs import KVCache, ModelInput, causal_input
+from regard.training.model.decoder import Decoder, ModelInput, causal_input
 
 __all__ = ["Decoder", "KVCache", "ModelConfig", "ModelInput", "causal_input"]

@@ -8,9 +8,42 @@ from torch import Tensor, nn
 
 from regard.core.axes import Float
 from regard.training.model.config import ModelConfig
-from regard.training.model.inputs import LayerKVCache
 from regard.training.model.layers import Dense, rms_norm
 from regard.training.model.positions import rotate
+
+
+class LayerKVCache:
+    """The keys and values of one layer, for up to `shape[-2]` positions."""
+
+    def __init__(self, shape: tuple[int, int, int, int], dtype: torch.dtype) -> None:
+        self.keys, self.values = torch.zeros(shape, dtype=dtype), torch.zeros(shape, dtype=dtype)
+        self.length = 0
+
+    def extend(
+        self, keys: Float[Tensor, "batch head new width"], values: Float[Tensor, "batch head new width"]
+    ) -> tuple[Float[Tensor, "batch head key width"], Float[Tensor, "batch head key width"]]:
+        """All keys and values so far, the new ones last."""
+        end = self.length + keys.shape[-2]
+        assert end <= self.keys.shape[-2], "the cache was made for fewer positions"
+        self.keys[..., self.length : end, :] = keys
+        self.values[..., self.length : end, :] = values
+        self.length = end
+        return self.keys[..., :end, :], self.values[..., :end, :]
+
+
+class KVCache:
+    """A cache per layer, and the positions of everything read so far; `is_real` is false for padding."""
+
+    def __init__(self, config: ModelConfig, *, batch: int, room: int, dtype: torch.dtype = torch.float32) -> None:
+        shape = (batch, config.kv_heads, room, config.head_width)
+        self.layers = [LayerKVCache(shape, dtype) for _ in range(config.num_layers)]
+        self.positions = torch.zeros((batch, 0), dtype=torch.long)
+        self.is_real = torch.zeros((batch, 0), dtype=torch.bool)
+
+    def append_positions(self, positions: Tensor, is_real: Tensor) -> None:
+        """Records the positions of the tokens to be read next."""
+        self.positions = torch.cat([self.positions, positions], dim=1)
+        self.is_real = torch.cat([self.is_real, is_real], dim=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

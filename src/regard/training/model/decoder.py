@@ -1,18 +1,44 @@
 """The decoder: embeddings, blocks, logits."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.core.axes import Bool, Float, Int
-from regard.training.model.attention import AttentionContext, SelfAttention
+from regard.training.model.attention import AttentionContext, KVCache, LayerKVCache, SelfAttention
 from regard.training.model.config import ModelConfig
-from regard.training.model.inputs import KVCache, LayerKVCache, ModelInput
 from regard.training.model.layers import Dense, rms_norm, squared_relu
 from regard.training.model.positions import position_encoding
 
 _BIGRAM, _TRIGRAM, _OFFSET = 1_000_003, 998_244_353, 7_368_787
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ModelInput:
+    """Tokens, their positions, and the keys each may see.
+
+    `visible` covers all keys, cached ones first. `before` are the tokens one and two places back, −1 for none.
+    """
+
+    tokens: Int[Tensor, "batch position"]
+    positions: Int[Tensor, "batch position"]
+    visible: Bool[Tensor, "batch position key"]
+    before: Int[Tensor, "batch position 2"]
+
+
+def causal_input(tokens: Int[Tensor, "row token"], head_lengths: Int[Tensor, " row"]) -> ModelInput:
+    """Rows of tokens from position 0 on, each seeing itself and all before it; rows may be padded on the right.
+
+    As in training, n-grams do not reach from the head (of this length) into what follows it.
+    """
+    positions = torch.arange(tokens.shape[1]).expand_as(tokens)
+    inside = torch.where(positions < head_lengths[:, None], positions, positions - head_lengths[:, None])
+    before = [torch.where(inside >= back, tokens.roll(back, dims=1), -1) for back in (1, 2)]
+    visible = torch.ones(*tokens.shape, tokens.shape[1], dtype=torch.bool).tril_()
+    return ModelInput(tokens=tokens, positions=positions, visible=visible, before=torch.stack(before, dim=-1))
 
 
 class NgramTable(nn.Module):
