@@ -19,7 +19,18 @@ Form = Literal["condition", "regime"] | None
 END_OF_DISPLAY = "\x1e"
 _NEARBY = 40  # parts of a sentence; what is farther away says nothing about a relation
 
-_CUES = ("where", "otherwise", "wanted", "possible", "asserting", "condition", "supposing", "extreme", "consequence")
+_CUES = (
+    "where",
+    "otherwise",
+    "wanted",
+    "possible",
+    "asserting",
+    "condition",
+    "supposing",
+    "condition_end",
+    "extreme",
+    "consequence",
+)
 _CUE = re.compile(
     "|".join(f"(?P<{name}>{any_of(name)})" for name in _CUES)
     + r"|(?P<value>(?<![\w\\}_^])[A-Za-zα-ω]\s?=\s?\d+(?:\.\d+)?(?![\w.,]*\d))"
@@ -27,6 +38,7 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _NEW_CLAUSE = re.compile(rf"(?:{any_of('conjunction')}|[;；])[\s,，]*$", re.IGNORECASE)
+_CLAUSE_START = re.compile(r"[,，。;；、:：]")
 _OR = re.compile(rf"[\s,，]*{any_of('or')}[\s,，]*", re.IGNORECASE)
 _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
 _FORCES = re.compile(rf"[\s,，]*{any_of('forces')}", re.IGNORECASE)
@@ -180,6 +192,7 @@ class _SentenceReader:
         self.group = _ClauseGroup()
         self.groups = [self.group]
         self._is_relation_last = False
+        self._last: Chain | None = None
         self._has_relation = False  # since the mode began
         self._is_new_clause = False  # a word has begun another clause since the last relation
         self._is_list = False  # "suppose that x = 1, y = 2": a comma goes on supposing
@@ -220,6 +233,8 @@ class _SentenceReader:
             case "possible":
                 if self.mode is Role.ASSERTION:
                     self.mode = Role.POSSIBILITY
+            case "condition_end":
+                self._end_condition(before)
             case "asserting" | "consequence":
                 self.mode, self._is_new_clause = Role.ASSERTION, True
             case "comma":
@@ -240,6 +255,21 @@ class _SentenceReader:
         self.group.is_trailing, self.group.is_in_words = self.group.num_conclusions > 0, True
         self.mode, self._is_list, self._has_relation = Role.SUPPOSITION, is_list, False
         self.group.condition.is_lasting |= is_list
+
+    def _end_condition(self, before: str) -> None:
+        """The words of a clause that closes with its condition: γ 小时, q = k_j とき."""
+        words = _CLAUSE_START.split(before)[-1]
+        is_relation = not words.strip() and self._is_relation_last
+        if self.mode is Role.ASSERTION and is_relation and self.found and self.found[-1][0] is Role.ASSERTION:
+            assert self._last is not None
+            self.group.num_conclusions -= 1
+            self._add_condition(self._last)
+            self.found[-1] = (Role.SUPPOSITION, self.group)
+        elif self.mode is Role.ASSERTION and words.strip() and not is_relation:
+            if self.group.num_conclusions:
+                self._begin_group()
+            self.group.condition.words += words
+        self.mode, self._is_new_clause = Role.ASSERTION, True
 
     def _begin_group(self) -> None:
         self.group = _ClauseGroup()
@@ -285,7 +315,7 @@ class _SentenceReader:
             self.group.num_conclusions += 1
         self.found.append((Role.SUPPOSITION if is_condition else self.mode, self.group))
         self._is_relation_last = self._has_relation = True
-        self._is_new_clause = False
+        self._is_new_clause, self._last = False, chain
 
     def _add_condition(self, chain: Chain) -> None:
         if self.mode is not Role.SUPPOSITION and self.group.num_conclusions:

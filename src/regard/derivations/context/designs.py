@@ -142,6 +142,9 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
         return replace(finding, reason=f"Reaches the goal {goal}. {finding.reason}")
     if not finding.is_false:
         return finding
+    if _is_close(attempt.solved(), attempt.design):
+        reason = f"Looks wrong as a limit: it comes within {SHOWN_GAP:g} of the goal {goal}, but no closer"
+        return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
     finding = replace(finding, counterexample=shortfall(attempt.solved(), attempt.design) or finding.counterexample)
     finding = replace(finding, notes=tuple(note for note in finding.notes if note.kind is not NoteKind.READ_AS))
     scaled = attempt.scaled(name)
@@ -180,6 +183,12 @@ def _needed_scale(scaled: _DesignAttempt) -> list[Note]:
 
 
 # -- how far a design falls short --------------------------------------------------------------------------------------
+def _is_close(scope: Scope, design: Design) -> bool:
+    """True if a design whose scale is a number is close to its goal at the sizes that the problem shows."""
+    found = _measured(scope, design, _driven(scope, (_SHOWN_SCALE,), vanishing=1e-12), BALLS)
+    return found is not None and abs(found[0] - design.target) <= SHOWN_GAP
+
+
 def shortfall(scope: Scope, design: Design) -> str | None:
     """The quantity that the problem shows for a design that fails, at its own sizes."""
     found = _measured(scope, design, _driven(scope, (_SHOWN_SCALE,), vanishing=1e-12), BALLS)

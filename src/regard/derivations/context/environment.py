@@ -84,8 +84,8 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         return _supposed("A condition on an index", Role.INDEX)
     if not isinstance(left, Symbol):
         return None
-    is_index = not left.subscripts and left.name in setting.free and not setting.is_complex
-    if is_index and sign in _ON_INDICES:
+    is_whole = not isinstance(right, Number) or right.value.denominator == 1
+    if _is_index(left, scope) and sign in _ON_INDICES and is_whole:
         return _supposed("A condition on an index", Role.INDEX)
     is_driven = tends(left, scope) and sign in _ON_SCALES and isinstance(right, Infinity | Number)
     regime = new_regime(left, sign, right, scope)
@@ -98,9 +98,15 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         return _supposed("A particular value" if sign == "=" else "A condition on a number", scope=kept)
     if sign == "→" and isinstance(right, Number) and _is_drawn(left, scope):
         return _supposed("A particular value")
-    if sign in ORDERS and right is not None and _is_limit(right) and _is_shifted(left, scope):
+    if sign in ORDERS and right is not None and _is_limit(right) and is_shifted(left, scope):
         return _supposed("A condition on a number")
     return None
+
+
+def _is_index(symbol: Symbol, scope: Scope) -> bool:
+    """True for a free index, unless the author has taken its letter for something else."""
+    is_free = symbol.name in scope.setting.free and not scope.setting.is_complex
+    return is_free and not symbol.subscripts and symbol.name not in scope.own
 
 
 def new_regime(left: Symbol, sign: str, right: Expression | None, scope: Scope) -> Scope | None:
@@ -143,7 +149,7 @@ def form_of(chain: Chain, scope: Scope) -> Form:
     left, sign, right = readable(chain.sides[0], scope), chain.signs[0].text, readable(chain.sides[1], scope)
     if not isinstance(left, Symbol) or right is None:
         return None
-    if not left.subscripts and left.name in scope.setting.free and not scope.setting.is_complex:
+    if _is_index(left, scope):
         return "condition" if sign in _ON_INDICES else None
     is_new = not (scope.knows(left) or scope.is_constant(left))
     is_driven = tends(left, scope) and _drives_on(scope.find(left).meaning, sign, right)
@@ -151,7 +157,7 @@ def form_of(chain: Chain, scope: Scope) -> Form:
         return "regime"
     if sign == "=":
         return "condition" if is_value(left, right, scope) else None
-    is_open = is_new or _is_drawn(left, scope) or _is_shifted(left, scope)
+    is_open = is_new or _is_drawn(left, scope) or is_shifted(left, scope)
     is_bounded = sign in (*ORDERS, "→", "≫", "≪") and _is_limit(right)
     return "condition" if (is_open or tends(left, scope)) and is_bounded else None
 
@@ -223,13 +229,18 @@ def apply_conditions(condition: Supposition, scope: Scope) -> Premises:
     found = replace(found, is_complete=is_spelt or (condition.is_extreme and _is_in_regime(condition, scope)))
     for chain in condition.relations:
         indices = index_conditions([chain], setting)
-        if indices:
+        if indices and not _bounds_a_number(chain, scope):
             found = replace(found, indices=(*found.indices, *indices))
         elif len(chain.signs) == 1:
             found = _with_premise(chain, found)
         else:
             found = replace(found, is_complete=False)
     return found
+
+
+def _bounds_a_number(chain: Chain, scope: Scope) -> bool:
+    """True for r > 1, where r is a length of the author's rather than an index."""
+    return chain.signs[0].text in ("<", ">") and isinstance(readable(chain.sides[1], scope), Number)
 
 
 def _with_premise(chain: Chain, found: Premises) -> Premises:
@@ -250,7 +261,7 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
         return replace(found, scope=_set(left, right, scope), is_particular=found.is_particular or sign == "=")
     if sign == "≫" and isinstance(right, Number) and _is_drawn(left, scope):
         return replace(found, scope=_as_scale(left, scope))
-    if sign in ORDERS and (_is_drawn(left, scope) or _is_shifted(left, scope)) and not is_driven:
+    if sign in ORDERS and (_is_drawn(left, scope) or is_shifted(left, scope)) and not is_driven:
         return replace(found, relations=(*found.relations, Relation(left=left, sign=sign, right=right)))
     if sign == "=" and left.name in {key.split("_")[0] for key in scope.own}:
         return found
@@ -316,10 +327,10 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
     return meaning.formula is None and meaning.index is None and meaning.is_number
 
 
-def _is_shifted(symbol: Symbol, scope: Scope) -> bool:
-    """True for a letter that is a random number shifted by a constant: the ε = γ − 1 of an author."""
+def is_shifted(symbol: Symbol, scope: Scope) -> bool:
+    """True for a letter that is a random number, perhaps shifted by a constant: the ε = γ − 1 of an author."""
     formula = scope.find(symbol).meaning.formula if scope.knows(symbol) else None
-    inside = [scope.lookup(term) for term in symbols(formula)] if isinstance(formula, Sum) else []
+    inside = [scope.lookup(term) for term in symbols(formula)] if isinstance(formula, Sum | Symbol) else []
     return len(inside) == 1 and inside[0] is not None and inside[0].meaning.is_random_number
 
 
@@ -453,7 +464,7 @@ def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recog
     known = scope.find(left).meaning if scope.knows(left) else None
     if known is not None and known.is_random_number and law is not None:
         return Recognised(role=Role.GIVEN, finding=_compared(law, known))
-    if known is not None and (known.formula is not None or not known.is_number):
+    if law is None and known is not None and (known.formula is not None or not known.is_number):
         return Recognised(role=Role.GIVEN, finding=true("Introduces a random symbol"))
     own = (_renamed(left, law, scope) or _random(left, law, scope)) if law else scope.without(describe(left))
     return Recognised(role=Role.DECLARATION, finding=true("Introduces a random symbol"), scope=own)

@@ -36,7 +36,7 @@ def judge_steps(
         sentences=read_sentences(document, formulas),
         is_strict=is_strict,
     )
-    return reviewed(document, list(judge.steps()), formulas)
+    return reviewed(document, problem, list(judge.steps()))
 
 
 def _placements(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:
@@ -89,7 +89,10 @@ class _DocumentJudge:
         outside = [f for f, place in zip(self.formulas, self.placements, strict=True) if place.question is None]
         inferred = infer_problem(outside)
         questions = {
-            q.id: (self.problem, q) for place in self.placements for q in (place.question, *place.alternatives) if q
+            q.id: (self.problem, q)
+            for place in self.placements
+            for q in (place.question, *place.alternatives, *place.possible)
+            if q
         }
         if outside:
             questions[_ELSEWHERE] = (inferred, inferred.questions[0])
@@ -136,7 +139,7 @@ class _DocumentJudge:
             chains = formula.chains
             return [step_at(chain, k, Role.GIVEN, restated) for chain in chains for k in range(len(chain.signs))]
         steps = judge.judge(placed)
-        if any(step.finding.is_false for step in steps) and placement.alternatives:
+        if any(step.finding.is_false for step in steps) and (placement.alternatives or placement.possible):
             steps = self._under_alternatives(steps, placed, placement)
         return [*steps, *_unread(formula)]
 
@@ -164,7 +167,7 @@ class _DocumentJudge:
         What the author has defined means the same under another question.
         """
         judge = self._judge_of(placement.question)
-        for other in placement.alternatives:
+        for other in (*placement.alternatives, *placement.possible):
             failed, kept = _failed_part(formula, steps)
             second = self._judges[other.id]
             author = judge.scope if placement.region.questions else judge.written_for(second)

@@ -111,6 +111,8 @@ def answers_to(question: Question, regions: Sequence[Region]) -> list[Region]:
 class Placement:
     """The question of a formula, None if it stands elsewhere; `alternatives` are others that fit nearly as well.
 
+    `possible` are further questions that a formula without a heading may belong to, if it fails in all of these.
+
     A place is sure if the formula hardly stands elsewhere; what fails in all its questions fails wherever it belongs.
     """
 
@@ -118,6 +120,7 @@ class Placement:
     region: Region
     is_sure: bool = True
     alternatives: tuple[Question, ...] = ()
+    possible: tuple[Question, ...] = ()
 
 
 def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:
@@ -138,16 +141,17 @@ def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.nda
     """The best place by its `total` cost; without a heading, every question that the formula fits is possible."""
     order = np.argsort(total, kind="stable")
     best = states[order[0]]
-    near = [k for k in order[1:] if total[k] < total[order[0]] + _SURE]
-    is_sure = all(states[k] is not None for k in near)
-    if not region.questions:
-        near += [k for k in order[1:] if k not in near and own[k] <= own[order[0]] + _NEARLY]
-    others = {id(question.setting): question for k in reversed(near) if (question := states[k]) is not None}
-    if best is not None:
-        others.pop(id(best.setting), None)
-    alternatives = tuple(reversed(others.values()))
-    most = _MOST_ALTERNATIVES if region.questions else len(states)
-    return Placement(question=best, region=region, is_sure=is_sure, alternatives=alternatives[:most])
+    near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
+    settings = {id(best.setting)} if best is not None else set()
+    others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
+    fitting = () if region.questions else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
+    return Placement(
+        question=best,
+        region=region,
+        is_sure=bool(region.questions) or None not in near,
+        alternatives=others,
+        possible=tuple(q for q in fitting if q is not None and q not in others and id(q.setting) not in settings),
+    )
 
 
 def _accumulated(costs: np.ndarray, moves: np.ndarray, held: Sequence[Region]) -> np.ndarray:
@@ -179,7 +183,7 @@ def _place_costs(
 ) -> Iterator[list[float]]:
     own: set[Symbol] = set()
     for formula, region in zip(formulas, held, strict=True):
-        used = {symbol for expression in formula.expressions for symbol in _outer_symbols(expression)}
+        used = {symbol for expression in formula.expressions for symbol in outer_symbols(expression)}
         settings = {id(state.setting): state.setting for state in states if state is not None}
         costs = {key: _symbol_cost(used, setting, own) for key, setting in settings.items()}
         elsewhere = min(_ELSEWHERE * len(used), _MOST_SYMBOLS)
@@ -241,13 +245,13 @@ def _explaining_cost(symbol: Symbol, setting: Setting) -> float:
     return 0.0 if found.note is None else _OTHER_NAME
 
 
-def _outer_symbols(node: Expression) -> Iterator[Symbol]:
+def outer_symbols(node: Expression) -> Iterator[Symbol]:
     """The symbols of a formula, without those that only stand in subscripts."""
     if isinstance(node, Symbol):
         yield node
         return
     for child in children(node):
-        yield from _outer_symbols(child)
+        yield from outer_symbols(child)
 
 
 def _design_cost(formula: Formula, question: Question) -> float:
@@ -273,7 +277,7 @@ def _solution_names(sources: tuple[str, ...], setting: Setting) -> frozenset[str
 def _names(node: Expression, setting: Setting) -> set[str]:
     """The problem's names for the symbols of an expression that have subscripts or are matrices."""
     scope = _scope_of(setting)
-    found = (scope.lookup(symbol) for symbol in _outer_symbols(node))
+    found = (scope.lookup(symbol) for symbol in outer_symbols(node))
     return {item.meaning.name for item in found if item is not None and item.meaning.tends is None}
 
 
@@ -322,4 +326,4 @@ def _introduced(formula: Formula) -> Iterable[Symbol]:
         if isinstance(left, Symbol) and chain.signs[0].text == "=":
             yield left
             if right is not None:
-                yield from (symbol for symbol in _outer_symbols(right) if not symbol.subscripts)
+                yield from (symbol for symbol in outer_symbols(right) if not symbol.subscripts)

@@ -1,18 +1,23 @@
 """The last look at refutations, when the whole document is known: what remains of one if its reading is uncertain."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
-from regard.derivations.context.placing import Placement
-from regard.derivations.context.questions import DOCUMENT
+from regard.derivations.context.placing import Placement, outer_symbols
+from regard.derivations.context.questions import DOCUMENT, core_symbols
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
-from regard.derivations.judging.scope import CONSTANTS
-from regard.derivations.notation.syntax import describe, symbols
+from regard.derivations.judging.relations import spell
+from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import Identity, Symbol, describe, symbols, walk
+from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import Document
-from regard.derivations.reading.phrases import any_of, words
+from regard.derivations.reading.phrases import any_of, by_language
 from regard.derivations.results import Role
 
 # Readings that a refutation may rest on only if the document needs them elsewhere too.
@@ -31,8 +36,8 @@ _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
 _WORD = re.compile(r"[^\W\d_]{1,30}")
-_FEW_WORDS, _COMMON = 25, 0.06
-_UNIT = re.compile(rf"[\s~(\[]{{0,3}}(?:{any_of('unit')}|%)")
+_FEW_WORDS, _COMMON, _FEW = 25, 0.06, 2
+_UNIT = re.compile(rf"[ \t~(\[]{{0,2}}(?:{any_of('unit')}|%)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,48 +55,116 @@ class ReviewedStep:
         return self.step.finding.is_false
 
 
-def reviewed(document: Document, steps: Sequence[ReviewedStep], formulas: Sequence[Formula]) -> list[ReviewedStep]:
+def reviewed(document: Document, problem: Problem, steps: Sequence[ReviewedStep]) -> list[ReviewedStep]:
     """The steps, with doubtful refutations left open."""
-    if _is_foreign(document.prose):
-        return [_left_open(item, "the words around it do not change its meaning") for item in steps]
-    is_noisy = _num_look_alikes(formulas) + len(_GARBLED.findall(document.prose)) >= _NOISY
-    established = {note for item in steps if item.step.finding.is_true for note in item.step.finding.notes}
-    return [
-        _left_open(item, _doubt(document, item, established, is_noisy=is_noisy) if item.is_refuted else None)
-        for item in steps
-    ]
+    if not any(item.is_refuted for item in steps):
+        return list(steps)
+    review = _Review(document=document, problem=problem, steps=steps)
+    return [_left_open(item, review.doubt(item)) if item.is_refuted else item for item in steps]
 
 
-def _doubt(document: Document, item: ReviewedStep, established: set[Note], *, is_noisy: bool) -> str | None:
-    """What a refutation depends on that is not certain."""
-    if not item.placement.is_sure and _has_symbols(item):
-        question = item.placement.question
-        return f"this belongs to “{question.title}”" if question is not None else "this stands for itself"
-    is_inferred = item.placement.question is None or item.placement.question.id == DOCUMENT
-    if is_inferred and item.step.finding.kind == "ill-shaped":
-        return "every symbol has the shape that it was taken to have"
-    if not _has_symbols(item) and _has_unit(document, item):
-        return "its numbers are in the same unit"
-    if item.is_in_table:
-        return "it does not depend on the other cells of its row"
-    guesses = [note for note in item.step.finding.notes if note.kind in _GUESSES and note not in established]
-    if guesses:
-        return str(guesses[0])
-    names = (*_GUESSES, NoteKind.ALIAS)
-    is_exact = item.step.role is Role.DESIGN and not any(note.kind in names for note in item.step.finding.notes)
-    return "no letter was misread; this text seems to come from text recognition" if is_noisy and not is_exact else None
+@dataclass(frozen=True, kw_only=True)
+class _Review:
+    """Finds what a refutation depends on that the rest of the document does not make certain."""
+
+    document: Document
+    problem: Problem
+    steps: Sequence[ReviewedStep]
+
+    def doubt(self, item: ReviewedStep) -> str | None:
+        """What a refutation depends on that is not certain; None if nothing is."""
+        question, finding = item.placement.question, item.step.finding
+        if self._is_foreign:
+            return "the words around it do not change its meaning"
+        if not item.placement.is_sure and _has_symbols(item):
+            return f"this belongs to “{question.title}”" if question is not None else "this stands for itself"
+        is_inferred = question is None or question.id == DOCUMENT
+        if is_inferred and finding.kind == "ill-shaped":
+            return "every symbol has the shape that it was taken to have"
+        if _has_unit(self.document, item) and (is_inferred or not _has_symbols(item)):
+            return "its numbers are in the same unit"
+        if is_inferred and any(isinstance(node, Identity) for side in item.formula.expressions for node in walk(side)):
+            return "I is the identity matrix"
+        if item.is_in_table:
+            return "it does not depend on the other cells of its row"
+        guesses = [note for note in finding.notes if note.kind in _GUESSES and note not in self._established_notes]
+        if guesses:
+            return str(guesses[0])
+        if question is not None and not is_inferred and (letter := self._uncertain_letter(item, question)):
+            return f"{spell(letter)} means what it usually means in “{question.title}”"
+        names = (*_GUESSES, NoteKind.ALIAS)
+        is_exact = item.step.role is Role.DESIGN and not any(note.kind in names for note in finding.notes)
+        if self._is_noisy and not is_exact:
+            return "no letter was misread; this text seems to come from text recognition"
+        return None
+
+    @cached_property
+    def _is_foreign(self) -> bool:
+        return _is_foreign(self.document.prose)
+
+    @cached_property
+    def _is_noisy(self) -> bool:
+        """True if the text shows the marks of text recognition."""
+        formulas = dict.fromkeys(item.formula for item in self.steps)
+        return _num_look_alikes(formulas) + len(_GARBLED.findall(self.document.prose)) >= _NOISY
+
+    @cached_property
+    def _established_notes(self) -> set[Note]:
+        return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
+
+    # -- letters -----------------------------------------------------------------------------------------------------
+    def _uncertain_letter(self, item: ReviewedStep, question: Question) -> str | None:
+        """A letter that is neither the assignment's own nor used in anything that holds."""
+        scope = Scope(setting=question.setting)
+        core = self._core.setdefault(question.id, core_symbols(question, self.problem))
+        for symbol in _symbols_of(item):
+            found = scope.lookup(symbol)
+            is_core = scope.is_constant(symbol) or (found and found.note is None and found.meaning.key in core)
+            if not is_core and (symbol.name, bool(symbol.subscripts)) not in self._established_letters:
+                return describe(symbol)
+        return None
+
+    @cached_property
+    def _core(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _established_letters(self) -> set[tuple[str, bool]]:
+        certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
+        return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
+
+
+def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:
+    """The symbols of the chain that a step belongs to, without those that only stand in subscripts."""
+    chain = _chain_of(item)
+    for side in map(plain, chain.sides if chain is not None else ()):
+        yield from outer_symbols(side) if side is not None else ()
+
+
+def _chain_of(item: ReviewedStep) -> Chain | None:
+    place = item.step.sign_start
+    return next((chain for chain in item.formula.chains if chain.start <= place <= chain.end), None)
 
 
 def _is_foreign(prose: str) -> bool:
     """True if the words of a document are in a language whose conditions and denials are not read."""
-    found = [word for word in _WORD.findall(prose.lower()) if word.isalpha()]
-    num_common = sum(word in words("common") or CJK.search(word) is not None for word in found)
-    return len(found) >= _FEW_WORDS and num_common < _COMMON * len(found)
+    found = _WORD.findall(prose.lower())
+    if len(found) < _FEW_WORDS or CJK.search(prose):
+        return False
+    counts = Counter(found)
+    spoken = [
+        sum(counts[word] for word in common) >= _COMMON * len(found) and sum(word in counts for word in common) > _FEW
+        for common in by_language("common").values()
+    ]
+    return not any(spoken)
 
 
 def _has_unit(document: Document, item: ReviewedStep) -> bool:
     """True if a unit stands in a formula or right after it: 7 · 8 = 56 GB."""
-    span = item.formula.source.span
+    span, chain = item.formula.source.span, _chain_of(item)
+    last = plain(chain.sides[-1]) if chain is not None else None
+    if last is None or any(symbols(last)):
+        return False
     return _UNIT.match(document.text, span.end) is not None or "\\text" in span.source or "\\mathrm" in span.source
 
 
@@ -101,7 +174,7 @@ def _has_symbols(item: ReviewedStep) -> bool:
     return any(side is None or any(symbol.name not in CONSTANTS for symbol in symbols(side)) for side in sides)
 
 
-def _num_look_alikes(formulas: Sequence[Formula]) -> int:
+def _num_look_alikes(formulas: Iterable[Formula]) -> int:
     """How many symbols a document spells with different letters that look alike, as text recognition does."""
     spelt: dict[tuple[str, str], set[str]] = {}
     for expression in (side for formula in formulas for side in formula.expressions):
@@ -117,7 +190,7 @@ def _glyph(name: str) -> str:
 
 
 def _left_open(item: ReviewedStep, doubt: str | None) -> ReviewedStep:
-    if doubt is None or not item.is_refuted:
+    if doubt is None:
         return item
     return replace(item, step=replace(item.step, finding=doubtful(item.step.finding, doubt)))
 

@@ -1,5 +1,6 @@
 """The steps of a document in reading order: the role of each is recognised, then it is decided in its environment."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,6 +20,7 @@ from regard.derivations.context.environment import (
     has_own_numbers,
     is_driven_elsewhere,
     is_guessed,
+    is_shifted,
     is_spelt_out,
     new_regime,
     readable,
@@ -32,14 +34,17 @@ from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Expression, Infinity, Number, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, children, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
+from regard.derivations.reading.phrases import any_of
 from regard.derivations.results import INFERRED, Role
 
+_LARGEST_PLAIN = 4
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
+_HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
 _TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
@@ -174,6 +179,8 @@ class QuestionJudge:
     def judge(self, formula: FormulaInContext) -> list[JudgedStep]:
         """Every step of a formula with its role and finding."""
         self.scope = with_declared(formula.sentence.words, self.scope)
+        if _HYPOTHESIS.search(formula.sentence.passage):
+            self._supposed_in = formula.formula.paragraph
         return [step for statement in statements_of(formula) for step in self._judge_chain(statement)]
 
     def forget_definitions(self) -> None:
@@ -374,14 +381,14 @@ class QuestionJudge:
         It cannot where the letter is a scale or another drawn symbol of some other shape, where it is known by another
         name only, where the words introduce it, and where the other side introduces a new letter.
         """
-        if not self.scope.knows(left):
+        right = readable(sides.right, self.scope)
+        if not self.scope.knows(left) or (right is not None and _is_worked_example(left, right)):
             return None
         finding = decide(sides, self.scope)
         if finding.is_true or finding.kind == "not understood":
             return None
         is_drawn = self.scope.find(left).meaning.formula is None
         is_taken = is_guessed(left, self.scope) or (statement.clause.is_defining and sides.sign == "=" and is_drawn)
-        right = readable(sides.right, self.scope)
         is_new = right is not None and finding.missing in {describe(symbol) for symbol in symbols(right)}
         if is_new or is_taken or self._is_drawn_otherwise(left, sides, finding, statement):
             return self._introduced(left, sides)
@@ -452,19 +459,29 @@ class QuestionJudge:
             return Recognised(role=clause.role, finding=_never_false(finding))
         if self._supposed_in == statement.within.formula.paragraph:
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
-        if finding.is_false and self._is_inferred and self._gives_values(sides):
-            reason = "Looks wrong unless its symbols have particular values here"
-            return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, reason, finding.notes))
+        if finding.is_false and (doubt := self._doubt(sides, statement)) is not None:
+            return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, doubt, finding.notes))
         if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
         return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
 
-    def _gives_values(self, sides: Sides) -> bool:
-        """True for an equation of a worked example: undefined symbols on one side, plain numbers on the other."""
+    def _doubt(self, sides: Sides, statement: Statement) -> str | None:
+        """What makes a failure uncertain: symbols that may have particular values, or another meaning, here."""
         left, right = sides.expressions(self.scope)
-        if any(True for _ in symbols(right)) or (isinstance(right, Number) and right.value == 0):
-            return False
-        return any(name not in self.scope.own for name in self.scope.reach(left))
+        reached = self.scope.reach(left, right)
+        is_given = sides.is_particular and self.scope.setting.sizes.keys() <= self.scope.sizes.keys()
+        if _is_worked_example(left, right) and not is_given:
+            return "Looks wrong unless its symbols have particular values here"
+        if not self._is_inferred:
+            return None
+        used = {symbol.name for side in (left, right) for symbol in symbols(side)}
+        meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
+        is_first = sides.left == statement.chain.sides[0]
+        if is_first and any(m.formula is not None for m in meanings) and not statement.clause.follows:
+            return "Looks wrong if its symbols still mean what they were defined as"
+        if used and all(meaning.is_number and meaning.formula is None for meaning in meanings):
+            return "Looks wrong unless it is a condition on its symbols"
+        return None
 
     def _appeal(self, scope: Scope, statement: Statement) -> Appeal:
         return Appeal(
@@ -532,11 +549,33 @@ class QuestionJudge:
             is_part = is_sibling or (is_continued and key not in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
             is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
+            is_open |= meaning.variance is not None or is_shifted(Symbol(key), other.scope)
             is_written = meaning is not other.intended.own.get(key)
             if is_written and key not in self.scope.own and (is_part or is_scale) and is_open:
                 self.scope = self.scope.with_meaning(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _is_worked_example(left: Expression, right: Expression) -> bool:
+    """True for an equation between symbols and plain numbers that only come up at particular values: α = e^9/(e^9 + 8).
+
+    What is expected, or has a probability, has a value of its own.
+    """
+    pairs = ((left, right), (right, left))
+    numeric = [(one, other) for one, other in pairs if not any(symbols(one)) and any(symbols(other))]
+    return any(_has_large_number(one) and not _has_expectation(other) for one, other in numeric)
+
+
+def _has_large_number(node: Expression) -> bool:
+    if isinstance(node, Number):
+        return node.value > _LARGEST_PLAIN or node.places > 1
+    return any(map(_has_large_number, children(node)))
+
+
+def _has_expectation(node: Expression) -> bool:
+    is_mean = isinstance(node, Apply) and node.function in ("mean", "var", "probability")
+    return is_mean or any(map(_has_expectation, children(node)))
 
 
 def statements_of(formula: FormulaInContext) -> list[Statement]:

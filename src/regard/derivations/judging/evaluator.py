@@ -599,6 +599,8 @@ _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
 
 
 def _with_ones(factor: Expression) -> Expression:
+    if isinstance(factor, Transpose):
+        return Transpose(_with_ones(factor.body))
     return Ones() if isinstance(factor, Number) and factor.value == 1 else factor
 
 

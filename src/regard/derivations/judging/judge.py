@@ -286,7 +286,7 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
     """Without a regime, ≈ between numbers allows for rounding: of 148.4 to 148, or to the decimals printed."""
     relation = instances.relation
     printed = decide_printed(instances, exact)
-    is_number = isinstance(relation.right, Number) or isinstance(relation.left, Number)
+    is_number = not (any(symbols(relation.right)) and any(symbols(relation.left)))
     if not printed.is_false or not is_number or not _is_close(instances):
         return printed
     if holds_decimals(instances):
@@ -297,12 +297,13 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
 
 
 def _is_close(instances: Instances) -> bool:
-    """True if the sides are numbers that differ by at most 2 %."""
+    """True if the sides are numbers that differ by at most 2 %, or by 0.01 from zero."""
     for pair in instances.pairs(instances.base(num_draws=4), BALLS):
         if not (pair.left.is_scalar and pair.right.is_scalar):
             return False
         pairs = zip(*np.broadcast_arrays(pair.left.array, pair.right.array), strict=True)
-        if not all(bool(abs(x - y) <= _ROUNDING * abs(y)) for x, y in ((x[0, 0], y[0, 0]) for x, y in pairs)):
+        near = ((abs(x - y), abs(y) if bool(abs(y) > 0) else 0.5) for x, y in ((x[0, 0], y[0, 0]) for x, y in pairs))
+        if not all(bool(gap <= _ROUNDING * scale) for gap, scale in near):
             return False
     return True
 

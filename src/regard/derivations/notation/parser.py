@@ -480,7 +480,7 @@ class _Parser:
             return Dots()
         if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
             return self.domain(text[-1])
-        if text in UNREAD:
+        if text in UNREAD or (text == "d" and token.font == "roman" and self.starts_factor()):
             raise self.stuck_before()
         if text == "I" and token.font != "script":
             return Identity()

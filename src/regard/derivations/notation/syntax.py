@@ -208,12 +208,16 @@ def children(node: Expression) -> Iterator[Expression]:
                     yield from inner
 
 
+def walk(node: Expression) -> Iterator[Expression]:
+    """Every node of the tree, from the top and from left to right."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
 def symbols(node: Expression) -> Iterator[Symbol]:
     """Every symbol in the tree, subscripts' symbols included, from left to right."""
-    if isinstance(node, Symbol):
-        yield node
-    for child in children(node):
-        yield from symbols(child)
+    return (inner for inner in walk(node) if isinstance(inner, Symbol))
 
 
 def describe(node: Expression) -> str:

@@ -31,6 +31,12 @@ def words(purpose: str) -> frozenset[str]:
 
 
 @cache
+def by_language(purpose: str) -> dict[str, frozenset[str]]:
+    """The phrases of a purpose as they are written, language by language."""
+    return {language: frozenset(phrases) for language, phrases in _lists()[purpose].items()}
+
+
+@cache
 def _lists() -> dict[str, dict[str, list[str]]]:
     lists: dict[str, dict[str, list[str]]] = {}
     for path in sorted(_FOLDER.glob("*.toml")):
