@@ -61,7 +61,6 @@ def test_what_is_true_for_another_of_the_designs_on_offer_is_left_open():
         assert last("1b", *offered, rf"$k_a^\top q = {factor}\beta$").status == status
 
 
-@pytest.mark.xfail(strict=True, reason="each scale is driven at a pace of its own")
 def test_two_scales_of_the_authors_are_not_said_to_miss_what_they_reach():
     step = judged("1b", r"Take $q = s k_a + t k_b$ with large $s$ and $t$.")[0]
     assert "is 0.5, not 0.5" not in (step.counterexample or "")

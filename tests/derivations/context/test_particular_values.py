@@ -12,7 +12,7 @@ def test_values_before_a_colon_hold_for_every_item_of_the_list():
     text = "Check, for $n = 10$, $\\beta = 5$:\n\n" + "\n".join(f"- {item}" for item in items)
     assert [step.status for step in judged("1b", DESIGN, text)][3:] == ["holds"] * 3
     assert last("1b", DESIGN, text.replace(r"5\sqrt 2", r"4\sqrt 2")).status == "refuted"
-    assert last("1b", DESIGN, *(f"- {item}" for item in items)).status == "refuted"
+    assert last("1b", DESIGN, *(f"- {item}" for item in items)).outcome == "doubtful"
 
 
 def test_a_condition_before_a_colon_holds_for_every_item_of_the_list():
@@ -24,7 +24,7 @@ def test_values_hold_for_the_sentences_after_theirs():
     text = r"Let $n = 10$ and $\beta = 1$. The weight is small. $\alpha_a = \frac{e}{2e + 8}$."
     assert last("1b", DESIGN, text).status == "holds"
     assert last("1b", DESIGN, text.replace("+ 8", "+ 9")).status == "refuted"
-    assert last("1b", DESIGN, text.replace(". $", ".\n\n$")).status == "refuted"
+    assert last("1b", DESIGN, text.replace(". $", ".\n\n$")).outcome == "doubtful"
 
 
 def test_a_later_value_takes_the_place_of_an_earlier_one():

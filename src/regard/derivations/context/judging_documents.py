@@ -36,7 +36,7 @@ def judge_steps(
         sentences=read_sentences(document, formulas),
         is_strict=is_strict,
     )
-    return reviewed(document, problem, list(judge.steps()))
+    return reviewed(document, list(judge.steps()), formulas)
 
 
 def _placements(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from regard.derivations.context.formulas import Formula, plain
-from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
-from regard.derivations.notation.parser import parse_source
-from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.syntax import SetOf, Symbol, describe, symbols
 from regard.derivations.problems.problem import Problem, Question, load_problem, shipped_problems
 from regard.derivations.reading.document import Document
@@ -94,23 +92,6 @@ def is_numbered(question: Question) -> bool:
 def _title_pattern(name: str) -> re.Pattern[str]:
     words = re.sub(r"[^\w\s]", " ", name)
     return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")
-
-
-def core_symbols(question: Question, problem: Problem) -> frozenset[str]:
-    """The keys of the symbols that the assignment itself uses in a question, or in others with its number.
-
-    Others, which the problem file has because many people write them, may mean something else in a document.
-    """
-    sources = [
-        source
-        for other in problem.questions
-        if other.path[:1] == question.path[:1]
-        for source in (*other.given, *(() if other.design is None else (other.design.goal, *other.design.symbols)))
-    ]
-    sides = [plain(side) for source in sources for chain in read_chains(source) for side in chain.sides]
-    names = [parse_source(source) for source in sources if not read_chains(source)]
-    scope = Scope(setting=question.setting)
-    return scope.reach(*(side for side in (*sides, *names) if side is not None)) | question.setting.sizes.keys()
 
 
 # -- which problem -----------------------------------------------------------------------------------------------------

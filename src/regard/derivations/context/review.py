@@ -2,19 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement, outer_symbols
-from regard.derivations.context.questions import DOCUMENT, core_symbols
+from regard.derivations.context.questions import DOCUMENT
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Identity, Symbol, describe, symbols, walk
-from regard.derivations.problems.problem import Problem, Question
+from regard.derivations.notation.syntax import Identity, Matrix, Symbol, describe, symbols, walk
+from regard.derivations.problems.problem import Question
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.phrases import any_of, by_language
@@ -55,11 +56,11 @@ class ReviewedStep:
         return self.step.finding.is_false
 
 
-def reviewed(document: Document, problem: Problem, steps: Sequence[ReviewedStep]) -> list[ReviewedStep]:
+def reviewed(document: Document, steps: Sequence[ReviewedStep], formulas: Sequence[Formula]) -> list[ReviewedStep]:
     """The steps, with doubtful refutations left open."""
     if not any(item.is_refuted for item in steps):
         return list(steps)
-    review = _Review(document=document, problem=problem, steps=steps)
+    review = _Review(document=document, steps=steps, formulas=formulas)
     return [_left_open(item, review.doubt(item)) if item.is_refuted else item for item in steps]
 
 
@@ -68,8 +69,8 @@ class _Review:
     """Finds what a refutation depends on that the rest of the document does not make certain."""
 
     document: Document
-    problem: Problem
     steps: Sequence[ReviewedStep]
+    formulas: Sequence[Formula]
 
     def doubt(self, item: ReviewedStep) -> str | None:
         """What a refutation depends on that is not certain; None if nothing is."""
@@ -105,8 +106,7 @@ class _Review:
     @cached_property
     def _is_noisy(self) -> bool:
         """True if the text shows the marks of text recognition."""
-        formulas = dict.fromkeys(item.formula for item in self.steps)
-        return _num_look_alikes(formulas) + len(_GARBLED.findall(self.document.prose)) >= _NOISY
+        return _num_look_alikes(self.formulas) + len(_GARBLED.findall(self.document.prose)) >= _NOISY
 
     @cached_property
     def _established_notes(self) -> set[Note]:
@@ -116,17 +116,13 @@ class _Review:
     def _uncertain_letter(self, item: ReviewedStep, question: Question) -> str | None:
         """A letter that is neither the assignment's own nor used in anything that holds."""
         scope = Scope(setting=question.setting)
-        core = self._core.setdefault(question.id, core_symbols(question, self.problem))
         for symbol in _symbols_of(item):
             found = scope.lookup(symbol)
-            is_core = scope.is_constant(symbol) or (found and found.note is None and found.meaning.key in core)
-            if not is_core and (symbol.name, bool(symbol.subscripts)) not in self._established_letters:
+            is_renamed = found is not None and symbol.name[0].lower() != found.meaning.name[0].lower()
+            is_usual = found is not None and (is_renamed or Assumption.USUAL in found.meaning.assume)
+            if is_usual and (symbol.name, bool(symbol.subscripts)) not in self._established_letters:
                 return describe(symbol)
         return None
-
-    @cached_property
-    def _core(self) -> dict[str, frozenset[str]]:
-        return {}
 
     @cached_property
     def _established_letters(self) -> set[tuple[str, bool]]:
@@ -163,7 +159,7 @@ def _has_unit(document: Document, item: ReviewedStep) -> bool:
     """True if a unit stands in a formula or right after it: 7 · 8 = 56 GB."""
     span, chain = item.formula.source.span, _chain_of(item)
     last = plain(chain.sides[-1]) if chain is not None else None
-    if last is None or any(symbols(last)):
+    if last is None or any(isinstance(node, Symbol | Matrix) for node in walk(last)):
         return False
     return _UNIT.match(document.text, span.end) is not None or "\\text" in span.source or "\\mathrm" in span.source
 
@@ -174,7 +170,7 @@ def _has_symbols(item: ReviewedStep) -> bool:
     return any(side is None or any(symbol.name not in CONSTANTS for symbol in symbols(side)) for side in sides)
 
 
-def _num_look_alikes(formulas: Iterable[Formula]) -> int:
+def _num_look_alikes(formulas: Sequence[Formula]) -> int:
     """How many symbols a document spells with different letters that look alike, as text recognition does."""
     spelt: dict[tuple[str, str], set[str]] = {}
     for expression in (side for formula in formulas for side in formula.expressions):

@@ -17,6 +17,7 @@ from regard.derivations.context.environment import (
     as_definition,
     as_distribution,
     as_membership,
+    at_particular_values,
     has_own_numbers,
     is_driven_elsewhere,
     is_guessed,
@@ -31,7 +32,7 @@ from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, i
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side
-from regard.derivations.judging.scope import Scope, UnknownSymbol
+from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
 from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, children, describe, symbols
@@ -303,7 +304,7 @@ class QuestionJudge:
         )
         bound = self._bound(left, sides, statement)
         if bound is not None and bound.scope is not None:
-            self._defined_in[describe(left)] = statement.sentence
+            self._defined_in[describe(left)] = statement.within.formula.start
         is_only = (self._open_symbol(left) or describe(left)) not in self._settled and clause.role in _TENTATIVE
         if bound is not None and bound.role is Role.DESIGN and (is_only or clause.role is Role.POSSIBILITY):
             self._trial = self._trial or (trial if is_trial else None)
@@ -403,7 +404,7 @@ class QuestionJudge:
         if is_redefinition or sides.sign != "=":
             return False
         if meaning.key in self.scope.own and (meaning.tends is not None or self._is_inferred):
-            is_linked = statement.clause.follows or self._defined_in.get(meaning.key) == statement.sentence
+            is_linked = statement.clause.follows or self._defined_in.get(meaning.key) == statement.within.formula.start
             return isinstance(right, Number) or not is_linked
         return finding.kind == "ill-shaped" and not decide(replace(sides, left=sides.right), self.scope).is_false
 
@@ -469,19 +470,26 @@ class QuestionJudge:
         """What makes a failure uncertain: symbols that may have particular values, or another meaning, here."""
         left, right = sides.expressions(self.scope)
         reached = self.scope.reach(left, right)
-        is_given = sides.is_particular and self.scope.setting.sizes.keys() <= self.scope.sizes.keys()
-        if _is_worked_example(left, right) and not is_given:
+        if _is_worked_example(left, right) and not self._gives_sizes(statement):
             return "Looks wrong unless its symbols have particular values here"
         if not self._is_inferred:
             return None
         used = {symbol.name for side in (left, right) for symbol in symbols(side)}
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
+        place = statement.within.formula.start
+        is_linked = statement.clause.follows or any(self._defined_in.get(name) == place for name in reached)
         is_first = sides.left == statement.chain.sides[0]
-        if is_first and any(m.formula is not None for m in meanings) and not statement.clause.follows:
+        if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
         if used and all(meaning.is_number and meaning.formula is None for meaning in meanings):
             return "Looks wrong unless it is a condition on its symbols"
         return None
+
+    def _gives_sizes(self, statement: Statement) -> bool:
+        """True if the sentence, or one before it in the paragraph, says how many keys there are: for n = 10."""
+        sentence = statement.within.sentence
+        values = at_particular_values((*sentence.earlier, *sentence.chains), self.scope)
+        return values is not None and bool(values.sizes)
 
     def _appeal(self, scope: Scope, statement: Statement) -> Appeal:
         return Appeal(
@@ -563,8 +571,14 @@ def _is_worked_example(left: Expression, right: Expression) -> bool:
     What is expected, or has a probability, has a value of its own.
     """
     pairs = ((left, right), (right, left))
-    numeric = [(one, other) for one, other in pairs if not any(symbols(one)) and any(symbols(other))]
+    numeric = [
+        (one, other) for one, other in pairs if _is_plain(one) and not (isinstance(one, Number) or _is_plain(other))
+    ]
     return any(_has_large_number(one) and not _has_expectation(other) for one, other in numeric)
+
+
+def _is_plain(node: Expression) -> bool:
+    return all(symbol.name in CONSTANTS for symbol in symbols(node))
 
 
 def _has_large_number(node: Expression) -> bool:

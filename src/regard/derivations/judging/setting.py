@@ -24,6 +24,7 @@ class Assumption(StrEnum):
     UNIT = "unit"
     ANY = "any"
     FREQUENCIES = "frequencies"
+    USUAL = "usual"  # many write it for this, though the assignment does not: elsewhere it may mean something else
 
 
 @dataclass(frozen=True, kw_only=True)
