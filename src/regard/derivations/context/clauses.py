@@ -145,7 +145,8 @@ def read_clauses(
         after = "".join(texts[place + 1 : place + 1 + _NEARBY])
         chain = parts[place]
         assert isinstance(chain, Chain)
-        if chain.is_event or _EVENT.search(before):
+        is_named = bool(chain.sides[0]) and chain.sides[0][0].text in ("P", "\\Pr")
+        if chain.is_event or (_EVENT.search(before) and not is_named):
             role = Role.EVENT
         elif _is_denied(before, after, following):
             role = Role.DENIAL

@@ -13,7 +13,7 @@ from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.judge import PRECISION, decide, shown
 from regard.derivations.judging.relations import Sides, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, IllShaped
 from regard.derivations.notation.parser import parse_source
 from regard.derivations.notation.statements import read_chains
@@ -51,9 +51,16 @@ def with_scales(scope: Scope, formula: Expression) -> Scope:
     inside = {script for symbol in symbols(formula) for script in symbol.subscripts}
     for symbol in symbols(formula):
         is_bare = not symbol.subscripts and symbol not in inside and symbol.name not in known
-        if (is_bare and not scope.declares(symbol)) or (_is_counted(symbol) and not scope.knows(symbol)):
+        is_free = is_bare and (not scope.declares(symbol) or _is_usual(symbol, scope))
+        if is_free or (_is_counted(symbol) and not scope.knows(symbol)):
             scope = scope.with_meaning(SymbolMeaning(name=describe(symbol), tends="infinity"))
     return scope
+
+
+def _is_usual(symbol: Symbol, scope: Scope) -> bool:
+    """True for a number that the problem only has because many write it, and that the author has not defined."""
+    meaning = scope.find(symbol).meaning
+    return Assumption.USUAL in meaning.assume and meaning.is_number and meaning.formula is None
 
 
 def _is_counted(symbol: Symbol) -> bool:

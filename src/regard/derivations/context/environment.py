@@ -304,6 +304,8 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
     if is_plain and scope.setting.name == INFERRED and _is_drawn_matrix(left, scope):
         return True
     sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
+    if scope.setting.is_complex:
+        sizes = (*sizes, "i")
     return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))
 
 

@@ -28,6 +28,7 @@ _LONGEST_LINK = 30
 _SPOKEN_LINK = re.compile(rf"[\s,]*{any_of('assigned_to')}\s*", re.IGNORECASE)
 _SPOKEN_VERB = re.compile(rf"{any_of('define')}[\s\w]{{0,12}}$|{any_of('conjunction')}\s*$", re.IGNORECASE)
 _PASSAGE = 1200
+_LARGEST_PARAMETER = 10**12
 
 
 # -- formulas ----------------------------------------------------------------------------------------------------------
@@ -236,6 +237,7 @@ class JudgedStep:
     """A step, its role, and what was found; offsets are those of the formula's source.
 
     `is_spoken` says that no sign is written: it changes what names mean, and is no step to be shown.
+    `is_conditional` says that its clause has a condition.
     """
 
     role: Role
@@ -244,6 +246,7 @@ class JudgedStep:
     end: int
     sign_start: int
     is_spoken: bool = False
+    is_conditional: bool = False
 
 
 def step_at(chain: Chain, place: int, role: Role, finding: Finding) -> JudgedStep:
@@ -309,9 +312,9 @@ def normal_law(tokens: Sequence[Token]) -> tuple[Fraction, Fraction] | None:
         return None
     try:
         mean, variance = (_rational(part) for part in members(tokens[place + 2 : -1]))
-    except (NotUnderstood, ValueError):
+    except (NotUnderstood, ValueError, ZeroDivisionError):
         return None
-    return mean, variance
+    return (mean, variance) if max(abs(mean), abs(variance)) < _LARGEST_PARAMETER else None
 
 
 def _rational(node: Expression) -> Fraction:

@@ -86,6 +86,11 @@ class _Review:
             return "its numbers are in the same unit"
         if is_inferred and any(isinstance(node, Identity) for side in item.formula.expressions for node in walk(side)):
             return "I is the identity matrix"
+        if item.step.role is Role.DESIGN and self._is_corrected(item):
+            return "the design that follows does not take its place"
+        is_claim = item.step.role is Role.ASSERTION
+        if is_claim and item.step.is_conditional and self._contradicts_its_neighbours(item):
+            return "its condition was read as it is meant"
         if item.is_in_table:
             return "it does not depend on the other cells of its row"
         guesses = [note for note in finding.notes if note.kind in _GUESSES and note not in self._established_notes]
@@ -111,6 +116,25 @@ class _Review:
     @cached_property
     def _established_notes(self) -> set[Note]:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
+
+    def _is_corrected(self, item: ReviewedStep) -> bool:
+        """True if the same symbol gets a design that reaches the goal later on."""
+        own, place = _chain_of(item), self.steps.index(item)
+        for other in self.steps[place + 1 :]:
+            is_design = other.step.role is Role.DESIGN and other.placement.question is item.placement.question
+            chain = _chain_of(other) if is_design and other.step.finding.is_true else None
+            if chain is not None and own is not None and plain(chain.sides[0]) == plain(own.sides[0]):
+                return True
+        return False
+
+    def _contradicts_its_neighbours(self, item: ReviewedStep) -> bool:
+        """True if other claims of the paragraph hold under their conditions: a slip swaps all of them."""
+        paragraph = item.formula.paragraph
+        return any(
+            other.step.is_conditional and other.step.finding.is_true and other.step.role is Role.ASSERTION
+            for other in self.steps
+            if other.formula.paragraph == paragraph
+        )
 
     # -- letters -----------------------------------------------------------------------------------------------------
     def _uncertain_letter(self, item: ReviewedStep, question: Question) -> str | None:

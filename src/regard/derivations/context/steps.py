@@ -226,7 +226,8 @@ class QuestionJudge:
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
             )
             self.scope = found.scope or self.scope
-            steps.append(step_at(chain, place, found.role, found.finding))
+            step = step_at(chain, place, found.role, found.finding)
+            steps.append(replace(step, is_conditional=not statement.clause.condition.is_empty))
             last = LastSide(right, last.anchor, is_wrong=True) if found.finding.is_false else LastSide(right, right)
         is_aside = chain.is_nested or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)
         if not is_aside and last.side:
@@ -352,6 +353,8 @@ class QuestionJudge:
             return Recognised(role=Role.DEFINITION, finding=finding, scope=scope)
         if self._is_known(left, sides):
             return self._redefined(left, sides, statement)
+        if sides.sign == "≈" and not statement.clause.condition.is_empty:
+            return None
         return as_definition(left, sides.right, self.scope)
 
     def _designed(self, name: str, statement: Statement) -> Recognised:
@@ -472,8 +475,13 @@ class QuestionJudge:
         reached = self.scope.reach(left, right)
         if _is_worked_example(left, right) and not self._gives_sizes(statement):
             return "Looks wrong unless its symbols have particular values here"
+        if sides.sign in ("≫", "≪"):
+            return "Looks wrong unless it is a condition"
         if not self._is_inferred:
             return None
+        is_zero = isinstance(right, Number) and right.value == 0
+        if _is_plain(right) and not is_zero and any(name not in self.scope.own for name in reached):
+            return "Looks wrong unless its symbols have particular values here"
         used = {symbol.name for side in (left, right) for symbol in symbols(side)}
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         place = statement.within.formula.start
@@ -557,9 +565,10 @@ class QuestionJudge:
             is_part = is_sibling or (is_continued and key not in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
             is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
-            is_open |= meaning.variance is not None or is_shifted(Symbol(key), other.scope)
+            is_random = meaning.variance is not None or is_shifted(Symbol(key), other.scope)
             is_written = meaning is not other.intended.own.get(key)
-            if is_written and key not in self.scope.own and (is_part or is_scale) and is_open:
+            is_kept = (is_part or is_scale) and is_open
+            if is_written and key not in self.scope.own and (is_kept or is_random):
                 self.scope = self.scope.with_meaning(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)

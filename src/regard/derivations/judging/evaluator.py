@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal, Self
 
 import numpy as np
-from flint import arb
+from flint import acb, arb
 
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import (
@@ -645,6 +645,8 @@ def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
     if function in _ELEMENTWISE:
         if x.is_identity:
             raise NotUnderstood(f"Can't apply {function} to a matrix of unknown size.")
+        if function == "relu" and _is_complex(x):
+            raise NotUnderstood("Can't take the ReLU of a complex number.")
         return Value(getattr(arithmetic, _ELEMENTWISE[function])(x.array))
     if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
         return _softmax(x, arithmetic)
@@ -658,6 +660,10 @@ def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
     if function == "mean" and not x.is_scalar:
         return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
     raise NotUnderstood(f"The function {function} is not supported here.")
+
+
+def _is_complex(x: Value) -> bool:
+    return np.iscomplexobj(x.array) or (x.array.dtype == object and any(isinstance(ball, acb) for ball in x.array.flat))
 
 
 def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -> Value:

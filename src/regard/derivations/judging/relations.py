@@ -272,8 +272,13 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     has_bare = any(a.text[1:] in _MAY_GO_BARE and b.kind != "open" for a, b in itertools.pairwise(tokens))
     wide_argument = (True, False) if has_bare else (True,)
     bases = (None, 2, 10) if any(token.text in ("log", "\\log") for token in tokens) else (None,)
-    for base, is_slash_wide, is_argument_wide in itertools.product(bases, wide_slash, wide_argument):
+    has_sum = any(token.text == "\\sum" for token in tokens) and any(token.text in "+-" for token in tokens)
+    wide_sum = (False, True) if has_sum else (False,)
+    for is_sum_wide, base, is_slash_wide, is_argument_wide in itertools.product(
+        wide_sum, bases, wide_slash, wide_argument
+    ):
         yield Reading(
+            is_sum_wide=is_sum_wide,
             base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,

@@ -56,7 +56,7 @@ from regard.derivations.notation.tokens import (
 
 MAX_TOKENS = 3_000
 MAX_DEPTH = 60
-_MAX_DIGITS = 400
+_MAX_DIGITS = 300
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _WIDE_PRODUCTS = {"\\odot": "⊙", "\\otimes": "⊗"}
 _UNREAD_PRODUCTS = frozenset({"\\circ"})
@@ -75,6 +75,7 @@ class Reading:
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+    is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
     base: int | None = None  # of a logarithm that names none; None is e
 
 
@@ -601,7 +602,8 @@ class _Parser:
                 parts = self.parts_below(self.script_tokens())
             elif self.skip("^"):
                 upper = self.whole(self.script_tokens())
-        return _big_operator(operator, parts, upper, self.deeper(self.product))
+        body = self.sum() if self.reading.is_sum_wide else self.deeper(self.product)
+        return _big_operator(operator, parts, upper, body)
 
     def parts_below(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
         """The parts below a sum; a word, or more than two letters written together, is a name."""

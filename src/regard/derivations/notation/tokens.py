@@ -511,7 +511,7 @@ class _Lexer:
 
     def skip_scripts(self) -> None:
         """Skips scripts that follow: the β → ∞ below a limit or an arrow."""
-        while (script := _SCRIPT.match(self.source, self.offset)) is not None:
+        while (script := _SCRIPT.match(self.source, self.offset, self.end)) is not None:
             self.offset = script.end()
             self.group()
 
