@@ -249,10 +249,10 @@ def two_heads(beta: float) -> QueryDesign:
     return QueryDesign(coefficients={"a": (scale, 0.0), "b": (0.0, scale)})
 
 
-def identical_heads(beta: float) -> QueryDesign:
-    """The same query twice: q_1 = q_2 = β(μ_a + μ_b)."""
-    scale = _scale(beta)
-    return QueryDesign(coefficients={"a": (scale, scale), "b": (scale, scale)})
+def identical_heads(beta: float, *, num_heads: int = 2) -> QueryDesign:
+    """The same query β(μ_a + μ_b) in every head."""
+    row = (_scale(beta),) * num_heads
+    return QueryDesign(coefficients={"a": row, "b": row})
 
 
 def _scale(beta: float) -> float:

@@ -14,7 +14,7 @@ from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import AttentionRule, attention_weights, masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
 from regard.claims._figures import counts, guide_at
-from regard.claims.claim import Method, Settings, Trial, integer
+from regard.claims.claim import Form, Method, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -122,15 +122,6 @@ def short_of_half(at: Settings, *, beta: float, name: str) -> Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Width:
-    """The least head width that does a task for n keys; the margin that is enough for 1−ε, or that is needed."""
-
-    least: Callable[[int], int]
-    enough: Callable[[Any, Any], Any] | None = None
-    needed: Callable[[Any, Any], Any] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class LeastWidth:
     """The true least width, a head of that width that does the task, and why a narrower one cannot."""
 
@@ -164,14 +155,6 @@ def least_width_tried(trial: Trial, *, n: int, weight: float, wanted: float, kno
 
 SUBSPACES = (integer("m", 3, lower=1), integer("p", 2, lower=0), integer("spare", 3, lower=0))
 MOST_COLUMNS = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """The matrix M as a function of A and B, and what M(Ax + By) should be as a function of A and x."""
-
-    matrix: Callable[[Any, Any], Any]
-    target: Callable[[Any, Any], Any] = lambda a, x: a @ x
 
 
 def _extraction_by_algebra(trial: Trial) -> Evidence:
@@ -244,17 +227,9 @@ _DEPTH = 600.0
 _LARGEST_SINK = 300.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SinkHead:
-    """A key's weight as a function of its exponential, the others' sum and e^s, and the sink's as one of Z and e^s.
-
-    `limit` is what the real keys keep in total as their logits go to −∞ together. Without a sink e^s is 0.
-    """
-
-    weight: Callable[[Any, Any, Any], Any] = weight_beside_a_sink
-    sink: Callable[[Any, Any], Any] = sink_weight
-    limit: int = 0
-    has_sink: bool = True
+# A key's weight as a function of its exponential, the others' sum and e^s, and the sink's as one of Z and e^s.
+# `limit` is what the real keys keep in total as their logits go to −∞ together. Without a sink e^s is 0.
+SINK_HEAD = Form(weight=weight_beside_a_sink, sink=sink_weight, limit=0, has_sink=True)
 
 
 def _sink_by_algebra(trial: Trial) -> list[Evidence]:
@@ -301,7 +276,7 @@ def _sink_by_brute_force(trial: Trial) -> list[Evidence]:
     return smaller_case(parts, tried=n, asked=trial.at.n)
 
 
-def _sink_weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:
+def _sink_weights(form: Form, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:
     found = masked_softmax(np.append(logits, level)[None, :])[0]
     tolerance = rounding(len(logits), abs(level) if form.has_sink else 1.0)
     with ctx.workprec(128):

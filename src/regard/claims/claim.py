@@ -99,13 +99,21 @@ class Trial:
 Method = Callable[[Trial], Evidence | Iterable[Evidence]]
 
 
+class Form(SimpleNamespace):
+    """The parts of a statement by name: closed forms, numbers, and answers to yes/no questions."""
+
+
 @dataclass(frozen=True)
 class NearMiss:
-    """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`."""
+    """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`.
+
+    Where the claim's form has parts, the near miss names only those that it changes.
+    By default a near miss of a claim becomes refuted, and one of a misconception proved.
+    """
 
     statement: str
     form: Any
-    becomes: Status = "refuted"
+    becomes: Status | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +137,8 @@ class ClaimVerdict(Verdict):
 class Claim:
     """A statement with the independent methods that decide it, by name.
 
-    Every method gets the closed form as `trial.form`, so that near misses are tested just as hard. A method may return
-    evidence for each part of the statement; the weakest part counts.
+    Every method gets the closed form as `trial.form`, so that near misses are tested just as hard; a statement of
+    several parts has a `Form`. A method may return evidence for each part; the weakest part counts.
     A misconception is a claim whose expected verdict is `refuted`; the truth is among its near misses.
     Where the truth depends on the parameters, `expected_at` gives the expected verdict at their values.
     `figure` draws the claim at its parameters. `demonstration` is where the interactive page shows it live: a part of
@@ -154,6 +162,21 @@ class Claim:
     expected_at: Callable[[Settings], Status] | None = None
     demonstration: str | None = None
 
+    def __post_init__(self) -> None:
+        becomes: Status = "proved" if self.is_misconception else "refuted"
+        completed = [
+            replace(each, form=self._completed(each.form), becomes=each.becomes or becomes) for each in self.near_misses
+        ]
+        object.__setattr__(self, "near_misses", tuple(completed))
+
+    def _completed(self, form: Any) -> Any:
+        """The form, with the claim's own parts where it does not name them."""
+        if not isinstance(form, Mapping):
+            return form
+        parts = vars(self.form)
+        assert form.keys() <= parts.keys(), f"{self.id} has no part {form.keys() - parts.keys()}"
+        return Form(**{**parts, **form})
+
     @property
     def is_misconception(self) -> bool:
         """True if the claim is in the catalog because people believe it, although it is false."""
@@ -167,7 +190,11 @@ class Claim:
     def decide(self, overrides: Mapping[str, float] | None = None, *, seed: int = 0, form: Any = None) -> ClaimVerdict:
         """The verdict at the given parameters; `form` puts a near miss in the claim's place."""
         overrides = overrides or {}
-        trial = Trial(form=self.form if form is None else form, at=settings(self.parameters, overrides), seed=seed)
+        trial = Trial(
+            form=self.form if form is None else self._completed(form),
+            at=settings(self.parameters, overrides),
+            seed=seed,
+        )
         evidence = tuple(_found(name, method, trial) for name, method in self.methods.items())
         status, reason = combine(evidence)
         measured = next((item for item in evidence if item.value is not None and not item.is_of_smaller_case), None)

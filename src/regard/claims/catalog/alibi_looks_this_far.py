@@ -1,7 +1,7 @@
 """ALiBi over keys with equal content: the weights follow a geometric distribution over distance."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +12,12 @@ from regard.analysis.closed_forms.position_codes import alibi_covered, alibi_mea
 from regard.analysis.engines.symbolic import Field, identity
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
 # The number of past keys that are tried out; the rest of an infinite past is accounted for in closed form.
 _MOST_KEYS = 4096
 _SMALLEST_SLOPE, _LARGEST_SLOPE = 1e-6, 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class Distances:
-    """Weight at distance k (given m and mk), the mean distance (given m), the weight of the nearest K (given mK)."""
-
-    weight: Callable[[Any, Any], Any] = alibi_weight
-    mean: Callable[[Any], Any] = alibi_mean
-    covered: Callable[[Any], Any] = alibi_covered
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -109,14 +100,15 @@ CLAIM = Claim(
     parameters=(Parameter(name="m", default=0.5, lower=0, is_open=True),),
     conditions=("equal content logits", "an endless past"),
     assumes=("a geometric series of ratio x < 1 sums to its first term over 1−x", "E k = Σ_{k≥1} P(distance ≥ k)"),
-    form=Distances(),
+    # Weight at distance k (given m and mk), the mean distance (given m), the weight of the nearest K (given mK).
+    form=Form(weight=alibi_weight, mean=alibi_mean, covered=alibi_covered),
     near_misses=(
-        NearMiss("the mean distance is 1/m", Distances(mean=lambda m: 1 / m)),
-        NearMiss("the mean distance is 1/(1−e^{−m})", Distances(mean=lambda m: 1 / (1 - exp(-m)))),
-        NearMiss("the weight is m·e^{−mk}", Distances(weight=lambda m, mk: m * exp(-mk))),
+        NearMiss("the mean distance is 1/m", {"mean": lambda m: 1 / m}),
+        NearMiss("the mean distance is 1/(1−e^{−m})", {"mean": lambda m: 1 / (1 - exp(-m))}),
+        NearMiss("the weight is m·e^{−mk}", {"weight": lambda m, mk: m * exp(-mk)}),
         NearMiss(
             "the weight is (1−e^{−m})e^{−m(k+1)}: as if the token itself were at distance 1",
-            Distances(weight=lambda m, mk: (1 - exp(-m)) * exp(-mk - m)),
+            {"weight": lambda m, mk: (1 - exp(-m)) * exp(-mk - m)},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

@@ -1,9 +1,7 @@
 """Misconception: dot-product self-attention is Lipschitz."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from flint import arb, ctx
@@ -13,21 +11,13 @@ from regard.analysis.engines.symbolic import Field, RationalFunction, identity
 from regard.attention import AttentionRule, attend
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # Step of x₁ in units of 1/R: a central difference is then accurate to about 1e-10, rounding included.
 _STEP = 1e-5
 # The square of a larger radius overflows.
 _LARGEST_RADIUS = 1e153
-
-
-@dataclass(frozen=True, kw_only=True)
-class Steepness:
-    """∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes."""
-
-    is_bounded: bool
-    slope: Callable[[Any], Any] = self_attention_slope
 
 
 def _radius(constant: float) -> float:
@@ -111,17 +101,13 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(Parameter(name="L", default=50.0, lower=0),),
     conditions=("inputs of any size", "no normalisation before"),
-    form=Steepness(is_bounded=True),
+    # ∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes.
+    form=Form(is_bounded=True, slope=self_attention_slope),
     near_misses=(
-        NearMiss(
-            "no constant works: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²",
-            Steepness(is_bounded=False),
-            becomes="proved",
-        ),
+        NearMiss("no constant works: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²", {"is_bounded": False}),
         NearMiss(
             "no constant works: the slope there is ⅓ plus the variance ⅔R² of the values under the weights",
-            Steepness(is_bounded=False, slope=lambda radius: (1 + radius**2 + (-radius) ** 2) / 3),
-            becomes="proved",
+            {"is_bounded": False, "slope": lambda radius: (1 + radius**2 + (-radius) ** 2) / 3},
         ),
     ),
     methods={"brute force": _by_differences, "algebra": _by_algebra},

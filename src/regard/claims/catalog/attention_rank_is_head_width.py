@@ -1,9 +1,6 @@
 """Misconception: the rank of a matrix of attention weights is at most the width of its head."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -13,18 +10,10 @@ from regard.analysis.engines.symbolic import Field, identity
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
 from regard.claims._figures import spectra
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
 
 _MOST_TOKENS, _FLOAT_TOKENS = 24, 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class LargestRank:
-    """The largest rank that A = softmax(QKᵀ), or the row-centred log A, can have at width d and T tokens."""
-
-    most: Callable[[int, int], int]
-    of: Literal["A", "row-centred log A"] = "A"
 
 
 _IN_POWERS = (
@@ -150,16 +139,14 @@ CLAIM = Claim(
     parameters=(integer("d", 1, lower=1), integer("extra", 5, lower=1)),
     conditions=("T = d + extra tokens",),
     assumes=("Vandermonde's determinant", "a product has no larger rank than its inner size"),
-    form=LargestRank(most=lambda width, _tokens: width),
+    # The largest rank that A = softmax(QKᵀ), or the row-centred log A, can have at width d and T tokens.
+    form=Form(most=lambda width, _tokens: width, of="A"),
     near_misses=(
         NearMiss(
             "the row-centred log A has rank at most min(d, T−1), and can reach it (the rank bottleneck)",
-            LargestRank(most=centred_logs_rank, of="row-centred log A"),
-            becomes="proved",
+            {"most": centred_logs_rank, "of": "row-centred log A"},
         ),
-        NearMiss(
-            "A itself can have full rank T at every width d ≥ 1", LargestRank(most=weights_rank), becomes="proved"
-        ),
+        NearMiss("A itself can have full rank T at every width d ≥ 1", {"most": weights_rank}),
     ),
     methods={"exact rank": _by_exact_ranks, "reference layer": _by_reference_layer, "algebra": _by_algebra},
     derivation="The logits QKᵀ have rank d, but softmax is not linear: e^{q_i k_j} with q_i = i·log 2, k_j = j is the "

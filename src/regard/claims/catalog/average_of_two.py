@@ -1,10 +1,7 @@
 """q = β(k_a + k_b) averages two values as β grows."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import average_weight, other_weight
@@ -12,20 +9,11 @@ from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # At this scale the n−2 other keys together weigh less than 10⁻¹⁷·n: in float64 the limit is reached.
 NEARLY_INFINITE = 40.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Averaging:
-    """The weight on each of the two keys and on each other one, and the coefficient of v_a and v_b in the limit."""
-
-    pair: Callable[[Any, Any], Any] = average_weight
-    other: Callable[[Any, Any], Any] = other_weight
-    limit: Fraction = Fraction(1, 2)
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -90,14 +78,15 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("n", 10, lower=3), Parameter(name="beta", default=5.0, lower=0)),
     conditions=("orthonormal keys",),
-    form=Averaging(),
+    # The weight on each of the two keys and on each other one, and the coefficient of v_a and v_b in the limit.
+    form=Form(pair=average_weight, other=other_weight, limit=Fraction(1, 2)),
     near_misses=(
         NearMiss(
-            "n−1 instead of n−2 in the denominator", Averaging(pair=lambda beta, n: exp(beta) / (2 * exp(beta) + n - 1))
+            "n−1 instead of n−2 in the denominator", {"pair": lambda beta, n: exp(beta) / (2 * exp(beta) + n - 1)}
         ),
-        NearMiss("only one e^β in the denominator", Averaging(pair=lambda beta, n: exp(beta) / (exp(beta) + n - 2))),
-        NearMiss("the other keys get weight 0", Averaging(other=lambda beta, n: 0 * beta * n)),
-        NearMiss("c → v_a+v_b", Averaging(limit=Fraction(1))),
+        NearMiss("only one e^β in the denominator", {"pair": lambda beta, n: exp(beta) / (exp(beta) + n - 2)}),
+        NearMiss("the other keys get weight 0", {"other": lambda beta, n: 0 * beta * n}),
+        NearMiss("c → v_a+v_b", {"limit": Fraction(1)}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="k_aᵀq = k_bᵀq = β and k_iᵀq = 0 for the n−2 others, so the denominator of softmax is 2e^β + (n−2). "

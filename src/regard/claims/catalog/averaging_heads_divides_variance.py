@@ -1,8 +1,6 @@
 """What averaging many heads gains, and how many copies of one query it takes to beat two specialised heads."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims._random_keys import CourseSetting, ordered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
@@ -21,14 +19,6 @@ _MOST_HEADS, _DRAWS = 64, 5000
 # A sample variance is off by ten standard errors less often than once in a billion runs.
 _STANDARD_ERRORS = 10.0
 _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Averaged:
-    """Var of the mean of H heads over that of one, given ρ and H; and how many independent copies beat two heads."""
-
-    factor: Callable[[Any, Any], Any] = lambda rho, heads: 1 / averaged_variance_ratio(rho, heads)
-    copies: int = 11
 
 
 def _by_enclosure(trial: Trial) -> list[Evidence]:
@@ -102,12 +92,13 @@ CLAIM = Claim(
     expected="holds",
     parameters=(integer("H", 8, lower=1), Parameter(name="rho", default=0.25, lower=0, upper=1)),
     conditions=("the count at n = 10, β = 20, σ² = ½, the course's keys (α → 0 first)",),
-    form=Averaged(),
+    # Var of the mean of H heads over that of one, given ρ and H; and how many independent copies beat two heads.
+    form=Form(factor=lambda rho, heads: 1 / averaged_variance_ratio(rho, heads), copies=11),
     near_misses=(
-        NearMiss("1/H, whatever the correlation is", Averaged(factor=lambda rho, heads: 1 / heads + 0 * rho)),
-        NearMiss("(1+ρ)/H", Averaged(factor=lambda rho, heads: (1 + rho) / heads)),
-        NearMiss("4 copies are enough: two heads only dilute by 4", Averaged(copies=4)),
-        NearMiss("12 copies are needed", Averaged(copies=12)),
+        NearMiss("1/H, whatever the correlation is", {"factor": lambda rho, heads: 1 / heads + 0 * rho}),
+        NearMiss("(1+ρ)/H", {"factor": lambda rho, heads: (1 + rho) / heads}),
+        NearMiss("4 copies are enough: two heads only dilute by 4", {"copies": 4}),
+        NearMiss("12 copies are needed", {"copies": 12}),
     ),
     methods={"certified": _by_enclosure, "sampling": _by_sampling},
     derivation="The variance of a mean is (H·Var + H(H−1)·ρVar)/H². ρ = 0 gives Var/H, ρ = 1 no gain at all (see "

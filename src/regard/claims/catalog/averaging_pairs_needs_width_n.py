@@ -10,15 +10,15 @@ from regard.analysis.closed_forms.softmax import average_scale
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import LeastWidth, Width, least_width_proved, least_width_tried
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims._retrieval import LeastWidth, least_width_proved, least_width_tried
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
 _MOST_KEYS, _SPACE_QUERIES = 12, 500
 
 
 def _known(trial: Trial, n: int) -> LeastWidth:
-    scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
+    scale = in_balls(trial.form.enough, trial.at.epsilon, n)
     return LeastWidth(
         width=4,
         can=f"width 4, n = {n:.12g} keys (t, t², t³, t⁴), t whole, ε = {trial.at.epsilon:g}, for any pair i, j "
@@ -41,7 +41,7 @@ def _curve_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
     t, i, j, p, slack, m = (field[name] for name in field.symbols)
     logit = sum((c * t ** (power + 1) for power, c in enumerate(pair_query(i, j))), field.constant(0))
     epsilon = 1 / (2 * (1 + p))
-    claimed = (trial.form.enough or average_scale)(epsilon, m + 2).exp()
+    claimed = trial.form.enough(epsilon, m + 2).exp()
     weight = 1 / (2 + m / claimed / (1 + slack))
     peaks = "kᵀq/β = i²j² − (t−i)²(t−j)², which at whole t ≠ i, j is at least 1 below its value at i and j"
     half = field.constant(1) / 2
@@ -76,7 +76,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer on the moment curve, for every pair of keys; and five random keys of width 3."""
     n, rule = min(trial.at.n, _MOST_KEYS), AttentionRule(scale=1.0)
     keys, pairs = moment_keys(n), list(combinations(range(n), 2))
-    scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
+    scale = in_balls(trial.form.enough, trial.at.epsilon, n)
     queries = scale * np.array([pair_query(keys[i, 0], keys[j, 0]) for i, j in pairs])
     found = attention_weights(queries, keys, rule=rule)
     weight = float(min(found[row, list(pair)].min() for row, pair in enumerate(pairs)))
@@ -131,13 +131,13 @@ CLAIM = Claim(
     parameters=(integer("n", 10, lower=5), Parameter(name="epsilon", default=0.01, lower=0, upper=1 / 6, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("Radon's theorem: d+2 points of ℝ^d split into two sets whose convex hulls meet",),
-    form=Width(least=lambda n: n),
+    # The least head width that does the task for n keys, and the scale that is enough for it.
+    form=Form(least=lambda n: n, enough=average_scale),
     near_misses=(
-        NearMiss("width 4 is enough for every n ≥ 5, and width 3 is not", Width(least=lambda _n: 4), becomes="proved"),
+        NearMiss("width 4 is enough for every n ≥ 5, and width 3 is not", {"least": lambda _n: 4}),
         NearMiss(
             "on the moment curve the scale log((n−2)(1−2ε)/(4ε)) is enough, as for orthonormal keys",
-            Width(least=lambda _n: 4, enough=average_scale),
-            becomes="proved",
+            {"least": lambda _n: 4, "enough": average_scale},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

@@ -1,6 +1,5 @@
 """A causal mask breaks equivariance; one layer's last row still ignores order, a deeper decoder's does not."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,20 +25,11 @@ from regard.claims._order import (
     swap_figure,
     swap_lemmas,
 )
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import HeatMap
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 MOST_LAYERS, NUM_DRAWS = 8, 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class CausalOrder:
-    """What a causal layer still ignores about order, as three yes/no answers."""
-
-    is_equivariant: bool = False
-    last_row_forgets: bool = True
-    deep_last_row_forgets: bool = False
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -187,16 +177,14 @@ CLAIM = Claim(
     parameters=(integer("T", 6, lower=3), integer("d", 4, lower=1), integer("layers", 2, lower=2)),
     conditions=("no position codes",),
     assumes=(GENERATED,),
-    form=CausalOrder(),
+    # What a causal layer still ignores about order, as three yes/no answers.
+    form=Form(is_equivariant=False, last_row_forgets=True, deep_last_row_forgets=False),
     near_misses=(
-        NearMiss("a causal layer is equivariant", CausalOrder(is_equivariant=True)),
-        NearMiss(
-            "one causal layer's last row depends on the order of the earlier tokens",
-            CausalOrder(last_row_forgets=False),
-        ),
+        NearMiss("a causal layer is equivariant", {"is_equivariant": True}),
+        NearMiss("one causal layer's last row depends on the order of the earlier tokens", {"last_row_forgets": False}),
         NearMiss(
             "without position codes no decoder's last row depends on order, however deep it is",
-            CausalOrder(deep_last_row_forgets=True),
+            {"deep_last_row_forgets": True},
         ),
     ),
     methods={"algebra": _by_algebra, "balls": _by_balls, "reference layer": _by_reference_layer},

@@ -1,9 +1,5 @@
 """A key whose logit leads by a margin is copied: a lower bound on its weight, an upper bound on the error."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
@@ -13,16 +9,8 @@ from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import few_keys, rounding, tempered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copying:
-    """The least weight at a margin among n keys, and the error at a given weight when values are at most D apart."""
-
-    weight: Callable[[Any, Any], Any] = copy_weight
-    error: Callable[[Any, Any], Any] = copy_error
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -57,7 +45,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     return smaller_case(kept, tried=n, asked=trial.at.n)
 
 
-def _violation(form: Copying, bound: float, logits: np.ndarray, values: np.ndarray) -> Evidence | None:
+def _violation(form: Form, bound: float, logits: np.ndarray, values: np.ndarray) -> Evidence | None:
     """Evidence against the bounds if this case breaks one; if the other logits are equal, the first must be reached."""
     slack, is_tight = rounding(len(logits), np.ptp(logits)), np.ptp(logits[1:]) == 0
     weights = masked_softmax(logits[None, :])[0]
@@ -105,19 +93,16 @@ CLAIM = Claim(
     parameters=(integer("n", 10, lower=2), Parameter(name="margin", default=5.0)),
     conditions=("finite logits",),
     assumes=("the triangle inequality",),
-    form=Copying(),
+    # The least weight at a margin among n keys, and the error at a given weight when values are at most D apart.
+    form=Form(weight=copy_weight, error=copy_error),
     near_misses=(
-        NearMiss("a_j ≥ 1/(1+(n−2)e^{−Δ})", Copying(weight=lambda margin, n: 1 / (1 + (n - 2) * exp(-margin)))),
+        NearMiss("a_j ≥ 1/(1+(n−2)e^{−Δ})", {"weight": lambda margin, n: 1 / (1 + (n - 2) * exp(-margin))}),
         NearMiss(
             "1/(1+n·e^{−Δ}) is reached when the other logits are equal",
-            Copying(weight=lambda margin, n: 1 / (1 + n * exp(-margin))),
+            {"weight": lambda margin, n: 1 / (1 + n * exp(-margin))},
         ),
-        NearMiss(
-            "‖c−v_j‖ ≤ (1−a_j)²·max‖v_i−v_j‖", Copying(error=lambda weight, distance: (1 - weight) ** 2 * distance)
-        ),
-        NearMiss(
-            "‖c−v_j‖ ≤ ½(1−a_j)·max‖v_i−v_j‖", Copying(error=lambda weight, distance: (1 - weight) * distance / 2)
-        ),
+        NearMiss("‖c−v_j‖ ≤ (1−a_j)²·max‖v_i−v_j‖", {"error": lambda weight, distance: (1 - weight) ** 2 * distance}),
+        NearMiss("‖c−v_j‖ ≤ ½(1−a_j)·max‖v_i−v_j‖", {"error": lambda weight, distance: (1 - weight) * distance / 2}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j}, n−1 terms of at most e^{−Δ} each, all equal to it when the other "

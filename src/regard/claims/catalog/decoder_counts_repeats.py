@@ -1,6 +1,6 @@
 """Misconception: a causal decoder without position codes can count repeated tokens."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,18 +9,10 @@ from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction, yes_or_no
 from regard.claims._order import MOST_TOKENS, MOST_WIDTH, random_block, rounding_of
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
 _MOST_LAYERS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Counting:
-    """Whether a different first token precedes the repeated ones, and whether their rows can then differ."""
-
-    has_bos: bool = False
-    can_count: bool = True
 
 
 def _by_algebra(trial: Trial) -> Evidence:
@@ -100,18 +92,11 @@ CLAIM = Claim(
     parameters=(integer("T", 8, lower=2), integer("d", 4, lower=1), integer("layers", 3, lower=1)),
     conditions=("no position codes", "what acts beside attention acts row by row"),
     assumes=("induction over the layers",),
-    form=Counting(),
+    # Whether a different first token precedes the repeated ones, and whether their rows can then differ.
+    form=Form(has_bos=False, can_count=True),
     near_misses=(
-        NearMiss(
-            "without BOS all rows are equal, at any depth and with any weights",
-            Counting(can_count=False),
-            becomes="proved",
-        ),
-        NearMiss(
-            "with BOS before them they can differ (BOS's weight is 1/t at zero logits)",
-            Counting(has_bos=True),
-            becomes="proved",
-        ),
+        NearMiss("without BOS all rows are equal, at any depth and with any weights", {"can_count": False}),
+        NearMiss("with BOS before them they can differ (BOS's weight is 1/t at zero logits)", {"has_bos": True}),
     ),
     methods={"algebra": _by_algebra, "reference layer": _by_reference_layer},
     derivation="Every row attends to copies of one value v, and weights sum to 1, so every row gets v: equal rows "

@@ -1,6 +1,7 @@
 """Misconception: two heads with the same query give a steadier output than one."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight
 from regard.analysis.engines import Estimate, Variance, coefficient
@@ -20,27 +21,10 @@ from regard.claims._random_keys import (
     compared,
     smooth_series,
 )
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """Heads with the same query, and the claimed correlation of their weights."""
-
-    correlation: int
-    num_heads: int = 2
-
-    @property
-    def ratio(self) -> float:
-        """Variance under one head over that under all of them: H/(1+(H−1)ρ)."""
-        return averaged_variance_ratio(self.correlation, self.num_heads)
-
-    def design(self, beta: float) -> QueryDesign:
-        """The query β(μ_a + μ_b) in every head."""
-        return QueryDesign(coefficients={"a": (beta,) * self.num_heads, "b": (beta,) * self.num_heads})
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -55,20 +39,29 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     ]
     if heads.correlation != 1:
         shown = f"{heads.num_heads} heads with q = β(μ_a+μ_b), any keys: c_1 = c_2, so the correlation is 1"
-        against = f"{shown} and the variance ratio 1, the statement says {heads.correlation} and {heads.ratio:g}"
+        against = f"{shown} and the variance ratio 1, the statement says {heads.correlation} and {_ratio(trial):g}"
         parts.append(Evidence(status="refuted", detail=shown, counterexample=against))
     return parts
 
 
 def _compared(trial: Trial, setting: CourseSetting, one: Estimate, many: Estimate) -> Evidence:
     """The variance under all heads against one head's, divided by the claimed ratio."""
-    at, slack = f"{trial.form.num_heads} equal heads, {setting}", one.width / trial.form.ratio
-    return compared("Var of v_a's coefficient", claimed=one.value / trial.form.ratio, found=many, slack=slack, at=at)
+    at, claimed = f"{trial.form.num_heads} equal heads, {setting}", one / _ratio(trial)
+    return compared("Var of v_a's coefficient", claimed=claimed.value, found=many, slack=claimed.width, at=at)
+
+
+def _ratio(trial: Trial) -> float:
+    """Variance under one head over that under all of them: H/(1+(H−1)ρ)."""
+    return averaged_variance_ratio(trial.form.correlation, trial.form.num_heads)
+
+
+def _design(trial: Trial) -> Callable[[float], QueryDesign]:
+    return partial(identical_heads, num_heads=trial.form.num_heads)
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
     setting = CourseSetting.of(trial.at)
-    one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, trial.form.design))
+    one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, _design(trial)))
     return _compared(trial, setting, one, many)
 
 
@@ -76,7 +69,7 @@ def _by_sampling(trial: Trial) -> Evidence:
     """Separate draws for the single head, so that the two cannot agree just by sharing draws."""
     setting = CourseSetting.of(trial.at)
     one = setting.sampled(one_head, [_QUESTION], seed=trial.seed + 1)[0]
-    return _compared(trial, setting, one, setting.sampled(trial.form.design, [_QUESTION], seed=trial.seed)[0])
+    return _compared(trial, setting, one, setting.sampled(_design(trial), [_QUESTION], seed=trial.seed)[0])
 
 
 def _figure(at: Settings) -> Chart:
@@ -108,12 +101,11 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
-    form=Copies(correlation=0),
+    # The number of heads with the same query, and the claimed correlation of their weights.
+    form=Form(num_heads=2, correlation=0),
     near_misses=(
-        NearMiss(
-            "the heads have correlation 1 and the variance ratio is exactly 1", Copies(correlation=1), becomes="proved"
-        ),
-        NearMiss("the same holds for eight equal heads", Copies(correlation=1, num_heads=8), becomes="proved"),
+        NearMiss("the heads have correlation 1 and the variance ratio is exactly 1", {"correlation": 1}),
+        NearMiss("the same holds for eight equal heads", {"correlation": 1, "num_heads": 8}),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="Both heads see the same keys, so equal queries give equal logits, weights and outputs: c = ½(c_1+c_1) "

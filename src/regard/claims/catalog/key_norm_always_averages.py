@@ -1,9 +1,5 @@
 """Misconception: with normalised keys one head always averages."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import backwards_chance, ceiling_score, one_head_weight
 from regard.analysis.closed_forms.softmax import average_weight
@@ -12,21 +8,11 @@ from regard.analysis.engines.symbolic import Field, identity
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # Each atom is looked for within this fraction of the way to the other; the engines compute weights to about 1e-15.
 _NEAR = 1e-3
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoPoints:
-    """The weight on a for γ > 0 and for γ < 0 as functions of β and n, and z with P(γ < 0) = Φ(z); None if never."""
-
-    score: Callable[[Any], Any] | None
-    forward: Callable[[Any, Any], Any] = average_weight
-    backward: Callable[[Any, Any], Any] = lambda beta, n: one_head_weight(-beta, beta, n)
-    is_given_positive: bool = False
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -113,14 +99,19 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
-    form=TwoPoints(score=None),
+    # The weight on a for γ > 0 and for γ < 0 as functions of β and n, and z with P(γ < 0) = Φ(z); None if never.
+    form=Form(
+        score=None,
+        forward=average_weight,
+        backward=lambda beta, n: one_head_weight(-beta, beta, n),
+        is_given_positive=False,
+    ),
     near_misses=(
         NearMiss(
             "with probability Φ(−1/σ) the key points backwards, and then w_a = e^{−β}/(e^{−β}+e^β+n−2)",
-            TwoPoints(score=lambda sigma: -ceiling_score(sigma)),
-            becomes="proved",
+            {"score": lambda sigma: -ceiling_score(sigma)},
         ),
-        NearMiss("given γ > 0 it always averages", TwoPoints(score=None, is_given_positive=True), becomes="proved"),
+        NearMiss("given γ > 0 it always averages", {"is_given_positive": True}),
     ),
     methods={"certified": _by_enclosure, "direct": _by_direct_sampling, "algebra": _by_algebra},
     derivation="k_a/‖k_a‖ = sign(γ)μ_a: the length is gone, the sign is not. If γ < 0 the key is −μ_a with logit "

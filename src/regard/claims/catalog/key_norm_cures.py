@@ -1,9 +1,6 @@
 """Dividing keys by their norm leaves only their sign random."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,19 +22,10 @@ from regard.claims._random_keys import (
     compared,
     smooth_series,
 )
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=weight("a")), Variance(of=weight("a"), given=GAMMA_POSITIVE))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cure:
-    """One head's Var w_a as a function of β, n, σ, its limit as β → ∞, and whether keys are normalised at all."""
-
-    variance: Callable[[Any, Any, Any], Any] = normalised_variance
-    limit: Callable[[Any], Any] = normalised_limit
-    is_normalised: bool = True
 
 
 def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
@@ -101,18 +89,18 @@ CLAIM = Claim(
     expected="holds",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
-    form=Cure(),
+    # One head's Var w_a as a function of β, n, σ, its limit as β → ∞, and whether keys are normalised at all.
+    form=Form(variance=normalised_variance, limit=normalised_limit, is_normalised=True),
     near_misses=(
-        NearMiss("Var w_a → 0 even without the condition", Cure(limit=lambda sigma: 0 * sigma)),
+        NearMiss("Var w_a → 0 even without the condition", {"limit": lambda sigma: 0 * sigma}),
         NearMiss(
-            "Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight",
-            Cure(limit=lambda sigma: 4 * normalised_limit(sigma)),
+            "Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight", {"limit": lambda sigma: 4 * normalised_limit(sigma)}
         ),
         NearMiss(
             "a key that points backwards gets nothing at any β",
-            Cure(variance=lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2),
+            {"variance": lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2},
         ),
-        NearMiss("given γ > 0 one head is steady without normalising", Cure(is_normalised=False)),
+        NearMiss("given γ > 0 one head is steady without normalising", {"is_normalised": False}),
     ),
     methods={"certified": _by_enclosure, "direct": _by_direct_sampling},
     derivation="k_a/‖k_a‖ = sign(γ)μ_a. With γ > 0 w_a = w₊ = e^β/(2e^β+n−2) with certainty; with γ < 0, which has "

@@ -1,10 +1,7 @@
 """Whether logits multiplied by log n keep one key ahead of ever more others depends on sΔ."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx
@@ -15,22 +12,12 @@ from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Chart, Guide, Series
 
 _MOST_KEYS = 4096
 # |sΔ−1|·log n where the limit is checked, and the largest log n that is evaluated in balls.
 _FAR, _LARGEST_LOG = 60.0, 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogScaling:
-    """a_j as a function of n^{sΔ} and n, and its limits as n → ∞ where sΔ is above, at and below 1."""
-
-    weight: Callable[[Any, Any], Any] = log_scaled_weight
-    above: Fraction = Fraction(1)
-    critical: Fraction = Fraction(1, 2)
-    below: Fraction = Fraction(0)
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -112,13 +99,12 @@ CLAIM = Claim(
         Parameter(name="margin", default=2.0, lower=0, is_open=True),
     ),
     assumes=("n^x → ∞ as n → ∞ for every x > 0",),
-    form=LogScaling(),
+    # a_j as a function of n^{sΔ} and n, and its limits as n → ∞ where sΔ is above, at and below 1.
+    form=Form(weight=log_scaled_weight, above=Fraction(1), critical=Fraction(1, 2), below=Fraction(0)),
     near_misses=(
-        NearMiss("at sΔ = 1 it stays sharp as well: a_j → 1", LogScaling(critical=Fraction(1))),
-        NearMiss("any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", LogScaling(below=Fraction(1, 2))),
-        NearMiss(
-            "a_j = 1/(1+n^{1−sΔ}), as if n keys were behind", LogScaling(weight=lambda power, n: 1 / (1 + n / power))
-        ),
+        NearMiss("at sΔ = 1 it stays sharp as well: a_j → 1", {"critical": Fraction(1)}),
+        NearMiss("any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", {"below": Fraction(1, 2)}),
+        NearMiss("a_j = 1/(1+n^{1−sΔ}), as if n keys were behind", {"weight": lambda power, n: 1 / (1 + n / power)}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="The scaled margin is sΔ·log n, so the others together weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much "

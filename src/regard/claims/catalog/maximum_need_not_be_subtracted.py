@@ -1,9 +1,5 @@
 """Misconception: shift invariance makes subtracting the maximum unnecessary."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 from flint import arb, ctx
@@ -11,23 +7,12 @@ from flint import arb, ctx
 from regard.analysis.closed_forms.rounding import overflow_from, overflow_logit
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
 # Significant bits and the exponent of the largest binade.
 _FORMATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127)}
 _FINEST = 0.001
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unshifted:
-    """The logit from which e^z overflows, as a function of the least number M that rounds to infinity; None: never.
-
-    `is_exact` refers to exact arithmetic, where nothing is rounded.
-    """
-
-    threshold: Callable[[Any], Any] | None = None
-    is_exact: bool = False
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -133,13 +118,15 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(integer("n", 10, lower=1),),
     conditions=("finite logits", "float16, bfloat16 or float32"),
-    form=Unshifted(),
+    # The logit from which e^z overflows, as a function of the least number M that rounds to infinity; None: never.
+    # `is_exact` refers to exact arithmetic, where nothing is rounded.
+    form=Form(threshold=None, is_exact=False),
     near_misses=(
-        NearMiss("in exact arithmetic it is unnecessary", Unshifted(is_exact=True), becomes="proved"),
+        NearMiss("in exact arithmetic it is unnecessary", {"is_exact": True}),
         NearMiss(
             "it is necessary from z = log M on, M the least number that rounds to infinity: 11.0901 in "
             "float16, 88.7209 in bfloat16, 88.7228 in float32",
-            Unshifted(threshold=overflow_logit),
+            {"threshold": overflow_logit},
             becomes="holds",
         ),
     ),

@@ -9,8 +9,8 @@ from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity, nonnegative, positive
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import LeastWidth, Width, few_keys, least_width_proved, least_width_tried, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims._retrieval import LeastWidth, few_keys, least_width_proved, least_width_tried, rounding
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
 _LINE_KEYS, _LINE_QUERIES = 5, 200
@@ -18,7 +18,7 @@ _LINE_KEYS, _LINE_QUERIES = 5, 200
 
 def _scale(trial: Trial, n: int | arb) -> arb:
     """β = margin/(1 − cos(2π/n)) at the margin that is claimed to be enough."""
-    margin = (trial.form.enough or copy_margin)(arb(trial.at.epsilon), arb(n))
+    margin = trial.form.enough(arb(trial.at.epsilon), arb(n))
     return arb(margin) / circle_gap(arb.pi() / n)
 
 
@@ -45,7 +45,7 @@ def _circle_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
     [half] = generic_angles(angle_field("pi/n"), "pi/n")
     field = Field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
     p, t, m = (field[name] for name in field.symbols)
-    claimed = (trial.form.enough or copy_margin)(1 / (1 + p), 1 + m).exp()
+    claimed = trial.form.enough(1 / (1 + p), 1 + m).exp()
     return conjunction(
         [
             identity(circle_gap(half), 1 - (2 * half).cos(), rng=rng, what="δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
@@ -116,18 +116,16 @@ CLAIM = Claim(
     parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("the cosine falls on [0, π]",),
-    form=Width(least=lambda n: n),
+    # The least head width that does the task for n keys; the margin that is enough for 1−ε, and one that is needed.
+    form=Form(least=lambda n: n, enough=copy_margin, needed=None),
     near_misses=(
-        NearMiss("width 2 is enough for every n ≥ 3, and width 1 is not", Width(least=lambda _n: 2), becomes="proved"),
+        NearMiss("width 2 is enough for every n ≥ 3, and width 1 is not", {"least": lambda _n: 2}),
         NearMiss(
             "on the unit circle q_j = βk_j is enough from β = log((n−1)(1−ε)/ε)/(1−cos(2π/n)) on",
-            Width(least=lambda _n: 2, enough=copy_margin),
-            becomes="proved",
+            {"least": lambda _n: 2, "enough": copy_margin},
         ),
         NearMiss(
-            "and there β ≥ log(2(1−ε)/ε)/(1−cos(2π/n)) is needed",
-            Width(least=lambda _n: 2, needed=neighbours_margin),
-            becomes="proved",
+            "and there β ≥ log(2(1−ε)/ε)/(1−cos(2π/n)) is needed", {"least": lambda _n: 2, "needed": neighbours_margin}
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

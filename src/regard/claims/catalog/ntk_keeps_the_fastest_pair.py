@@ -1,8 +1,6 @@
 """NTK-aware scaling slows the slowest pair by the factor and leaves the fastest unchanged."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,17 +8,9 @@ from regard.analysis.closed_forms.position_codes import interpolation_slowdown, 
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.positions.rotary import LinearScaling, NtkScaling, rotary_frequencies
 from regard.render.figures import Chart
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slowdowns:
-    """Pair i of d/2 turns s to this power times slower: under the raised base, and under position interpolation."""
-
-    ntk: Callable[[Any, Any], Any] = ntk_slowdown
-    interpolation: Callable[[Any, Any], Any] = interpolation_slowdown
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -82,11 +72,12 @@ CLAIM = Claim(
     r"\theta'_0=\theta_0,\ \theta'_{d/2-1}=\theta_{d/2-1}/s;\qquad\text{interpolation: }\theta'_i=\theta_i/s",
     expected="proved",
     parameters=(replace(WIDTH, default=128, lower=4), BASE, Parameter(name="s", default=8.0, lower=1)),
-    form=Slowdowns(),
+    # Pair i of d/2 turns s to this power times slower: under the raised base, and under position interpolation.
+    form=Form(ntk=ntk_slowdown, interpolation=interpolation_slowdown),
     near_misses=(
-        NearMiss("s^{2i/d}, as if the base were multiplied by s", Slowdowns(ntk=lambda i, d: 2 * i / d)),
-        NearMiss("all pairs are slowed by s", Slowdowns(ntk=interpolation_slowdown)),
-        NearMiss("position interpolation keeps the fastest pair as well", Slowdowns(interpolation=ntk_slowdown)),
+        NearMiss("s^{2i/d}, as if the base were multiplied by s", {"ntk": lambda i, d: 2 * i / d}),
+        NearMiss("all pairs are slowed by s", {"ntk": interpolation_slowdown}),
+        NearMiss("position interpolation keeps the fastest pair as well", {"interpolation": ntk_slowdown}),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},
     derivation="θ'_i = B'^{−2i/d} = θ_i·s^{−2i/(d−2)}: the slowdown's exponent 2i/(d−2) is 0 at i = 0 and 1 at i = "

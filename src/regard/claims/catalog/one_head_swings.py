@@ -1,9 +1,6 @@
 """One query for two keys: if one key varies in length, the output swings between their values."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +18,7 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.analysis.scenarios import one_head
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
 _NEAR_AN_ATOM = 0.1
@@ -30,15 +27,6 @@ _QUESTIONS = (
     Probability(of=weight("a"), at_most=_NEAR_AN_ATOM),
     Probability(of=weight("a"), at_least=1 - _NEAR_AN_ATOM),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Swing:
-    """Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z)."""
-
-    variance: Callable[[Any, Any, Any], Any] = swing_variance
-    error: Callable[[Any, Any, Any, Any], Any] = swing_error
-    score: Callable[[Any, Any, Any, Any], Any] = swing_score
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -160,16 +148,17 @@ CLAIM = Claim(
         "Φ is continuous",
         "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
     ),
-    form=Swing(),
+    # Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z).
+    form=Form(variance=swing_variance, error=swing_error, score=swing_score),
     near_misses=(
-        NearMiss("Var w_a → ½", Swing(variance=lambda *at: 2 * swing_variance(*at))),
+        NearMiss("Var w_a → ½", {"variance": lambda *at: 2 * swing_variance(*at)}),
         NearMiss(
-            "Var w_a ≈ ¼ − 1/(βσ²√(2π))", Swing(variance=lambda beta, sigma, root: swing_variance(beta, sigma**2, root))
+            "Var w_a ≈ ¼ − 1/(βσ²√(2π))", {"variance": lambda beta, sigma, root: swing_variance(beta, sigma**2, root)}
         ),
-        NearMiss("the error is a tenth of that", Swing(error=lambda *at: swing_error(*at) / 10)),
+        NearMiss("the error is a tenth of that", {"error": lambda *at: swing_error(*at) / 10}),
         NearMiss(
             "w_a → 1 with probability Φ(1/σ)",
-            Swing(score=lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)),
+            {"score": lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)},
         ),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},

@@ -27,14 +27,11 @@ CLAIM = Claim(
     form=OrderRelation(becomes=lambda _, z: z),
     near_misses=(
         NearMiss(
-            "its rows are shuffled in the same way: Z(PX) = P Z(X)",
-            OrderRelation(becomes=lambda order, z: order @ z),
-            becomes="proved",
+            "its rows are shuffled in the same way: Z(PX) = P Z(X)", OrderRelation(becomes=lambda order, z: order @ z)
         ),
         NearMiss(
             "the sum of its rows does not change: 1ᵀZ(PX) = 1ᵀZ(X)",
             OrderRelation(becomes=lambda _, pooled: pooled, pool=lambda ones, z: ones.T @ z),
-            becomes="proved",
         ),
     ),
     methods=ORDER_METHODS,

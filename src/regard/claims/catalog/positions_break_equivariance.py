@@ -1,7 +1,5 @@
 """Position codes added to the tokens break equivariance, unless every position has the same code."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from flint import ctx
 
@@ -25,21 +23,13 @@ from regard.claims._order import (
     swap_figure,
     swap_lemmas,
 )
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import HeatMap
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 _NUM_DRAWS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodedOrder:
-    """Whether X ↦ Z(X+Φ) is equivariant when Φ's rows differ, and when they are all the same."""
-
-    with_different_rows: bool = False
-    with_equal_rows: bool = True
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -138,10 +128,11 @@ CLAIM = Claim(
     parameters=(integer("T", 6, lower=2), integer("d", 4, lower=1)),
     conditions=("no mask",),
     assumes=(GENERATED,),
-    form=CodedOrder(),
+    # Whether X ↦ Z(X+Φ) is equivariant when Φ's rows differ, and when they are all the same.
+    form=Form(with_different_rows=False, with_equal_rows=True),
     near_misses=(
-        NearMiss("position codes leave the layer equivariant", CodedOrder(with_different_rows=True)),
-        NearMiss("the same code at every position breaks equivariance, too", CodedOrder(with_equal_rows=False)),
+        NearMiss("position codes leave the layer equivariant", {"with_different_rows": True}),
+        NearMiss("the same code at every position breaks equivariance, too", {"with_equal_rows": False}),
     ),
     methods={"algebra": _by_algebra, "balls": _by_balls, "reference layer": _by_reference_layer},
     derivation="PX+Φ = P(X+PᵀΦ), so Z(PX+Φ) = P Z(X+PᵀΦ): the codes stay in place while the tokens move. That equals "

@@ -35,11 +35,10 @@ CLAIM = Claim(
     conditions=("orthonormal keys", "≈ means within 0.05"),
     form=lambda _beta, n: 1 + 0 * n,
     near_misses=(
-        NearMiss("a_j = e/(e+n−1)", copy_weight, becomes="proved"),
+        NearMiss("a_j = e/(e+n−1)", copy_weight),
         NearMiss(
             "a_j is the largest weight one of n keys can have when all logits lie within 1 of each other",
             dispersed_weight,
-            becomes="proved",
         ),
     ),
     methods=weight_methods("a_j", "q = k_j", num_hot=1, beta=1.0),

@@ -1,7 +1,5 @@
 """However large the scale, a head finds its key no more often than the key points in the right direction."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import log, normal_tail
@@ -16,19 +14,10 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative, posit
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Parameter, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Trial
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
 _SMALLEST_EPSILON = 1e-6
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ceiling:
-    """L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches."""
-
-    threshold: Callable[[Any, Any], Any] = reliability_threshold
-    score: Callable[[Any, Any, Any], Any] = reliability_score
-    ceiling: Callable[[Any], Any] = ceiling_score
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -104,17 +93,16 @@ CLAIM = Claim(
     parameters=(KEYS, BETA, SIGMA2, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
     conditions=COURSE,
     assumes=("Φ is continuous and increases",),
-    form=Ceiling(),
+    # L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches.
+    form=Form(threshold=reliability_threshold, score=reliability_score, ceiling=ceiling_score),
     near_misses=(
         NearMiss(
-            "L = log((1−ε)/ε), whatever n is",
-            Ceiling(threshold=lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)),
+            "L = log((1−ε)/ε), whatever n is", {"threshold": lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)}
         ),
-        NearMiss("P = Φ((β−L)/σ)", Ceiling(score=lambda beta, limit, sigma: (beta - limit) / sigma)),
-        NearMiss("the ceiling is Φ(1/σ²)", Ceiling(ceiling=lambda sigma: 1 / sigma**2)),
+        NearMiss("P = Φ((β−L)/σ)", {"score": lambda beta, limit, sigma: (beta - limit) / sigma}),
+        NearMiss("the ceiling is Φ(1/σ²)", {"ceiling": lambda sigma: 1 / sigma**2}),
         NearMiss(
-            "P = Φ((β−L)²/(βσ))",
-            Ceiling(score=lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)),
+            "P = Φ((β−L)²/(βσ))", {"score": lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)}
         ),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},

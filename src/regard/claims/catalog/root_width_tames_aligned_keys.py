@@ -1,9 +1,6 @@
 """Misconception: dividing by √d keeps logits of order one even when query and key are aligned."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,20 +8,12 @@ from regard.analysis.closed_forms.softmax import aligned_mean
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
 # The mean of 1000 scores is close to normal: ten standard errors make a false alarm rarer than one run in a billion.
 _STANDARD_ERRORS = 10.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alignment:
-    """The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d."""
-
-    mean: Callable[[Any, Any], Any] = aligned_mean
-    divisor: Callable[[Any], Any] = lambda root: root
 
 
 def _by_algebra(trial: Trial) -> Evidence:
@@ -91,14 +80,11 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(integer("d", 64, lower=1), Parameter(name="rho", default=1.0, lower=0.001, upper=1)),
     conditions=("entries of mean 0 and variance 1",),
-    form=Alignment(mean=lambda rho, root: rho + 0 * root),
+    # The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d.
+    form=Form(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root),
     near_misses=(
-        NearMiss("the mean logit is ρ√d, and grows with the width", Alignment(), becomes="proved"),
-        NearMiss(
-            "dividing by d does keep it at ρ: E(kᵀq/d) = ρ",
-            Alignment(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root**2),
-            becomes="proved",
-        ),
+        NearMiss("the mean logit is ρ√d, and grows with the width", {"mean": aligned_mean}),
+        NearMiss("dividing by d does keep it at ρ: E(kᵀq/d) = ρ", {"divisor": lambda root: root**2}),
     ),
     methods={"sampling": _by_sampling, "algebra": _by_algebra},
     derivation="kᵀq is a sum of d products of mean ρ each: dρ in total. √d is the size of the noise in such a sum, not "

@@ -1,8 +1,7 @@
 """The envelope of rotary scores falls with distance on average, but not at every step."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,23 +9,13 @@ import numpy as np
 from regard.analysis.closed_forms.position_codes import envelope, envelope_floor
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _DECADES = ((1, 10), (10, 100), (100, 1000), (1000, 10_000))
 _MOST_ANGLES = 1_000_000
 _STATED = {(128, 10_000.0): (51.32, 34.47, 20.04, 9.31)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decay:
-    """A curve over lags, its stated means by decade, whether it falls at every step, and its mean at huge lags."""
-
-    curve: Callable[[np.ndarray, int, float], np.ndarray] = envelope
-    means: Mapping[tuple[int, float], tuple[float, ...]] = field(default_factory=lambda: _STATED)
-    is_monotone: bool = False
-    floor: Callable[[int], float] = envelope_floor
 
 
 def _lags(width: int) -> np.ndarray:
@@ -139,13 +128,14 @@ CLAIM = Claim(
         Parameter(name="B", default=10_000.0, lower=10_000, upper=1_000_000),
     ),
     conditions=("s whole",),
-    form=Decay(),
+    # A curve over lags, its stated means by decade, whether it falls at every step, and its mean at huge lags.
+    form=Form(curve=envelope, means=_STATED, is_monotone=False, floor=envelope_floor),
     near_misses=(
-        NearMiss("it falls at every step", Decay(is_monotone=True)),
-        NearMiss("it falls to nothing", Decay(floor=lambda width: 0.0 * width)),
+        NearMiss("it falls at every step", {"is_monotone": True}),
+        NearMiss("it falls to nothing", {"floor": lambda width: 0.0 * width}),
         NearMiss(
             "so does the root mean square score of independent isotropic q and k",
-            Decay(curve=_score_of_random_vectors, means={}),
+            {"curve": _score_of_random_vectors, "means": {}},
         ),
     ),
     methods={"brute force": _by_brute_force, "rotary scores": _by_rotary_scores},

@@ -1,7 +1,7 @@
 """Interleaved and half-split rotary codes differ by a fixed permutation, and must not be mixed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -12,19 +12,11 @@ from regard.analysis.closed_forms.position_codes import half_split_slot, interle
 from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary, RotaryLayout
 from regard.render.figures import Axis, Chart, Series
 
 Destination: TypeAlias = Callable[[Any, int, Any], Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Layouts:
-    """Where the permutation takes part p of pair i, and the score of q = k = e_1 under mixed layouts."""
-
-    destination: Destination = half_split_slot
-    mixed: Callable[..., Any] = mixed_score
 
 
 def _order(destination: Destination, width: int) -> np.ndarray:
@@ -156,16 +148,16 @@ CLAIM = Claim(
     parameters=(replace(SMALL_WIDTH, lower=4), BASE),
     conditions=("t and u any real numbers",),
     assumes=(EXPONENTIAL_LAW,),
-    form=Layouts(),
+    # Where the permutation takes part p of pair i, and the score of q = k = e_1 under mixed layouts.
+    form=Form(destination=half_split_slot, mixed=mixed_score),
     near_misses=(
-        NearMiss("the layouts are the same", Layouts(destination=interleaved_slot)),
+        NearMiss("the layouts are the same", {"destination": interleaved_slot}),
         NearMiss(
             "second parts come first: part p of pair i goes to i + (1−p)d/2",
-            Layouts(destination=lambda pair, part, width: half_split_slot(pair, 1 - part, width)),
+            {"destination": lambda pair, part, width: half_split_slot(pair, 1 - part, width)},
         ),
         NearMiss(
-            "mixing is harmless: the score stays cos((t−u)θ_0)",
-            Layouts(mixed=lambda here, there: cos(here[0] - there[0])),
+            "mixing is harmless: the score stays cos((t−u)θ_0)", {"mixed": lambda here, there: cos(here[0] - there[0])}
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

@@ -1,9 +1,5 @@
 """Misconception: rotary codes can only favour near keys."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from flint import arb, ctx
 
@@ -12,19 +8,11 @@ from regard.analysis.closed_forms.position_codes import FirstPair, favour_lost, 
 from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary, rotary_frequencies
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE, _MARGIN = 200, 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class Favourite:
-    """The distance at which q and k = R_r q score highest, and how much a pair loses at other distances."""
-
-    peak: Callable[[int], int]
-    lost: Callable[[Any, Any], Any] = favour_lost
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -108,17 +96,13 @@ CLAIM = Claim(
     parameters=(integer("r", 12, lower=1), SMALL_WIDTH, BASE),
     conditions=("s and r whole numbers", "q not 0 in its first pair, θ_0 = 1"),
     assumes=("π is irrational", EXPONENTIAL_LAW),
-    form=Favourite(peak=lambda _r: 0),
+    # The distance at which q and k = R_r q score highest, and how much a pair loses at other distances.
+    form=Form(peak=lambda _r: 0, lost=favour_lost),
     near_misses=(
-        NearMiss(
-            "k = R_r q, a rotation of the query, scores highest only at distance r",
-            Favourite(peak=lambda r: r),
-            becomes="proved",
-        ),
+        NearMiss("k = R_r q, a rotation of the query, scores highest only at distance r", {"peak": lambda r: r}),
         NearMiss(
             "there the score is |q|², and at distance s it is Σ|q_i|²(1−cos((s−r)θ_i)) less",
-            Favourite(peak=lambda r: r, lost=lambda energy, half: energy * (1 - cos(2 * half))),
-            becomes="proved",
+            {"peak": lambda r: r, "lost": lambda energy, half: energy * (1 - cos(2 * half))},
         ),
     ),
     methods={"algebra": _by_algebra, "brute force": _by_brute_force},

@@ -1,9 +1,6 @@
 """Dividing scores by √d keeps their variance at 1, whatever the width."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +8,7 @@ from regard.analysis.closed_forms.softmax import score_variance
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts, guide_at
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Series
 
@@ -19,16 +16,6 @@ from regard.render.figures import Axis, Chart, Series
 # a billion; half or double the variance is still detected.
 _STANDARD_ERRORS = 10.0
 _MOST_NUMBERS, _MOST_WIDTH = 1_000_000, 256
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreScaling:
-    """Var(kᵀq) as a function of d, the square of the divisor that makes it 1, and what is assumed of k and q."""
-
-    variance: Callable[[Any], Any] = score_variance
-    divisor_squared: Callable[[Any], Any] = lambda d: d
-    mean: int = 0
-    is_query_the_key: bool = False
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -112,12 +99,13 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("d", 64, lower=1),),
     conditions=("q independent of k", "iid entries of mean 0 and variance 1"),
-    form=ScoreScaling(),
+    # Var(kᵀq) as a function of d, the square of the divisor that makes it 1, and what is assumed of k and q.
+    form=Form(variance=score_variance, divisor_squared=lambda d: d, mean=0, is_query_the_key=False),
     near_misses=(
-        NearMiss("entries of mean 1 work as well (they give 3d)", ScoreScaling(mean=1)),
-        NearMiss("q = k Gaussian works as well (it gives 2d)", ScoreScaling(is_query_the_key=True)),
-        NearMiss("dividing by d makes the variance 1", ScoreScaling(divisor_squared=lambda d: d * d)),
-        NearMiss("Var(kᵀq) = d²", ScoreScaling(variance=lambda d: d * d)),
+        NearMiss("entries of mean 1 work as well (they give 3d)", {"mean": 1}),
+        NearMiss("q = k Gaussian works as well (it gives 2d)", {"is_query_the_key": True}),
+        NearMiss("dividing by d makes the variance 1", {"divisor_squared": lambda d: d * d}),
+        NearMiss("Var(kᵀq) = d²", {"variance": lambda d: d * d}),
     ),
     methods={"sampling": _by_sampling, "algebra": _by_algebra},
     derivation="Each product k_i q_i has mean 0 and variance E k_i² E q_i² = 1, and products of different entries are "

@@ -1,9 +1,5 @@
 """The stacked logits of heads that share keys have the rank of one head; with separate keys the ranks add up."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from regard.analysis.closed_forms.low_rank import multi_head_rank, multi_query_rank, rank_of
@@ -11,18 +7,10 @@ from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import Field, identity
 from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import spectra
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
 
 _MOST_WIDTH, _MOST_ROWS = 3, 40
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ranks:
-    """The largest rank of the stacked logits of H heads: with shared keys, and with separate keys."""
-
-    shared: Callable[[Any, Any], Any] = multi_query_rank
-    own: Callable[[Any, Any], Any] = multi_head_rank
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -132,11 +120,12 @@ CLAIM = Claim(
     parameters=(integer("H", 4, lower=2), integer("d", 3, lower=1)),
     conditions=("T ≥ H·d tokens",),
     assumes=("a product has no larger rank than its inner size", "induction over the heads"),
-    form=Ranks(),
+    # The largest rank of the stacked logits of H heads: with shared keys, and with separate keys.
+    form=Form(shared=multi_query_rank, own=multi_head_rank),
     near_misses=(
-        NearMiss("separate queries make up for it: H·d with shared keys too", Ranks(shared=multi_head_rank)),
-        NearMiss("separate keys do not matter: d either way", Ranks(own=multi_query_rank)),
-        NearMiss("H + d with separate keys", Ranks(own=lambda heads, width: heads + width)),
+        NearMiss("separate queries make up for it: H·d with shared keys too", {"shared": multi_head_rank}),
+        NearMiss("separate keys do not matter: d either way", {"own": multi_query_rank}),
+        NearMiss("H + d with separate keys", {"own": lambda heads, width: heads + width}),
     ),
     methods={"exact rank": _by_exact_ranks, "algebra": _by_algebra},
     derivation="With shared keys the stack is (Q_1; …; Q_H)Kᵀ, a product of inner size d, however many heads there "

@@ -1,7 +1,7 @@
 """AAᵀ extracts v_a from the sum v_a + v_b of vectors in orthogonal subspaces."""
 
-from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, Extraction, coordinates, subspace_sum
-from regard.claims.claim import Claim, NearMiss, Settings
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, coordinates, subspace_sum
+from regard.claims.claim import Claim, Form, NearMiss, Settings
 from regard.render.figures import Chart
 
 
@@ -23,11 +23,12 @@ CLAIM = Claim(
     expected="proved",
     parameters=SUBSPACES,
     conditions=("d = m + p + spare",),
-    form=Extraction(matrix=lambda a, _b: a @ a.T),
+    # M as a function of A and B, and what M(Ax + By) should be as a function of A and x.
+    form=Form(matrix=lambda a, _b: a @ a.T, target=lambda a, x: a @ x),
     near_misses=(
-        NearMiss("M = Aᵀ gives Ms = v_a", Extraction(matrix=lambda a, _b: a.T)),
-        NearMiss("M = BBᵀ gives Ms = v_a", Extraction(matrix=lambda _a, b: b @ b.T)),
-        NearMiss("M = AAᵀ+BBᵀ gives Ms = v_a", Extraction(matrix=lambda a, b: a @ a.T + b @ b.T)),
+        NearMiss("M = Aᵀ gives Ms = v_a", {"matrix": lambda a, _b: a.T}),
+        NearMiss("M = BBᵀ gives Ms = v_a", {"matrix": lambda _a, b: b @ b.T}),
+        NearMiss("M = AAᵀ+BBᵀ gives Ms = v_a", {"matrix": lambda a, b: a @ a.T + b @ b.T}),
     ),
     methods=EXTRACTION_METHODS,
     derivation="v_a = Ax and v_b = By for some x and y, so AAᵀ(v_a+v_b) = A(AᵀA)x + A(AᵀB)y = Ax = v_a. "

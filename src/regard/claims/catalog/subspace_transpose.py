@@ -1,7 +1,7 @@
 """Misconception: Aᵀ alone extracts v_a from the sum v_a + v_b."""
 
-from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, Extraction, coordinates, subspace_sum
-from regard.claims.claim import Claim, NearMiss, Settings
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, coordinates, subspace_sum
+from regard.claims.claim import Claim, Form, NearMiss, Settings
 from regard.render.figures import Chart
 
 
@@ -24,14 +24,11 @@ CLAIM = Claim(
     expected="refuted",
     parameters=SUBSPACES,
     conditions=("d = m + p + spare",),
-    form=Extraction(matrix=lambda a, _b: a.T),
+    # M as a function of A and B, and what M(Ax + By) should be as a function of A and x.
+    form=Form(matrix=lambda a, _b: a.T, target=lambda a, x: a @ x),
     near_misses=(
-        NearMiss("M = AAᵀ gives Ms = v_a", Extraction(matrix=lambda a, _b: a @ a.T), becomes="proved"),
-        NearMiss(
-            "M = Aᵀ gives the m coordinates of v_a in A",
-            Extraction(matrix=lambda a, _b: a.T, target=lambda _a, x: x),
-            becomes="proved",
-        ),
+        NearMiss("M = AAᵀ gives Ms = v_a", {"matrix": lambda a, _b: a @ a.T}),
+        NearMiss("M = Aᵀ gives the m coordinates of v_a in A", {"target": lambda _a, x: x}),
     ),
     methods=EXTRACTION_METHODS,
     derivation="Aᵀ(Ax+By) = x: the m coordinates of v_a in A, a vector of m entries, while v_a = Ax has d. "

@@ -1,7 +1,6 @@
 """Beyond a certain distance T5's buckets distinguish nothing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,21 +9,13 @@ from regard.analysis.closed_forms.position_codes import last_bucket_start
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.t5_buckets import t5_bucket
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE = 2048
 _FAR = 10**6
 _BUCKETS, _DISTANCES = (2, 3, 7, 8, 16, 31, 32, 64), (33, 65, 128, 500, 10_000)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LastBucket:
-    """The least distance in the last bucket, given N buckets for one direction and D; and whether it never ends."""
-
-    start: Callable[[int, int], int] = last_bucket_start
-    is_endless: bool = True
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -115,22 +106,21 @@ CLAIM = Claim(
     parameters=(integer("num_buckets", 32, lower=2, upper=64), integer("max_distance", 128, lower=33)),
     conditions=("keys before the query (causal)",),
     assumes=("the logarithm grows",),
-    form=LastBucket(),
+    # The least distance in the last bucket, given N buckets for one direction and D; and whether it never ends.
+    form=Form(start=last_bucket_start, is_endless=True),
     near_misses=(
         NearMiss(
             "the last bucket starts at max_distance, and everything nearer is in another",
-            LastBucket(start=lambda _buckets, distance: distance),
+            {"start": lambda _buckets, distance: distance},
         ),
-        NearMiss(
-            "buckets keep growing logarithmically, so 10⁶ and 128 are in different ones", LastBucket(is_endless=False)
-        ),
+        NearMiss("buckets keep growing logarithmically, so 10⁶ and 128 are in different ones", {"is_endless": False}),
         NearMiss(
             "the last bucket starts at E(D/E)^{1−1/N}",
-            LastBucket(
-                start=lambda buckets, distance: int(
+            {
+                "start": lambda buckets, distance: int(
                     np.ceil(buckets // 2 * (distance / (buckets // 2)) ** (1 - 1 / buckets))
                 )
-            ),
+            },
         ),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},

@@ -1,9 +1,5 @@
 """Misconception: with two heads, the first always locks on to its value."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.random_keys import backwards_chance, two_head_weight
@@ -12,17 +8,9 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Trial
 
 _LOCKED = 0.9
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lock:
-    """The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0."""
-
-    misses: Callable[[Any], Any]
-    is_given_positive: bool = False
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -86,12 +74,11 @@ CLAIM = Claim(
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
     assumes=("P(w_a < 0.9) converges where w_a does for almost every γ",),
-    form=Lock(misses=lambda sigma: 0 * sigma),
+    # The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0.
+    form=Form(misses=lambda sigma: 0 * sigma, is_given_positive=False),
     near_misses=(
-        NearMiss("P(w_a ≥ 0.9) → Φ(1/σ)", Lock(misses=backwards_chance), becomes="holds"),
-        NearMiss(
-            "given γ > 0 it always does", Lock(misses=lambda sigma: 0 * sigma, is_given_positive=True), becomes="holds"
-        ),
+        NearMiss("P(w_a ≥ 0.9) → Φ(1/σ)", {"misses": backwards_chance}, becomes="holds"),
+        NearMiss("given γ > 0 it always does", {"is_given_positive": True}, becomes="holds"),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). If γ < 0 a larger β makes it smaller: it is below 1/n at every "

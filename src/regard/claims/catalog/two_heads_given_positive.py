@@ -1,12 +1,8 @@
 """If the key points in the right direction, a larger scale makes its head ever steadier."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 from regard.analysis.closed_forms.random_keys import given_positive_bound, given_positive_slope
 from regard.analysis.engines import Estimate, Variance, weight
-from regard.analysis.scenarios import GAMMA_POSITIVE, QueryDesign, one_head, two_heads
+from regard.analysis.scenarios import GAMMA_POSITIVE, one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._figures import around, guide_at
 from regard.claims._random_keys import (
@@ -22,24 +18,10 @@ from regard.claims._random_keys import (
     compared,
     smooth_series,
 )
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
 _PRINTED = {20.0: "0.0167939", 100.0: "0.00320575", 1000.0: "0.000316434"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Vanishing:
-    """A bound on Var(w_a | γ > 0) that vanishes as β → ∞, the limit of β times the variance, and printed values.
-
-    `printed` is by β, at n = 10 and σ² = ½.
-    """
-
-    bound: Callable[[Any, Any, Any], Any] = given_positive_bound
-    slope: Callable[[Any, Any], Any] = given_positive_slope
-    printed: Mapping[float, str] = field(default_factory=lambda: dict(_PRINTED))
-    is_conditional: bool = True
-    design: Callable[[float], QueryDesign] = two_heads
 
 
 def _question(trial: Trial) -> Variance:
@@ -117,16 +99,18 @@ CLAIM = Claim(
     expected="holds",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=COURSE,
-    form=Vanishing(),
+    # A bound on Var(w_a | γ > 0) that vanishes as β → ∞, the limit of β times the variance, and printed values.
+    # `printed` is by β, at n = 10 and σ² = ½.
+    form=Form(
+        bound=given_positive_bound, slope=given_positive_slope, printed=_PRINTED, is_conditional=True, design=two_heads
+    ),
     near_misses=(
-        NearMiss("also without the condition", Vanishing(is_conditional=False, printed={})),
-        NearMiss("also under one head", Vanishing(design=one_head, printed={})),
-        NearMiss(
-            "it falls like 1/β²", Vanishing(bound=lambda beta, n, sigma: given_positive_bound(beta * beta, n, sigma))
-        ),
+        NearMiss("also without the condition", {"is_conditional": False, "printed": {}}),
+        NearMiss("also under one head", {"design": one_head, "printed": {}}),
+        NearMiss("it falls like 1/β²", {"bound": lambda beta, n, sigma: given_positive_bound(beta * beta, n, sigma)}),
         NearMiss(
             "β times it tends to β times the bound itself",
-            Vanishing(slope=lambda n, sigma: given_positive_bound(1 + 0 * sigma, n, sigma)),
+            {"slope": lambda n, sigma: given_positive_bound(1 + 0 * sigma, n, sigma)},
         ),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling},

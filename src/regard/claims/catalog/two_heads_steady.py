@@ -1,9 +1,7 @@
 """Two heads with one query each steady an output that swings under one head."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +19,7 @@ from regard.analysis.engines import Estimate, TotalVariance, Variance, coefficie
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, ordered
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=coefficient("a")), TotalVariance())
@@ -29,20 +27,6 @@ _NAMES = ("Var of v_a's coefficient", "tr Cov(c)")
 _MOST_DILUTED_KEYS = 10**6
 _SOFT = 1e-6
 _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Steadying:
-    """Variance under one head over variance under two: always more than `least`, with limits at both ends.
-
-    `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
-    """
-
-    least: float = 1.0
-    limit: Callable[[Any], Any] = steady_ratio
-    trace_limit: Callable[[Any, Any], Any] = steady_trace_ratio
-    dilution: float = 4.0
-    printed: tuple[float, float] = (10.84978, 19.5296)
 
 
 Pair = tuple[tuple[Estimate, ...], tuple[Estimate, ...]]
@@ -171,12 +155,14 @@ CLAIM = Claim(
     expected="holds",
     parameters=(KEYS, BETA, SIGMA2),
     conditions=(*COURSE, "orthonormal values"),
-    form=Steadying(),
+    # Variance under one head over variance under two: always more than `least`, with limits at both ends.
+    # `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
+    form=Form(least=1.0, limit=steady_ratio, trace_limit=steady_trace_ratio, dilution=4.0, printed=(10.84978, 19.5296)),
     near_misses=(
-        NearMiss("at least 4 times at every scale, so dilution is the minimum", Steadying(least=4.0)),
-        NearMiss("1/Φ(−1/σ) times as β→∞", Steadying(limit=lambda sigma: 1 / backwards_chance(sigma))),
-        NearMiss("tr Cov(c) by the same factor", Steadying(trace_limit=lambda sigma, n: steady_ratio(sigma) + 0 * n)),
-        NearMiss("as β→0 twice, as for two independent heads", Steadying(dilution=2.0)),
+        NearMiss("at least 4 times at every scale, so dilution is the minimum", {"least": 4.0}),
+        NearMiss("1/Φ(−1/σ) times as β→∞", {"limit": lambda sigma: 1 / backwards_chance(sigma)}),
+        NearMiss("tr Cov(c) by the same factor", {"trace_limit": lambda sigma, n: steady_ratio(sigma) + 0 * n}),
+        NearMiss("as β→0 twice, as for two independent heads", {"dilution": 2.0}),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling},
     derivation="Head 2 is not random, and head 1's w_a = s(βγ − log(n−1)) tends to the indicator of γ > 0; so v_a's "

@@ -1,9 +1,6 @@
 """Unit queries and keys with a fixed gain cannot single out a key once there are enough keys."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,18 +10,10 @@ from regard.analysis.engines.symbolic import Field, identity, nonnegative, posit
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Chart, Guide, Series
 
 _WIDTH = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnitKeys:
-    """The largest weight of one of n unit keys at a gain, and the least gain at which a weight can be 1−ε."""
-
-    bound: Callable[[Any, Any], Any] = unit_bound
-    gain: Callable[[Any, Any], Any] = unit_gain
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -104,17 +93,18 @@ CLAIM = Claim(
     ),
     conditions=("unit query and keys",),
     assumes=("|qᵀk| ≤ ‖q‖·‖k‖",),
-    form=UnitKeys(),
+    # The largest weight of one of n unit keys at a gain, and the least gain at which a weight can be 1−ε.
+    form=Form(bound=unit_bound, gain=unit_gain),
     near_misses=(
         NearMiss(
             "a_j ≤ 1/(1+(n−1)e^{−g}), as if the other keys could at best be orthogonal",
-            UnitKeys(bound=lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))),
+            {"bound": lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))},
         ),
-        NearMiss("g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", UnitKeys(gain=copy_margin)),
-        NearMiss("g ≥ ½log(n(1−ε)/ε) is needed", UnitKeys(gain=lambda epsilon, n: unit_gain(epsilon, n + 1))),
+        NearMiss("g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", {"gain": copy_margin}),
+        NearMiss("g ≥ ½log(n(1−ε)/ε) is needed", {"gain": lambda epsilon, n: unit_gain(epsilon, n + 1)}),
         NearMiss(
             "a fixed gain keeps its sharpness: a_j ≤ 1/(1+e^{−2g})",
-            UnitKeys(bound=lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n),
+            {"bound": lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

@@ -1,7 +1,6 @@
 """YaRN keeps the pairs that turn often within the trained length, and slows those that hardly turn."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -10,22 +9,13 @@ from regard.analysis.closed_forms.position_codes import yarn_logit_gain, yarn_ra
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
 from regard.positions.rotary import NtkScaling, Ramp, Rotary, YarnScaling, rotary_frequencies
 from regard.render.figures import Chart
 
 # A pair this close to a threshold may be on either side of it once its rotations are rounded.
 _AT_AN_END = 1e-9
 _FAST, _SLOW = 32.0, 1.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ends:
-    """The number of rotations from which pairs are kept, and up to which they are slowed; the gain of the logits."""
-
-    kept_from: Callable[[Any, Any], Any] = lambda _slow, fast: fast
-    stretched_to: Callable[[Any, Any], Any] = lambda slow, _fast: slow
-    logit_gain: Callable[[Any], Any] = yarn_logit_gain
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -113,14 +103,15 @@ CLAIM = Claim(
         Parameter(name="s", default=16.0, lower=1),
     ),
     conditions=("β_fast = 32 and β_slow = 1, the paper's for Llama", "any of the ramps in use between them"),
-    form=Ends(),
+    # The number of rotations from which pairs are kept, and up to which they are slowed; the gain of the logits.
+    form=Form(kept_from=lambda _slow, fast: fast, stretched_to=lambda slow, _fast: slow, logit_gain=yarn_logit_gain),
     near_misses=(
-        NearMiss("all pairs that turn more than β_slow times are kept", Ends(kept_from=lambda slow, _fast: slow)),
+        NearMiss("all pairs that turn more than β_slow times are kept", {"kept_from": lambda slow, _fast: slow}),
         NearMiss(
-            "all pairs that turn less than β_fast times are slowed by s", Ends(stretched_to=lambda _slow, fast: fast)
+            "all pairs that turn less than β_fast times are slowed by s", {"stretched_to": lambda _slow, fast: fast}
         ),
         NearMiss(
-            "logits are multiplied by 0.1·ln s + 1 only once", Ends(logit_gain=lambda log_factor: 1 + log_factor / 10)
+            "logits are multiplied by 0.1·ln s + 1 only once", {"logit_gain": lambda log_factor: 1 + log_factor / 10}
         ),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},
