@@ -2,13 +2,14 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from regard.claims import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims.deciding import Explanation
 from regard.claims.report import show_explanation, show_verdicts
 from regard.core.verdict import Evidence
 from regard.render.figures import Axis, HeatMap
@@ -138,7 +139,7 @@ def explained(verdict: ClaimVerdict = VERDICT, becomes="refuted") -> str:
         source="a book",
         section="1 retrieval",
         figure=FIGURE,
-        near_misses=(NearMissOutcome(statement="n instead of n−1", becomes=becomes, verdict=REFUTED),),
+        near_misses=(replace(REFUTED, statement="n instead of n−1", expected=becomes),),
     )
     show_explanation(Console(file=stream, width=80, highlight=False), opened)
     return stream.getvalue()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from regard.claims.claim import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims.deciding import Explanation
 from regard.core.verdict import STATUSES, Evidence, Status, count_statuses
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
@@ -139,10 +139,9 @@ def _finding(item: Evidence) -> str:
     return _row(item.status, item.method, *item.detail.split("; "), f"value {number}{note}" if number else "")
 
 
-def _near_miss(near_miss: NearMissOutcome) -> str:
-    found = near_miss.verdict
-    ending = "" if found.status == near_miss.becomes else f", but it should be {near_miss.becomes}"
-    return _row(found.status, near_miss.statement + ending, found.counterexample or found.reason or "")
+def _near_miss(found: ClaimVerdict) -> str:
+    ending = "" if found.is_as_expected else f", but it should be {found.expected}"
+    return _row(found.status, found.statement + ending, found.counterexample or found.reason or "")
 
 
 def _row(status: Status, title: str, *details: str) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.claims.claim import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims.deciding import Explanation
 from regard.core.verdict import Evidence, Status, count_statuses
 from regard.render.terminal import ALARM, SIGNS, STYLES, plural, quantity, say, spelled
 
@@ -43,7 +43,9 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
         _show_finding(console, item.status, item.method, _finding(item, already_shown=verdict.counterexample))
     _show_title(console, "Near misses, each tested in the claim's place")
     for near_miss in explanation.near_misses:
-        _show_near_miss(console, near_miss)
+        ending = "" if near_miss.is_as_expected else f", but it should be {near_miss.expected}"
+        detail = near_miss.counterexample or near_miss.reason or ""
+        _show_finding(console, near_miss.status, near_miss.statement + ending, detail)
     console.print()
     _show_facts(console, {"source": explanation.source})
     for name, text in (("LaTeX", explanation.latex), ("reproduce", verdict.reproduce or "")):
@@ -126,14 +128,6 @@ def _label(name: str) -> Text:
 def _show_title(console: Console, title: str) -> None:
     console.print()
     console.print(Text(title, style="bold"))
-
-
-def _show_near_miss(console: Console, near_miss: NearMissOutcome) -> None:
-    found = near_miss.verdict
-    title = near_miss.statement
-    if found.status != near_miss.becomes:
-        title += f", but it should be {near_miss.becomes}"
-    _show_finding(console, found.status, title, found.counterexample or found.reason or "")
 
 
 def _show_finding(console: Console, status: Status, title: str, detail: str) -> None:
