@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from regard.analysis.engines import Mean, Probability, Quantile, RawMoment, SquaredError, coefficient, weight
+from regard.analysis.engines import Mean, Probability, Quantile, SquaredError, coefficient, weight
 from regard.core.errors import InputError
 
 
@@ -18,7 +18,6 @@ def test_quantities_add_up_and_print():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RawMoment(of=weight("a"), order=0), "order 0"),
         (lambda: Quantile(of=weight("a"), level=1.0), "The level 1.0"),
         (lambda: Quantile(of=weight("a"), level=math.nan), "The level nan"),
         (lambda: Probability(of=weight("a"), at_least=1.0, at_most=0.0), "Swap the bounds"),

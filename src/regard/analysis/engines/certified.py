@@ -11,14 +11,10 @@ from regard.analysis.engines.enclosures import doubles_around, exact_ball
 from regard.analysis.engines.one_direction import Affine, NormalSpread, OneDirectionLaw, along_one_direction
 from regard.analysis.engines.questions import (
     ConditionProbability,
-    Correlation,
-    Covariance,
     Mean,
     Probability,
     Quantile,
-    Quantity,
     Question,
-    RawMoment,
     SquaredError,
     TotalVariance,
     Variance,
@@ -28,7 +24,7 @@ from regard.analysis.engines.questions import (
     heads_of,
 )
 from regard.analysis.scenarios import Deviation, LogitLaw
-from regard.core.errors import InputError, NotCertifiable
+from regard.core.errors import NotCertifiable
 from regard.core.estimate import Estimate
 
 # Working precisions in bits; the next one is tried if too few digits are certain.
@@ -82,13 +78,7 @@ class _FixedPrecision:
             case Mean(of=quantity):
                 return self._moments(law).mean(law.affine(quantity))
             case Variance(of=quantity):
-                return self._moments(law).covariance(law.affine(quantity), law.affine(quantity))
-            case Covariance(between=(left, right)):
-                return self._moments(law).covariance(law.affine(left), law.affine(right))
-            case Correlation(between=pair):
-                return self._correlation(law, pair)
-            case RawMoment(of=quantity, order=order):
-                return self._raw_moment(law, law.affine(quantity), order)
+                return self._moments(law).variance(law.affine(quantity))
             case Probability(of=quantity, at_least=low, at_most=high):
                 return probabilities.probability(law, law.affine(quantity), low, high)
             case Quantile(of=quantity, level=level):
@@ -121,24 +111,6 @@ class _FixedPrecision:
             return arb(int(event.lower <= 0 <= event.upper))
         return NormalSpread(variance=arb(variance)).mass(event.lower, event.upper)
 
-    def _correlation(self, law: OneDirectionLaw, pair: tuple[Quantity, Quantity]) -> arb:
-        left, right = (law.affine(quantity) for quantity in pair)
-        if any(all(slope == 0 for slope in each.slopes) for each in (left, right)):
-            raise InputError(f"{pair[0]} or {pair[1]} does not vary under this law, so their correlation is undefined.")
-        if len(law.sigmoids) == 1:
-            # Both are affine in the same sigmoid.
-            return (left.slopes[0] * right.slopes[0]).sgn()
-        moments = self._moments(law)
-        spreads = moments.covariance(left, left) * moments.covariance(right, right)
-        return moments.covariance(left, right) / spreads.sqrt()
-
-    def _raw_moment(self, law: OneDirectionLaw, quantity: Affine, order: int) -> arb:
-        def power(shares: Sequence[Ball]) -> Ball:
-            # Not `**`, which takes logarithms and fails on balls that contain zero.
-            return math.prod([acb(quantity(shares))] * order)
-
-        return law.spread.expectation(power, law.sigmoids, self.tolerance).real
-
     def _squared_error(self, law: OneDirectionLaw, target: Sequence[arb]) -> arb:
         moments = self._moments(law)
         biases = [moments.mean(each) - aim for (_, each), aim in zip(law.coefficients(), target, strict=True)]
@@ -147,7 +119,7 @@ class _FixedPrecision:
 
     def _total_variance(self, law: OneDirectionLaw) -> arb:
         moments = self._moments(law)
-        return sum((count * moments.covariance(each, each) for count, each in law.coefficients()), arb(0))
+        return sum((count * moments.variance(each) for count, each in law.coefficients()), arb(0))
 
 
 class _Moments:
@@ -168,12 +140,10 @@ class _Moments:
     def mean(self, quantity: Affine) -> arb:
         return quantity(self.means)
 
-    def covariance(self, left: Affine, right: Affine) -> arb:
-        """Cov(Q, R) = Σ_jk slopes_j slopes_k Cov(s_j, s_k)."""
-        return sum(
-            (x * y * self.covariances[j][k] for j, x in enumerate(left.slopes) for k, y in enumerate(right.slopes)),
-            arb(0),
-        )
+    def variance(self, quantity: Affine) -> arb:
+        """Var Q = Σ_jk slopes_j slopes_k Cov(s_j, s_k)."""
+        slopes = list(enumerate(quantity.slopes))
+        return sum((x * y * self.covariances[j][k] for j, x in slopes for k, y in slopes), arb(0))
 
 
 def _pair(first: tuple[int, ...], second: tuple[int, ...]) -> Callable[[Sequence[Ball]], Ball]:
@@ -200,6 +170,6 @@ def _estimate(ball: arb, question: Question) -> Estimate:
     low, high = doubles_around(ball)
     if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Within | ConditionProbability):
         low = max(low, 0.0)
-    if isinstance(question, Probability | Within | ConditionProbability | Correlation):
-        low, high = max(low, -1.0), min(high, 1.0)
+    if isinstance(question, Probability | Within | ConditionProbability):
+        high = min(high, 1.0)
     return Estimate(value=min(max(float(ball.mid()), low), high), lower=low, upper=high, method="certified")

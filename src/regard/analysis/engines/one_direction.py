@@ -228,8 +228,7 @@ class OneDirectionLaw:
             heads = range(self.law.num_heads) if term.head is None else (term.head,)
             for head in heads:
                 place = (group, leaders[id(self.classes[head])])
-                share = term.factor * (self.law.counts[group] if term.is_total else 1) / len(heads)
-                factors[place] = factors.get(place, Fraction(0)) + share
+                factors[place] = factors.get(place, Fraction(0)) + term.factor / len(heads)
         total = Affine(constant=exact_ball(quantity.constant), slopes=tuple(arb(0) for _ in self.sigmoids))
         for (group, head), factor in factors.items():
             total = total.plus(self._weight(group, self.classes[head]), exact_ball(factor))

@@ -18,22 +18,20 @@ Number = float | Rational
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """A multiple of a weight: of one key of a group or of all its keys, under one head or averaged over the heads."""
+    """A multiple of the weight of one key of a group, under one head or averaged over the heads."""
 
     group: str
     head: int | None
-    is_total: bool
-    factor: Fraction
+    factor: Fraction = Fraction(1)
 
     def __str__(self) -> str:
-        owner = f"Σ{self.group}" if self.is_total else self.group
-        symbol = f"c[{owner}]" if self.head is None else f"w[{owner}, head {self.head}]"
+        symbol = f"c[{self.group}]" if self.head is None else f"w[{self.group}, head {self.head}]"
         return symbol if self.factor == 1 else f"{float(self.factor):g}·{symbol}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A linear combination of weights, built with +, − and multiples of `weight`, `coefficient` and their totals.
+    """A linear combination of weights, built with +, − and multiples of `weight` and `coefficient`.
 
     The output is c = (1/H) Σ_h Σ_i w_i^h v_i, so the coefficient of v_i in c is its weight averaged over the heads.
 
@@ -100,22 +98,12 @@ class Quantity:
 
 def weight(group: str, head: int = 0) -> Quantity:
     """The weight of one key of a group under a head; heads count from 0."""
-    return _quantity(group, head, is_total=False)
-
-
-def total_weight(group: str, head: int = 0) -> Quantity:
-    """The weight of all keys of a group together under a head."""
-    return _quantity(group, head, is_total=True)
+    return Quantity(terms=(Term(group=group, head=head),))
 
 
 def coefficient(group: str) -> Quantity:
     """The coefficient of one key's value in the output c: its weight averaged over the heads."""
-    return _quantity(group, None, is_total=False)
-
-
-def total_coefficient(group: str) -> Quantity:
-    """The coefficients of a group's values in the output c, summed over the group."""
-    return _quantity(group, None, is_total=True)
+    return Quantity(terms=(Term(group=group, head=None),))
 
 
 def exact(number: Number) -> Fraction:
@@ -124,10 +112,6 @@ def exact(number: Number) -> Fraction:
         return Fraction(number)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{number} is not finite. Give a finite number.") from error
-
-
-def _quantity(group: str, head: int | None, *, is_total: bool) -> Quantity:
-    return Quantity(terms=(Term(group=group, head=head, is_total=is_total, factor=Fraction(1)),))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,19 +128,6 @@ class Variance:
 
     of: Quantity
     given: Deviation | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RawMoment:
-    """E Q^order."""
-
-    of: Quantity
-    order: int
-    given: Deviation | None = None
-
-    def __post_init__(self) -> None:
-        if self.order < 1:
-            raise InputError(f"A moment of order {self.order} is not a moment. Ask for order 1 or more.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +173,7 @@ class SquaredError:
     given: Deviation | None = None
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in self.target.values()):
-            raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
+        _check_target(self.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +185,7 @@ class Within:
     given: Deviation | None = None
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in self.target.values()):
-            raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
+        _check_target(self.target)
         if not 0 <= self.radius < math.inf:
             raise InputError(f"The radius {self.radius} is not a distance: it must be finite and not negative.")
 
@@ -228,42 +197,17 @@ class TotalVariance:
     given: Deviation | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Covariance:
-    """E (Q − E Q)(R − E R)."""
-
-    between: tuple[Quantity, Quantity]
-    given: Deviation | None = None
+Question = Mean | Variance | Quantile | Probability | ConditionProbability | SquaredError | Within | TotalVariance
 
 
-@dataclass(frozen=True, kw_only=True)
-class Correlation:
-    """Cov(Q, R)/√(Var Q · Var R)."""
-
-    between: tuple[Quantity, Quantity]
-    given: Deviation | None = None
-
-
-Question = (
-    Mean
-    | Variance
-    | RawMoment
-    | Quantile
-    | Probability
-    | ConditionProbability
-    | SquaredError
-    | Within
-    | TotalVariance
-    | Covariance
-    | Correlation
-)
+def _check_target(target: Mapping[str, float]) -> None:
+    if not all(map(math.isfinite, target.values())):
+        raise InputError(f"The target {dict(target)} is not finite. Give each group a finite coefficient.")
 
 
 def heads_of(question: Question, law: LogitLaw) -> tuple[int, ...]:
     """The heads that the answer depends on."""
     match question:
-        case Covariance(between=pair) | Correlation(between=pair):
-            return tuple(sorted({head for quantity in pair for head in quantity.heads(law)}))
         case SquaredError() | Within() | TotalVariance():
             return tuple(range(law.num_heads))
         case ConditionProbability():

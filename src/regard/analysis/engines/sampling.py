@@ -15,14 +15,11 @@ import numpy as np
 
 from regard.analysis.engines.questions import (
     ConditionProbability,
-    Correlation,
-    Covariance,
     Mean,
     Probability,
     Quantile,
     Quantity,
     Question,
-    RawMoment,
     SquaredError,
     TotalVariance,
     Variance,
@@ -69,7 +66,7 @@ class Draws:
         """The quantity in each draw."""
         result = np.full(self.first.shape[2], float(quantity.constant))
         for term in quantity.terms:
-            weights = (self.total if term.is_total else self.first)[law.index(term.group)]
+            weights = self.first[law.index(term.group)]
             result += float(term.factor) * (weights.mean(axis=0) if term.head is None else weights[term.head])
         return result
 
@@ -291,19 +288,13 @@ def estimator_for(question: Question, law: LogitLaw, center: Draws) -> Estimator
     match question:
         case Mean(of=quantity):
             return _mean_of(lambda draws: draws.values(quantity, law), span=quantity.span)
-        case RawMoment(of=quantity, order=order):
-            return _mean_of(lambda draws: draws.values(quantity, law) ** order, span=quantity.reach**order)
         case SquaredError(target=target):
             return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
         case Within(target=target, radius=radius):
             targets, counts = np.array([target.get(name, 0.0) for name in law.names]), np.array(law.counts, dtype=float)
             return _share_of(lambda draws: _between(draws.squared_distances(targets, counts), -math.inf, radius**2))
         case Variance(of=quantity):
-            return _covariance((quantity, quantity), law, center, is_correlation=False)
-        case Covariance(between=pair):
-            return _covariance(pair, law, center, is_correlation=False)
-        case Correlation(between=pair):
-            return _covariance(pair, law, center, is_correlation=True)
+            return _variance(quantity, law, center)
         case TotalVariance():
             return _total_variance(law, center)
         case Probability(of=quantity, at_least=low, at_most=high):
@@ -351,35 +342,20 @@ def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Estim
     )
 
 
-def _covariance(pair: tuple[Quantity, Quantity], law: LogitLaw, center: Draws, *, is_correlation: bool) -> Estimator:
-    """E[QR] − E[Q] E[R], optionally divided by √(Var Q · Var R), from five columns of Q and R around the center."""
-    left, right = pair
-    shifts = [float(center.values(quantity, law)[0]) for quantity in pair]
+def _variance(quantity: Quantity, law: LogitLaw, center: Draws) -> Estimator:
+    """E[Q²] − E[Q]², from Q and Q² around the center."""
+    shift = float(center.values(quantity, law)[0])
 
-    def columns(draws: Draws) -> Float[np.ndarray, "5 draw"]:
-        x = draws.values(left, law) - shifts[0]
-        y = x if right is left else draws.values(right, law) - shifts[1]
-        return np.stack([x, y, x * x, y * y, x * y])
+    def columns(draws: Draws) -> Float[np.ndarray, "2 draw"]:
+        x = draws.values(quantity, law) - shift
+        return np.stack([x, x * x])
 
     def interval(moments: Moments, confidence: float) -> Interval:
-        x, y, xx, yy, xy = (float(mean) for mean in moments.mean)
-        covariance, spreads = xy - x * y, (xx - x * x, yy - y * y)
-        gradient = np.array([-y, -x, 0.0, 0.0, 1.0])
-        if not is_correlation:
-            low_limit = 0.0 if left == right else -math.inf
-            span = left.span * right.span
-            return _clipped(
-                smooth_interval(moments, covariance, gradient, span=span, confidence=confidence), low_limit, math.inf
-            )
-        if not min(spreads) > 0:
-            raise InputError(
-                f"{left} or {right} did not vary in {moments.count} draws, so their correlation is undefined."
-            )
-        scale = math.sqrt(spreads[0] * spreads[1])
-        value = covariance / scale
-        of_spreads = np.array([x, 0, -0.5, 0, 0]) / spreads[0] + np.array([0, y, 0, -0.5, 0]) / spreads[1]
-        gradient = gradient / scale + value * of_spreads
-        return _clipped(smooth_interval(moments, value, gradient, span=1.0, confidence=confidence), -1.0, 1.0)
+        mean, square = (float(mean) for mean in moments.mean)
+        gradient, span = np.array([-2 * mean, 1.0]), quantity.span**2
+        return _at_least_zero(
+            smooth_interval(moments, square - mean * mean, gradient, span=span, confidence=confidence)
+        )
 
     return Estimator(columns=columns, interval=interval)
 
@@ -403,11 +379,11 @@ def _total_variance(law: LogitLaw, center: Draws) -> Estimator:
         value = distance - float(gaps @ (gaps / counts))
         gradient = np.concatenate([[1.0], -2 * gaps / counts])
         # Two points of the simplex are at most √2 apart.
-        return _clipped(smooth_interval(moments, value, gradient, span=2.0, confidence=confidence), 0.0, math.inf)
+        return _at_least_zero(smooth_interval(moments, value, gradient, span=2.0, confidence=confidence))
 
     return Estimator(columns=columns, interval=interval)
 
 
-def _clipped(interval: Interval, low: float, high: float) -> Interval:
-    value, below, above = (min(max(number, low), high) for number in interval)
+def _at_least_zero(interval: Interval) -> Interval:
+    value, below, above = (max(number, 0.0) for number in interval)
     return value, below, above
