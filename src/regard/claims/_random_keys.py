@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import normal_cdf
-from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score, reliability_threshold
+from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, Question, certified, direct, monte_carlo
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
@@ -147,7 +148,7 @@ def reliability_chart(at: Settings, *, epsilon: float, ns: Sequence[int]) -> Cha
     ceiling = float(normal_cdf(ceiling_score(sigma)))
 
     def chance(n: int) -> np.ndarray:
-        return normal_cdf(reliability_score(scales, reliability_threshold(epsilon, float(n)), sigma))
+        return normal_cdf(reliability_score(scales, copy_margin(epsilon, float(n)), sigma))
 
     return Chart(
         title="No scale gets past the ceiling",

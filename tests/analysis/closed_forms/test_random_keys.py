@@ -47,7 +47,7 @@ def test_given_a_positive_gamma_the_variance_keeps_within_its_bound(beta):
 
 
 def test_reliability_is_the_share_of_draws_above_the_threshold():
-    threshold = theory.reliability_threshold(0.1, 10)
+    threshold = theory.copy_margin(0.1, 10)
     assert theory.two_head_weight(threshold, 10) == pytest.approx(0.9, rel=1e-14)
     gamma = 1 + SIGMA * np.random.default_rng(5).normal(size=200_000)
     share = float(np.mean(theory.two_head_weight(20.0 * gamma, 10) >= 0.9))

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from regard.analysis.closed_forms.order import bos_weight
-from regard.analysis.closed_forms.softmax import share
+from regard.analysis.closed_forms.softmax import share, uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import attend, causal_mask
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
@@ -50,7 +49,7 @@ def _figure(at: Settings) -> Chart:
         "equal. It is different at every position, so the output determines t, though ever more faintly.",
         x=Axis(label="position t", is_log=True),
         y=Axis(label="weight of the first token", is_log=True),
-        series=(Series(label="1/t", x=positions, y=bos_weight(positions), style="points"),),
+        series=(Series(label="1/t", x=positions, y=uniform_weight(positions), style="points"),),
     )
 
 
@@ -63,7 +62,7 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("T", 64, lower=2),),
     conditions=("a causal mask", "W_Q = 0, so that all logits are 0"),
-    form=bos_weight,
+    form=uniform_weight,
     near_misses=(
         NearMiss("1/(t+1): BOS comes in addition to the t tokens", lambda position: 1 / (position + 1)),
         NearMiss("½ at every position: BOS and the current token share", lambda position: (1 + 0 * position) / 2),

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from regard.analysis.closed_forms.order import bos_weight, causal_softmax, mixture
+from regard.analysis.closed_forms.order import causal_softmax, mixture
+from regard.analysis.closed_forms.softmax import uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, positive
 from regard.attention import attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction, yes_or_no
@@ -23,7 +24,7 @@ def _by_algebra(trial: Trial) -> Evidence:
         apart, v, s, t = (field[name] for name in field.symbols)
         here, there = (mixture(1, place - 1, v + apart, v) for place in (t + 1, t + 2 + s))
         falls = positive(here - there, rng=rng, what="BOS b > v, zero logits: token t+1's row exceeds all later ones")
-        weight = identity((here - v) / apart, bos_weight(t + 1), rng=rng, what="BOS's weight is 1/t")
+        weight = identity((here - v) / apart, uniform_weight(t + 1), rng=rng, what="BOS's weight is 1/t")
         shown = "d = 1, zero logits, BOS of value 1, tokens of value 0: rows 1, 1/2, 1/3, … all differ"
         return yes_or_no(conjunction([falls, weight]), claimed=form.can_count, truth=True, counterexample=shown)
     field = Field("e^z", "rest", "v")

@@ -3,7 +3,7 @@
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import exp
-from regard.analysis.closed_forms.softmax import dispersed_weight, uniform_weight
+from regard.analysis.closed_forms.softmax import copy_weight, uniform_weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
@@ -56,7 +56,7 @@ def _figure(at: Settings) -> Chart:
         x=KEYS_AXIS,
         y=Axis(label="largest possible weight", is_log=True),
         series=[
-            *(Series(label=f"R = {spread:g}", x=keys, y=dispersed_weight(spread, keys)) for spread in spreads),
+            *(Series(label=f"R = {spread:g}", x=keys, y=copy_weight(spread, keys)) for spread in spreads),
             Series(label="equal weights, 1/n", x=keys, y=uniform_weight(keys), style="dashed"),
         ],
         guides=guide_at(at.n, f"n = {at.n:g}", keys),
@@ -70,7 +70,7 @@ CLAIM = Claim(
     latex=r"\max z-\min z\le R\;\Rightarrow\;a_i\le\frac1{1+(n-1)e^{-R}}\xrightarrow{n\to\infty}0",
     expected="proved",
     parameters=(integer("n", 10, lower=2), Parameter(name="spread", default=2.0, lower=0)),
-    form=dispersed_weight,
+    form=copy_weight,
     near_misses=(
         NearMiss("a_i ≤ 1/n", lambda spread, n: 1 / n + 0 * spread),
         NearMiss("a_i ≤ 1/(1+n·e^{−R})", lambda spread, n: 1 / (1 + n * exp(-spread))),

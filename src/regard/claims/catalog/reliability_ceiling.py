@@ -3,12 +3,8 @@
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import log, normal_tail
-from regard.analysis.closed_forms.random_keys import (
-    ceiling_score,
-    reliability_score,
-    reliability_threshold,
-    two_head_weight,
-)
+from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score, two_head_weight
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
@@ -94,7 +90,7 @@ CLAIM = Claim(
     conditions=COURSE,
     assumes=("Φ is continuous and increases",),
     # L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches.
-    form=Form(threshold=reliability_threshold, score=reliability_score, ceiling=ceiling_score),
+    form=Form(threshold=copy_margin, score=reliability_score, ceiling=ceiling_score),
     near_misses=(
         NearMiss(
             "L = log((1−ε)/ε), whatever n is", {"threshold": lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)}

@@ -9,12 +9,12 @@ from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.analysis.closed_forms.random_keys import (
     backwards_chance,
     reliability_score,
-    reliability_threshold,
     steady_ratio,
     steady_trace_ratio,
     swing_offset,
     swing_score,
 )
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, TotalVariance, Variance, coefficient
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
@@ -140,7 +140,7 @@ def _below_one_head(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
 
 def _below_two_heads(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
     """P(w_a ≤ level) for head 1."""
-    threshold = _margins(levels) + reliability_threshold(0.5, float(setting.n))
+    threshold = _margins(levels) + copy_margin(0.5, float(setting.n))
     return 1 - normal_cdf(reliability_score(setting.beta, threshold, setting.sigma))
 
 
