@@ -32,14 +32,13 @@ def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
     return "undecided", "no method gave any evidence"
 
 
-def conjunction(parts: Iterable[Evidence]) -> Evidence:
+def conjunction(*parts: Evidence) -> Evidence:
     """One method's evidence for a statement of several parts: as strong as the weakest part.
 
     >>> parts = [Evidence(status="proved", detail="the weight"), Evidence(status="holds", detail="the limit")]
-    >>> conjunction(parts).status
+    >>> conjunction(*parts).status
     'holds'
     """
-    parts = tuple(parts)
     status = min(parts, key=lambda part: _WEAKEST_FIRST.index(part.status)).status
     deciding = parts if status in ("holds", "proved") else [part for part in parts if part.status == status]
     first = next((part for part in deciding if part.value is not None), deciding[0])

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import average_weight, sink_weight, uniform_weight, weight_beside_a_sink
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, limit_identity, positive
 from regard.attention import AttentionRule, attention_weights, masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
 from regard.claims._figures import counts, guide_at
@@ -81,9 +81,8 @@ def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mappi
     """Two methods for a statement "q = β·(sum of num_hot of the orthonormal keys) puts about this weight on each"."""
 
     def by_algebra(trial: Trial) -> Evidence:
-        field = Field(counts=("n",), exponentials=("beta",))
-        softmax = hot_weight(field["beta"], field["n"], num_hot)
-        found = identity(trial.form(field["beta"], field["n"]), softmax, rng=trial.rng("algebra"), what=name)
+        count, scale = trial.field(counts=("n",), exponentials=("beta",))
+        found = identity(trial.form(scale, count), hot_weight(scale, count, num_hot), name)
         if found.status == "proved":
             return found
         n = trial.at.n
@@ -98,7 +97,7 @@ def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mappi
         found = weights(beta * keys[:num_hot].sum(axis=0), keys)[:num_hot]
         at, claimed = f"{size} random orthonormal keys, {query}", in_balls(trial.form, beta, n)
         parts = [agreement(name, claimed=claimed, found=weight, tolerance=APPROXIMATELY, at=at) for weight in found]
-        return smaller_case(replace(conjunction(parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
+        return smaller_case(replace(conjunction(*parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
 
     return {"algebra": by_algebra, "brute force": by_brute_force}
 
@@ -164,7 +163,7 @@ def _extraction_by_algebra(trial: Trial) -> Evidence:
     x, y = algebra.matrix("x", columns, "1"), algebra.matrix("y", "p", "1")
     algebra.let_vanish(a.T, b)
     return matrix_identity(
-        lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), what="M(v_a+v_b)"
+        lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), "M(v_a+v_b)"
     )
 
 
@@ -237,24 +236,20 @@ def _sink_by_algebra(trial: Trial) -> list[Evidence]:
 
     Lowering all real logits by D divides Z by e^D: the limit of Z/e^D over its sum with e^s, as e^D → ∞.
     """
-    field, rng, form = Field("own", "rest", "earlier", "e^s", "Z", "e^D"), trial.rng("algebra"), trial.form
-    own, rest, earlier, sink, total, depth = (field[name] for name in field.symbols)
+    own, rest, earlier, sink, total, depth = trial.field("own", "rest", "earlier", "e^s", "Z", "e^D")
+    form = trial.form
     sink = sink if form.has_sink else 0 * sink
     kept = total / depth / (total / depth + sink)
     added = form.weight(earlier, own + rest, sink) + form.weight(own, earlier + rest, sink)
-    limit, claimed = kept.limit("e^D"), field.constant(form.limit)
     parts = [
-        identity(form.weight(own, rest, sink), own / (own + rest + sink), rng=rng, what="a_i, with the sink as a key"),
-        identity(added, form.weight(earlier + own, rest, sink), rng=rng, what="the real keys' weights add up"),
-        identity(form.sink(total, sink), sink / (sink + total), rng=rng, what="the sink's weight"),
-        identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), rng=rng, what="the real keys' total"),
-        identity(limit, claimed, rng=rng, what="what the real keys keep as their logits go to −∞"),
+        identity(form.weight(own, rest, sink), own / (own + rest + sink), "a_i, with the sink as a key"),
+        identity(added, form.weight(earlier + own, rest, sink), "the real keys' weights add up"),
+        identity(form.sink(total, sink), sink / (sink + total), "the sink's weight"),
+        identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), "the real keys' total"),
+        limit_identity(kept, "e^D", form.limit, "what the real keys keep as their logits go to −∞"),
     ]
     if form.has_sink:
-        parts += [
-            positive(kept, rng=rng, what="the real keys keep more than 0"),
-            positive(1 - kept, rng=rng, what="and less than 1"),
-        ]
+        parts += [positive(kept, "the real keys keep more than 0"), positive(1 - kept, "and less than 1")]
     return parts
 
 

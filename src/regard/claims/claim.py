@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.analysis.engines.symbolic import Field
 from regard.claims._evidence import combine, conjunction
 from regard.core.errors import DomainError, InputError
 from regard.core.verdict import Evidence, Status, Verdict
@@ -94,6 +95,10 @@ class Trial:
     def rng(self, name: str) -> np.random.Generator:
         """A random stream of its own for each name, so that one method never changes another's draws."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+
+    def field(self, *symbols: str, stream: str = "algebra", **kinds: tuple[str, ...]) -> Field:
+        """A field of generic symbols whose counterexamples are drawn from the stream of that name."""
+        return Field(*symbols, rng=self.rng(stream), **kinds)
 
 
 Method = Callable[[Trial], Evidence | Iterable[Evidence]]
@@ -224,7 +229,7 @@ class Claim:
 
 def _found(name: str, method: Method, trial: Trial) -> Evidence:
     found = method(trial)
-    return replace(found if isinstance(found, Evidence) else conjunction(found), method=name)
+    return replace(found if isinstance(found, Evidence) else conjunction(*found), method=name)
 
 
 def _exactly(value: float) -> str:

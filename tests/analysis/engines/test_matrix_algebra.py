@@ -90,12 +90,12 @@ def test_shapes_must_fit(algebra):
 
 def test_sameness_is_proved_by_one_normal_form_refuted_by_shapes_only(algebra):
     a, b = algebra.matrix("A", "d", "m"), algebra.matrix("B", "d", "m")
-    assert matrix_identity(lambda: a + b, lambda: b + a, what="sum").status == "proved"
-    assert matrix_identity(lambda: a, lambda: b, what="letters").status == "undecided"
-    by_shape = matrix_identity(lambda: a, lambda: b.T, what="shapes")
+    assert matrix_identity(lambda: a + b, lambda: b + a, "sum").status == "proved"
+    assert matrix_identity(lambda: a, lambda: b, "letters").status == "undecided"
+    by_shape = matrix_identity(lambda: a, lambda: b.T, "shapes")
     assert by_shape.status == "refuted"
     assert by_shape.counterexample
-    assert matrix_identity(lambda: a @ b, lambda: a, what="no product").status == "refuted"
+    assert matrix_identity(lambda: a @ b, lambda: a, "no product").status == "refuted"
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())

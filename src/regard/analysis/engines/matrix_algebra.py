@@ -249,7 +249,7 @@ def _size(expression: MatrixExpression) -> str:
     return f"{expression} ({expression.shape[0]}×{expression.shape[1]})"
 
 
-def matrix_identity(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evidence:
+def matrix_identity(left: Callable[[], Any], right: Callable[[], Any], what: str) -> Evidence:
     """Whether both sides have the same normal form; they are thunks, since even their shapes may not fit."""
     try:
         one, other = left(), right()

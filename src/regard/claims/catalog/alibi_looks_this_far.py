@@ -9,7 +9,7 @@ from flint import arb
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.position_codes import alibi_covered, alibi_mean, alibi_weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity, limit_identity
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
@@ -25,22 +25,15 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     The mean is Σ_{k≥1} P(distance ≥ k), a geometric series of ratio e^{−m} whose first term is the weight beyond key 0.
     """
-    field, rng, form = Field(exponentials=("m", "mk")), trial.rng("algebra"), trial.form
-    m, mk, zero = field["m"], field["mk"], field.constant(0)
-    weight, beyond = form.weight(m, mk), 1 - form.covered(mk)
-    try:
-        limit = identity(form.covered(mk).limit("e^mk"), field.constant(1), rng=rng, what="all keys together weigh 1")
-    except ZeroDivisionError as no_limit:
-        limit = Evidence(status="undecided", detail=str(no_limit))
+    m, mk = trial.field(exponentials=("m", "mk"))
+    form, weight, beyond = trial.form, trial.form.weight(m, mk), 1 - trial.form.covered(mk)
     return [
-        identity(form.weight(m, mk + m), weight * exp(-m), rng=rng, what="each key weighs e^{−m} times the one before"),
-        identity(form.covered(mk + m) - form.covered(mk), weight, rng=rng, what="one more key adds its weight"),
-        identity(form.covered(zero), zero, rng=rng, what="zero keys weigh 0"),
-        limit,
-        identity(
-            1 - form.covered(mk + m), beyond * exp(-m), rng=rng, what="P(distance ≥ k) falls by a factor e^{−m} per key"
-        ),
-        identity(form.mean(m) * (1 - exp(-m)), 1 - form.covered(m), rng=rng, what="mean = Σ_{k≥1} P(distance ≥ k)"),
+        identity(form.weight(m, mk + m), weight * exp(-m), "each key weighs e^{−m} times the one before"),
+        identity(form.covered(mk + m) - form.covered(mk), weight, "one more key adds its weight"),
+        identity(form.covered(0 * m), 0, "zero keys weigh 0"),
+        limit_identity(form.covered(mk), "e^mk", 1, "all keys together weigh 1"),
+        identity(1 - form.covered(mk + m), beyond * exp(-m), "P(distance ≥ k) falls by a factor e^{−m} per key"),
+        identity(form.mean(m) * (1 - exp(-m)), 1 - form.covered(m), "mean = Σ_{k≥1} P(distance ≥ k)"),
     ]
 
 
@@ -70,7 +63,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     ]
     far = in_balls(form.mean, m)
     mean_part = Evidence(status="holds", detail=f"mean distance {far:.6g} at m = {m:g}", value=far)
-    return replace(conjunction([mean_part, *parts]), is_of_smaller_case=m != trial.at.m)
+    return replace(conjunction(mean_part, *parts), is_of_smaller_case=m != trial.at.m)
 
 
 def _figure(at: Settings) -> Chart:

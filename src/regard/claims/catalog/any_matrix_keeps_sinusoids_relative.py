@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import code, turned_product
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, figure_width, rounding, tried
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
@@ -16,15 +16,12 @@ _FURTHEST = 1000
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """One pair, generic angles and numbers: shifting both t and u by s must change nothing."""
-    names, rng = ("t*theta", "u*theta", "s*theta"), trial.rng("algebra")
-    field = angle_field(*names, symbols=("a", "b", "c", "d"))
-    t, u, s = generic_angles(field, *names)
-    a, b, c, d = (field[name] for name in "abcd")
+    a, b, c, d, t, u, s = trial.field("a", "b", "c", "d", angles=("t*theta", "u*theta", "s*theta"))
     block = np.array(trial.form.block(a, b, c, d), dtype=object)
     here, moved = (code([x]) @ block @ code([y]) for x, y in ((t, u), (t + s, u + s)))
-    parts = [identity(moved, here, rng=rng, what="Φ(t+s)ᵀWΦ(u+s) = Φ(t)ᵀWΦ(u) for a pair")]
+    parts = [identity(moved, here, "Φ(t+s)ᵀWΦ(u+s) = Φ(t)ᵀWΦ(u) for a pair")]
     if trial.form.adds is not None:
-        parts.append(identity(trial.form.adds(a, b, t, u), here, rng=rng, what="what a pair adds"))
+        parts.append(identity(trial.form.adds(a, b, t, u), here, "what a pair adds"))
     return parts
 
 

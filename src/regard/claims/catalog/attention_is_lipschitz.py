@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import self_attention_slope
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity
+from regard.analysis.engines.symbolic import RationalFunction, identity
 from regard.attention import AttentionRule, attend
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around
@@ -31,9 +32,8 @@ def _radius(constant: float) -> float:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """f₁ = Σ_j e^{x₁x_j}x_j/Σ_j e^{x₁x_j}; d/dx₁ acts through x₁, x₁² and x₁R; then x₁ = 0."""
-    field, rng = Field("x", "R", exponentials=("xx", "xR")), trial.rng("algebra")
-    x, radius = field["x"], field["R"]
-    itself, up, down = field["xx"].exp(), field["xR"].exp(), (-field["xR"]).exp()
+    x, radius, own, other = trial.field("x", "R", exponentials=("xx", "xR"))
+    itself, up, down = own.exp(), other.exp(), (-other).exp()
     output = (itself * x + (up - down) * radius) / (itself + up + down)
 
     def change(element: RationalFunction) -> RationalFunction:
@@ -41,9 +41,9 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         return element.derivative("x") + by_logits
 
     slope = change(output).substitute(x=0, e_xx=1, e_xR=1)
-    exact = identity(trial.form.slope(radius), slope, rng=rng, what="∂f₁/∂x₁ at (0, R, −R)")
+    exact = identity(trial.form.slope(radius), slope, "∂f₁/∂x₁ at (0, R, −R)")
     what = "∂f₁/∂x₁ exceeds ⅔R² by ⅓, and so any L where R² = 3L/2"
-    excess = identity(slope - 2 * radius**2 / 3, field.constant(1) / 3, rng=rng, what=what)
+    excess = identity(slope - 2 * radius**2 / 3, Fraction(1, 3), what)
     if trial.form.is_bounded and excess.status == "proved":
         with ctx.workprec(128):
             there = self_attention_slope(arb(_radius(trial.at.L)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.low_rank import centred_logs_rank, power_table, rank_of, row_centred, weights_rank
 from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
 from regard.claims._figures import spectra
@@ -37,7 +37,7 @@ def _by_algebra(trial: Trial) -> Evidence:
     claimed = trial.form.most(width, tokens)
     sizes = f"d = {width:.12g}, T = {tokens:.12g}"
     if trial.form.of == "A":
-        found = _vandermonde(trial.rng("algebra"))
+        found = _vandermonde(trial)
         shown = f"{sizes}; {_IN_POWERS} = {tokens:.12g}; the statement says at most {claimed:.12g}"
         return yes_or_no(found, claimed=claimed == tokens, truth=True, counterexample=shown)
     truth = centred_logs_rank(width, tokens)
@@ -57,23 +57,20 @@ def _bottleneck() -> Evidence:
     centred = logits - logits @ ones @ ones.T * Scalar("1/T")
     bounded, reached = "row-centred log A = Q(CᵀK)ᵀ, of inner size d", "Q = K = U with UᵀU = I and 1ᵀU = 0 reach rank d"
     return conjunction(
-        [
-            matrix_identity(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, what=bounded),
-            matrix_identity(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, what=reached),
-        ]
+        matrix_identity(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, bounded),
+        matrix_identity(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, reached),
     )
 
 
-def _vandermonde(rng: np.random.Generator) -> Evidence:
+def _vandermonde(trial: Trial) -> Evidence:
     """det(s_i x_i^j) = Π_i s_i Π_{i<j} (x_j − x_i) for three generic nodes and divisors; likewise for any number."""
-    field = Field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")
+    field = trial.field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")
     x, s = field.array("x", 3), field.array("s", 3)
     a, b, c = (np.array([s[i] * x[i] ** j for i in range(3)]) for j in range(3))
     return identity(
         a @ np.cross(b, c),
         s.prod() * (x[1] - x[0]) * (x[2] - x[0]) * (x[2] - x[1]),
-        rng=rng,
-        what="det(s_i x_i^j) = Π s_i Π(x_j − x_i), not 0 for different nodes x_i = 2^i, so rank A = T is "
+        "det(s_i x_i^j) = Π s_i Π(x_j − x_i), not 0 for different nodes x_i = 2^i, so rank A = T is "
         "reached at every width",
     )
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import average_weight, other_weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
@@ -18,15 +18,14 @@ NEARLY_INFINITE = 40.0
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Softmax of the logits (β, β, 0, …, 0), and its limit as e^β → ∞ with n fixed."""
-    field = Field(counts=("n",), exponentials=("beta",))
-    beta, n, form, rng = field["beta"], field["n"], trial.form, trial.rng("algebra")
-    pair = hot_weight(beta, n, 2)
+    n, beta = trial.field(counts=("n",), exponentials=("beta",))
+    form, pair = trial.form, hot_weight(beta, n, 2)
     other = pair / beta.exp()
     return [
-        identity(form.pair(beta, n), pair, rng=rng, what="a_a = a_b"),
-        identity(form.other(beta, n), other, rng=rng, what="each other weight"),
-        identity(pair.limit("e^beta"), field.constant(form.limit), rng=rng, what="the limit of a_a and a_b"),
-        identity(((n - 2) * other).limit("e^beta"), field.constant(0), rng=rng, what="all other weights vanish"),
+        identity(form.pair(beta, n), pair, "a_a = a_b"),
+        identity(form.other(beta, n), other, "each other weight"),
+        identity(pair.limit("e^beta"), form.limit, "the limit of a_a and a_b"),
+        identity(((n - 2) * other).limit("e^beta"), 0, "all other weights vanish"),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight, two_head_weight
 from regard.analysis.engines import Variance, coefficient
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
@@ -23,12 +23,11 @@ _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
 
 def _by_enclosure(trial: Trial) -> list[Evidence]:
     """The formula for every H and ρ; Var/H of the one-head query against the two heads' variance, in enclosures."""
-    symbols, rng = Field("(1-rho)/rho", "v", counts=("H",)), trial.rng("algebra")
-    odds, v, heads = (symbols[name] for name in symbols.symbols)
+    odds, v, heads = trial.field("(1-rho)/rho", "v", counts=("H",))
     rho = 1 / (1 + odds)
     # H variances and H(H−1) covariances.
     variance = (heads * v + heads * (heads - 1) * rho * v) / heads**2
-    formula = identity(trial.form.factor(rho, heads) * v, variance, rng=rng, what="Var of the mean of H heads")
+    formula = identity(trial.form.factor(rho, heads) * v, variance, "Var of the mean of H heads")
     # The number of copies is decided at one scale only, so the formula alone does not prove the whole.
     status = "holds" if formula.status == "proved" else formula.status
     copies, at = trial.form.copies, f"{_COURSE}, γ drawn independently for each copy"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import share, uniform_weight
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import attend, causal_mask
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -14,13 +14,12 @@ _MOST_TOKENS = 256
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """One of t equal exponentials as a fraction of their sum, which falls from each position to every later one."""
-    field, rng = Field("later", counts=("t",)), trial.rng("algebra")
-    later, t = field["later"], field["t"]
+    later, t = trial.field("later", counts=("t",))
     weight = trial.form(t)
     return [
-        identity(weight, share(field.constant(1), t - 1), rng=rng, what="BOS's weight among t equal logits"),
-        positive(weight - trial.form(t + 1 + later), rng=rng, what="it falls with t, so no two positions share it"),
-        identity(1 / weight, t, rng=rng, what="its inverse is the position"),
+        identity(weight, share(1, t - 1), "BOS's weight among t equal logits"),
+        positive(weight - trial.form(t + 1 + later), "it falls with t, so no two positions share it"),
+        identity(1 / weight, t, "its inverse is the position"),
     ]
 
 

@@ -7,7 +7,7 @@ from flint import ctx
 
 from regard.analysis.closed_forms.order import causal_softmax, layer, output_row, running_means
 from regard.analysis.engines.matrix_algebra import matrix_identity
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import Block, Linear, attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction, from_one_case, yes_or_no
 from regard.claims._order import (
@@ -34,54 +34,43 @@ MOST_LAYERS, NUM_DRAWS = 8, 8
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Each answer for every T: the first and the third by layers of running means, the second by matrix algebra."""
-    form, rng = trial.form, trial.rng("algebra")
+    form = trial.form
     unchanged = f"{_worked_case(1)}: the last row does not change, as for every X"
     return [
-        yes_or_no(_first_row_differs(rng), claimed=form.is_equivariant, truth=False, counterexample=_worked_case(1)),
-        swap_lemmas(rng),
+        yes_or_no(_first_row_differs(trial), claimed=form.is_equivariant, truth=False, counterexample=_worked_case(1)),
+        swap_lemmas(),
         yes_or_no(_last_row_forgets(), claimed=form.last_row_forgets, truth=True, counterexample=unchanged),
-        yes_or_no(_depth_tells(rng), claimed=form.deep_last_row_forgets, truth=False, counterexample=_worked_case(2)),
+        yes_or_no(_depth_tells(trial), claimed=form.deep_last_row_forgets, truth=False, counterexample=_worked_case(2)),
     ]
 
 
-def _first_row_differs(rng: np.random.Generator) -> Evidence:
+def _first_row_differs(trial: Trial) -> Evidence:
     """The first row of Z(PX) is x_2, that of PZ(X) is the mean of x_1 and x_2, when P swaps the first two tokens."""
-    field = Field("x_1", "x_2-x_1")
-    first, second = field["x_1"], field["x_1"] + field["x_2-x_1"]
-    before, after = running_means([first, second]), running_means([second, first])
-    return positive(after[0] - before[1], rng=rng, what="x_2 > x_1 > 0: row 1 of Z(PX) − PZ(X)")
+    first, apart = trial.field("x_1", "x_2-x_1")
+    before, after = running_means([first, first + apart]), running_means([first + apart, first])
+    return positive(after[0] - before[1], "x_2 > x_1 > 0: row 1 of Z(PX) − PZ(X)")
 
 
 def _last_row_forgets() -> Evidence:
     algebra, weights = generic_layer()
     order, x, last = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d"), algebra.matrix("x_T", "1", "d")
     what = "the last row of one layer, before and after"
-    return matrix_identity(
-        lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what=what
-    )
+    return matrix_identity(lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what)
 
 
-def _depth_tells(rng: np.random.Generator) -> Evidence:
+def _depth_tells(trial: Trial) -> Evidence:
     """By induction over the depth, from the last layer down: the last row is Σ_t r_t y_t, y the rows one layer earlier.
 
     One layer has r_t = 1/T. In Σ_t r_t y_t with y the running means of x, all y_t with t ≥ 3 treat x_1 and x_2 alike
     (together s(x_1+x_2) + more), so x_1's coefficient is positive again and exceeds x_2's by r_1 > 0.
     """
-    field = Field("x_1", "x_2", "r_1", "r_2", "s", "more")
-    x_1, x_2, r_1, r_2, s, more = (field[name] for name in field.symbols)
+    x_1, x_2, r_1, r_2, s, more = trial.field("x_1", "x_2", "r_1", "r_2", "s", "more")
     y_1, y_2 = running_means([x_1, x_2])
     last_row = r_1 * y_1 + r_2 * y_2 + s * (x_1 + x_2) + more
     first, second = last_row.derivative("x_1"), last_row.derivative("x_2")
     return conjunction(
-        [
-            identity(
-                first - second,
-                r_1,
-                rng=rng,
-                what="two or more layers: the coefficient of x_1 exceeds that of x_2 by r_1",
-            ),
-            positive(first, rng=rng, what="r_1 > 0 at every depth"),
-        ]
+        identity(first - second, r_1, "two or more layers: the coefficient of x_1 exceeds that of x_2 by r_1"),
+        positive(first, "r_1 > 0 at every depth"),
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_error, copy_weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
@@ -15,16 +15,14 @@ from regard.render.figures import Axis, Chart, Series
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """R = Σ_{i≠j} e^{z_i−z_j} has m = n−1 terms, each at most e^{−Δ}: so m·e^{−Δ} = R + s with a slack s ≥ 0."""
-    field = Field("R", "slack", "D", counts=("n", "n-1"), exponentials=("Delta",))
-    m, rest, slack, distance = (field[name] for name in ("n-1", "R", "slack", "D"))
-    rng, weight = trial.rng("algebra"), 1 / (1 + rest)
-    bound = trial.form.weight(field["Delta"], field["n"]).substitute(n=m + 1, e_Delta=m / (rest + slack))
-    others = rest / (1 + rest)
+    rest, slack, distance, n, m, margin = trial.field("R", "slack", "D", counts=("n", "n-1"), exponentials=("Delta",))
+    weight, others = 1 / (1 + rest), rest / (1 + rest)
+    bound = trial.form.weight(margin, n).substitute(n=m + 1, e_Delta=m / (rest + slack))
     return [
-        nonnegative(weight - bound, rng=rng, what="a_j ≥ bound"),
-        identity(bound.substitute(slack=0), weight, rng=rng, what="equality when the other logits are equal"),
-        identity(weight + others, field.constant(1), rng=rng, what="c − v_j = Σ_{i≠j} a_i(v_i − v_j)"),
-        nonnegative(trial.form.error(weight, distance) - others * distance, rng=rng, what="‖c−v_j‖ ≤ bound"),
+        nonnegative(weight - bound, "a_j ≥ bound"),
+        identity(bound.substitute(slack=0), weight, "equality when the other logits are equal"),
+        identity(weight + others, 1, "c − v_j = Σ_{i≠j} a_i(v_i − v_j)"),
+        nonnegative(trial.form.error(weight, distance) - others * distance, "‖c−v_j‖ ≤ bound"),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.order import causal_softmax, mixture
 from regard.analysis.closed_forms.softmax import uniform_weight
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import attention_block, causal_mask
 from regard.claims._evidence import Evidence, conjunction, yes_or_no
 from regard.claims._order import MOST_TOKENS, MOST_WIDTH, random_block, rounding_of
@@ -18,19 +18,17 @@ _MOST_LAYERS = 8
 
 def _by_algebra(trial: Trial) -> Evidence:
     """Without BOS a mixture of equal values is that value, whatever the weights; with it, BOS's weight falls with t."""
-    rng, form = trial.rng("algebra"), trial.form
+    form = trial.form
     if form.has_bos:
-        field = Field("b-v", "v", "s", counts=("t",))
-        apart, v, s, t = (field[name] for name in field.symbols)
+        apart, v, s, t = trial.field("b-v", "v", "s", counts=("t",))
         here, there = (mixture(1, place - 1, v + apart, v) for place in (t + 1, t + 2 + s))
-        falls = positive(here - there, rng=rng, what="BOS b > v, zero logits: token t+1's row exceeds all later ones")
-        weight = identity((here - v) / apart, uniform_weight(t + 1), rng=rng, what="BOS's weight is 1/t")
+        falls = positive(here - there, "BOS b > v, zero logits: token t+1's row exceeds all later ones")
+        weight = identity((here - v) / apart, uniform_weight(t + 1), "BOS's weight is 1/t")
         shown = "d = 1, zero logits, BOS of value 1, tokens of value 0: rows 1, 1/2, 1/3, … all differ"
-        return yes_or_no(conjunction([falls, weight]), claimed=form.can_count, truth=True, counterexample=shown)
-    field = Field("e^z", "rest", "v")
-    own, rest, v = (field[name] for name in field.symbols)
+        return yes_or_no(conjunction(falls, weight), claimed=form.can_count, truth=True, counterexample=shown)
+    own, rest, v = trial.field("e^z", "rest", "v")
     what = "equal values mix to that value whatever the weights, so equal rows stay equal"
-    equal = identity(mixture(own, rest, v, v), v, rng=rng, what=what)
+    equal = identity(mixture(own, rest, v, v), v, what)
     shown = (
         "X = (x, x, …, x), T tokens, any depth and weights: (Σ_u e^{z_u} v)/(Σ_u e^{z_u}) = v in every row, so the "
         "rows after 1, 2, 3, … repeats are the same"

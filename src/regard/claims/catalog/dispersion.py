@@ -4,7 +4,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_weight, uniform_weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, guide_at
@@ -15,13 +15,11 @@ from regard.render.figures import Axis, Chart, Series
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """1/a_i = 1 + Σ_{j≠i} e^{z_j−z_i}, n−1 terms of at least e^{−R} each, so the slack above (n−1)e^{−R} is ≥ 0."""
-    field = Field("e^R-1", "slack", counts=("n", "n-2"), exponentials=("R",))
-    m, r, s = (field[name] for name in ("n-2", "e^R-1", "slack"))
-    bound, rng = trial.form(field["R"], field["n"]), trial.rng("algebra")
-    weight = 1 / (1 + (m + 1) / (1 + r) + s)
+    r, s, n, m, spread = trial.field("e^R-1", "slack", counts=("n", "n-2"), exponentials=("R",))
+    bound, weight = trial.form(spread, n), 1 / (1 + (m + 1) / (1 + r) + s)
     return [
-        nonnegative(bound.substitute(n=m + 2, e_R=1 + r) - weight, rng=rng, what="a_i ≤ bound"),
-        identity(bound.limit("n"), field.constant(0), rng=rng, what="the bound's limit as n → ∞"),
+        nonnegative(bound.substitute(n=m + 2, e_R=1 + r) - weight, "a_i ≤ bound"),
+        identity(bound.limit("n"), 0, "the bound's limit as n → ∞"),
     ]
 
 

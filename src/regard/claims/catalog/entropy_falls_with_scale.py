@@ -6,7 +6,7 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from regard.analysis.closed_forms.softmax import entropy_slope
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
+from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import evenly
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
@@ -25,8 +25,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     One key has S_0S_2 − S_1² = 0. One more key of exponential w and logit z adds
     w(S_0S_2 − S_1² + (S_1 − zS_0)²)/S_0: zero if z equals all logits so far, and positive otherwise.
     """
-    field, rng = Field("beta", "S0", "S1", "S2", "w", "z"), trial.rng("algebra")
-    beta, zeroth, first, second, own, logit = (field[name] for name in field.symbols)
+    beta, zeroth, first, second, own, logit = trial.field("beta", "S0", "S1", "S2", "w", "z")
 
     def change(element: RationalFunction) -> RationalFunction:
         by_sums = first * element.derivative("S0") + second * element.derivative("S1")
@@ -39,18 +38,17 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     wider = (zeroth + own) * (second + own * logit**2) - (first + own * logit) ** 2
     grown = own * (spread + (first - logit * zeroth) ** 2)
     return [
-        identity(claimed, slope, rng=rng, what="dH/dβ"),
-        identity(zeroth * (wider - spread), grown, rng=rng, what="one more key adds a square to S_0S_2 − S_1²"),
+        identity(claimed, slope, "dH/dβ"),
+        identity(zeroth * (wider - spread), grown, "one more key adds a square to S_0S_2 − S_1²"),
         _sign(trial),
     ]
 
 
 def _sign(trial: Trial) -> Evidence:
     """With a variance v ≥ 0 the slope is never positive for β ≥ 0."""
-    field = Field("beta", "mean", "variance")
-    beta, mean, variance = (field[name] for name in field.symbols)
+    beta, mean, variance = trial.field("beta", "mean", "variance", stream="sign")
     fall = -trial.form(beta, mean, mean**2 + variance)
-    return nonnegative(fall, rng=trial.rng("sign"), what="H never rises with β ≥ 0")
+    return nonnegative(fall, "H never rises with β ≥ 0")
 
 
 def _by_integration(trial: Trial) -> list[Evidence]:

@@ -5,7 +5,7 @@ from functools import partial
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight
 from regard.analysis.engines import Estimate, Variance, coefficient
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.analysis.scenarios import QueryDesign, identical_heads, one_head, two_heads
 from regard.claims._evidence import Evidence
 from regard.claims._figures import around
@@ -29,13 +29,13 @@ _QUESTION = Variance(of=coefficient("a"))
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Equal logits give equal weights in every draw; since they vary with γ, their correlation exists and is 1."""
-    field, rng, heads = Field("growth", counts=("n-2",), exponentials=("z", "beta")), trial.rng("algebra"), trial.form
-    growth, m, logit, beta = (field[name] for name in field.symbols)
+    growth, m, logit, beta = trial.field("growth", counts=("n-2",), exponentials=("z", "beta"))
+    heads = trial.form
     weights = [one_head_weight(logit, beta, m + 2) for _ in range(heads.num_heads)]
     grown = weights[0].substitute(e_z=(1 + growth) * logit.exp())
     parts = [
-        identity(sum(weights, field.constant(0)) / heads.num_heads, weights[0], rng=rng, what="c is one head's output"),
-        positive(grown - weights[0], rng=rng, what="w_a varies with γ"),
+        identity(sum(weights) / heads.num_heads, weights[0], "c is one head's output"),
+        positive(grown - weights[0], "w_a varies with γ"),
     ]
     if heads.correlation != 1:
         shown = f"{heads.num_heads} heads with q = β(μ_a+μ_b), any keys: c_1 = c_2, so the correlation is 1"

@@ -4,7 +4,7 @@ from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import backwards_chance, ceiling_score, one_head_weight
 from regard.analysis.closed_forms.softmax import average_weight
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared
@@ -17,12 +17,12 @@ _NEAR = 1e-3
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """k_a/‖k_a‖ = ±μ_a, so a's logit is β or −β, b's is β and the n−2 others' are 0."""
-    field, rng, form = Field(counts=("n",), exponentials=("beta",)), trial.rng("algebra"), trial.form
-    beta, n = field["beta"], field["n"]
+    n, beta = trial.field(counts=("n",), exponentials=("beta",))
+    form = trial.form
     forward, backward = (own / (own + beta.exp() + n - 2) for own in (beta.exp(), (-beta).exp()))
     return [
-        identity(form.forward(beta, n), forward, rng=rng, what="w_a where γ > 0"),
-        identity(form.backward(beta, n), backward, rng=rng, what="w_a where γ < 0"),
+        identity(form.forward(beta, n), forward, "w_a where γ > 0"),
+        identity(form.backward(beta, n), backward, "w_a where γ < 0"),
         _sign_part(trial),
     ]
 
@@ -32,8 +32,8 @@ def _sign_part(trial: Trial) -> Evidence:
     if trial.form.is_given_positive:
         return Evidence(status="proved" if trial.form.score is None else "undecided", detail="γ > 0 is given")
     if trial.form.score is not None:
-        sigma, rng = Field("sigma")["sigma"], trial.rng("sign")
-        return identity(1 + sigma * trial.form.score(sigma), 0 * sigma, rng=rng, what="P(γ < 0) = Φ(−1/σ)")
+        [sigma] = trial.field("sigma", stream="sign")
+        return identity(1 + sigma * trial.form.score(sigma), 0, "P(γ < 0) = Φ(−1/σ)")
     setting = CourseSetting.of(trial.at)
     weight_there = in_balls(one_head_weight, -setting.beta, setting.beta, setting.n)
     chance = in_balls(backwards_chance, setting.sigma)

@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import copy_weight, log_scaled_weight
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
+from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._figures import counts
@@ -25,21 +25,20 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     Bounds that depend on E or F alone carry the limits over from E and F to n: 1/(1+E) and 1/(1+F/2).
     """
-    field, rng, form = Field("E", "F", counts=("n", "n-2")), trial.rng("algebra"), trial.form
-    large, shrink, n, m = (field[name] for name in ("E", "F", "n", "n-2"))
-    one, softmax = field.constant(1), n * large / (n * large + (n - 1))
+    large, shrink, n, m = trial.field("E", "F", counts=("n", "n-2"))
+    form, softmax = trial.form, n * large / (n * large + (n - 1))
 
     def weight(growth: RationalFunction | int) -> RationalFunction:
         return softmax.substitute(n=m + 2, E=growth)
 
     excess, share = 1 / (1 + large), 1 / (1 + shrink / 2)
     return [
-        identity(form.weight(n * large, n), softmax, rng=rng, what="a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
-        nonnegative(excess - (1 - weight(large)), rng=rng, what="1−a_j ≤ 1/(1+n^{sΔ−1})"),
-        identity(1 - excess.limit("E"), one * form.above, rng=rng, what="limit of a_j where sΔ > 1"),
-        identity(weight(1).limit("n-2"), one * form.critical, rng=rng, what="limit of a_j where sΔ = 1"),
-        nonnegative(share - weight(1 / shrink), rng=rng, what="a_j ≤ 1/(1+½n^{1−sΔ})"),
-        identity(share.limit("F"), one * form.below, rng=rng, what="limit of a_j where sΔ < 1"),
+        identity(form.weight(n * large, n), softmax, "a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
+        nonnegative(excess - (1 - weight(large)), "1−a_j ≤ 1/(1+n^{sΔ−1})"),
+        identity(1 - excess.limit("E"), form.above, "limit of a_j where sΔ > 1"),
+        identity(weight(1).limit("n-2"), form.critical, "limit of a_j where sΔ = 1"),
+        nonnegative(share - weight(1 / shrink), "a_j ≤ 1/(1+½n^{1−sΔ})"),
+        identity(share.limit("F"), form.below, "limit of a_j where sΔ < 1"),
     ]
 
 

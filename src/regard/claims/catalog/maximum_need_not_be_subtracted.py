@@ -5,7 +5,7 @@ import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.rounding import overflow_from, overflow_logit
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -18,11 +18,9 @@ _FINEST = 0.001
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """In exact arithmetic e^{−m} cancels (R is the sum of the other exponentials); with rounding, log M in balls."""
     if trial.form.is_exact:
-        field = Field("R", exponentials=("z", "m"))
-        own, rest, lowered = field["z"].exp(), field["R"], (field["z"] - field["m"]).exp()
-        shifted = lowered / (lowered + rest / field["m"].exp())
-        what = "a_i with m subtracted from every logit"
-        return [identity(shifted, own / (own + rest), rng=trial.rng("algebra"), what=what)]
+        rest, z, m = trial.field("R", exponentials=("z", "m"))
+        shifted = (z - m).exp() / ((z - m).exp() + rest / m.exp())
+        return [identity(shifted, z.exp() / (z.exp() + rest), "a_i with m subtracted from every logit")]
     return [_threshold_part(trial, name) for name in _FORMATS]
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -38,8 +39,8 @@ Pair = tuple[Estimate, Estimate]
 
 def _errors(field: Field) -> tuple[RationalFunction, RationalFunction]:
     """‖c − ½(v_a+v_b)‖² under one head and under two, for a's logit y and b's logit z, all other logits 0."""
-    y, z, n = field["y"], field["z"], field["n"]
-    half, count = field.constant(1) / 2, n - 2
+    n, y, z = field
+    half, count = Fraction(1, 2), n - 2
     a, b = one_head_weight(y, z, n), one_head_weight(z, y, n)
     other = (1 - a - b) / count
     one = (a - half) ** 2 + (b - half) ** 2 + count * other**2
@@ -51,24 +52,24 @@ def _errors(field: Field) -> tuple[RationalFunction, RationalFunction]:
 
 def _by_algebra(trial: Trial) -> Evidence:
     """At β = 0 the designs agree; there dy/dβ = γ has mean 1 and dz/dβ = 1, so E d/dβ is the sum of both slopes."""
-    field, rng = Field(counts=("n",), exponentials=("y", "z")), trial.rng("algebra")
-    flat = {"e_y": field.constant(1), "e_z": field.constant(1)}
+    field = trial.field(counts=("n",), exponentials=("y", "z"))
+    flat = {"e_y": 1, "e_z": 1}
     one, two = _errors(field)
-    slopes = [sum((error.derivative(name) for name in ("y", "z")), field.constant(0)) for error in (one, two)]
+    slopes = [error.derivative("y") + error.derivative("z") for error in (one, two)]
     slow = [slope.substitute(**flat) for slope in slopes]
-    m = field["n"] - 2
+    n = field["n"]
     parts = [
-        identity(one.substitute(**flat), two.substitute(**flat), rng=rng, what="the errors agree at β = 0"),
-        positive((slow[1] - slow[0]).substitute(n=field["n"] + 2), rng=rng, what="one head's error falls faster"),
-        identity(slow[0], -2 * m / field["n"] ** 2, rng=rng, what="its slope is −2(n−2)/n²"),
-        identity(slow[1], -m / field["n"] ** 2, rng=rng, what="that of two heads is half of it"),
+        identity(one.substitute(**flat), two.substitute(**flat), "the errors agree at β = 0"),
+        positive((slow[1] - slow[0]).substitute(n=n + 2), "one head's error falls faster"),
+        identity(slow[0], -2 * (n - 2) / n**2, "its slope is −2(n−2)/n²"),
+        identity(slow[1], -(n - 2) / n**2, "that of two heads is half of it"),
     ]
     if trial.form(trial.at.n) <= 0 and all(part.status == "proved" for part in parts):
         n = float(trial.at.n)
         sides = f"the error of one head has slope {-2 * (n - 2) / n / n:.6g}, that of two heads {-(n - 2) / n / n:.6g}"
         against = f"n = {n:.12g}, any σ², β → 0: {sides}; the statement says that two heads are closer"
         return Evidence(status="refuted", detail="one head is closer at every small enough β", counterexample=against)
-    found = conjunction(parts)
+    found = conjunction(*parts)
     # That one head is closer near β = 0 supports a crossover, but does not locate it.
     return Evidence(status="holds" if found.status == "proved" else found.status, detail=found.detail)
 

@@ -1,12 +1,14 @@
 """Misconception: to single out each of n keys, a head must be n wide."""
 
+from fractions import Fraction
+
 import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.low_rank import circle_gap, circle_keys, neighbours_margin
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import copy_margin
-from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, few_keys, least_width_proved, least_width_tried, rounding
@@ -34,45 +36,36 @@ def _known(trial: Trial, n: int, note: str) -> LeastWidth:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Key j beats its neighbours by βδ and the others by more, δ = 1 − cos(2π/n); on a line a middle key never wins."""
-    rng, known = trial.rng("algebra"), _known(trial, trial.at.n, f"n = {trial.at.n:.12g}")
-    can, cannot = _circle_is_enough(trial, rng), _line_is_not(rng)
-    needed = [] if trial.form.needed is None else [_neighbours_need(trial, rng)]
-    return [*least_width_proved(trial, can=can, cannot=cannot, known=known), *needed]
+    known = _known(trial, trial.at.n, f"n = {trial.at.n:.12g}")
+    parts = least_width_proved(trial, can=_circle_is_enough(trial), cannot=_line_is_not(trial), known=known)
+    return parts if trial.form.needed is None else [*parts, _neighbours_need(trial)]
 
 
-def _circle_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
+def _circle_is_enough(trial: Trial) -> Evidence:
     """The n−1 others together weigh at most (n−1)e^{−βδ} times key j, for n = 1+m and ε = 1/(1+p)."""
-    [half] = generic_angles(angle_field("pi/n"), "pi/n")
-    field = Field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
-    p, t, m = (field[name] for name in field.symbols)
+    [half] = trial.field(angles=("pi/n",))
+    p, t, m = trial.field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
     claimed = trial.form.enough(1 / (1 + p), 1 + m).exp()
     return conjunction(
-        [
-            identity(circle_gap(half), 1 - (2 * half).cos(), rng=rng, what="δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
-            nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), rng=rng, what="a_j ≥ 1−ε on the circle"),
-        ]
+        identity(circle_gap(half), 1 - (2 * half).cos(), "δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
+        nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), "a_j ≥ 1−ε on the circle"),
     )
 
 
-def _neighbours_need(trial: Trial, rng: np.random.Generator) -> Evidence:
+def _neighbours_need(trial: Trial) -> Evidence:
     """A margin below the claimed one by a factor 1+s in e^{βδ}: two neighbours alone keep a_j below 1−ε."""
-    field = Field("(1-epsilon)/epsilon", "claimed/e^margin-1", "rest", counts=("n",))
-    p, s, t, n = (field[name] for name in field.symbols)
+    p, s, t, n = trial.field("(1-epsilon)/epsilon", "claimed/e^margin-1", "rest", counts=("n",))
     claimed = trial.form.needed(1 / (1 + p), n).exp()
     weight = 1 / (1 + 2 * (1 + s) / claimed + t)
-    return positive(1 - 1 / (1 + p) - weight, rng=rng, what="a smaller β leaves a_j < 1−ε on the circle")
+    return positive(1 - 1 / (1 + p) - weight, "a smaller β leaves a_j < 1−ε on the circle")
 
 
-def _line_is_not(rng: np.random.Generator) -> Evidence:
+def _line_is_not(trial: Trial) -> Evidence:
     """(z_1−z_2)(z_3−z_2) ≤ 0 for keys in order, so some logit is z_2 + s with s ≥ 0, and a_2 ≤ ½ < 1−ε."""
-    field = Field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
-    q, left, right, s, rest = (field[name] for name in field.symbols)
-    half = field.constant(1) / 2
+    q, left, right, s, rest = trial.field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
     return conjunction(
-        [
-            nonnegative(q * left * (q * right), rng=rng, what="width 1: some other logit is at least the middle key's"),
-            nonnegative(half - 1 / (1 + (1 + s) + rest), rng=rng, what="so the middle key's weight is at most ½"),
-        ]
+        nonnegative(q * left * (q * right), "width 1: some other logit is at least the middle key's"),
+        nonnegative(Fraction(1, 2) - 1 / (1 + (1 + s) + rest), "so the middle key's weight is at most ½"),
     )
 
 

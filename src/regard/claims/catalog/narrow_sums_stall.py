@@ -35,7 +35,7 @@ def _by_exact_arithmetic(trial: Trial) -> Evidence:
     )
     if wrong:
         parts.append(_total_part(trial, *wrong))
-    found = conjunction(parts)
+    found = conjunction(*parts)
     if found.status != "proved":
         return found
     covered = f"and likewise for every p from {_LEAST_BITS} to {_MOST_BITS} and k from 0 to {_LARGEST_LOG}"

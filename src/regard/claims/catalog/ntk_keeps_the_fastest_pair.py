@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import interpolation_slowdown, ntk_slowdown
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
@@ -15,16 +15,15 @@ from regard.render.figures import Chart
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """In logarithms: θ_i = B^{−2i/d}, θ'_i = (B·s^{d/(d−2)})^{−2i/d}; interpolation turns by (t/s)θ_i."""
-    field, rng, form = Field("log B", "log s", counts=("i", "d")), trial.rng("algebra"), trial.form
-    log_b, log_s, i, d = (field[name] for name in field.symbols)
-    grown = log_b + d / (d - 2) * log_s
+    log_b, log_s, i, d = trial.field("log B", "log s", counts=("i", "d"))
+    form, grown = trial.form, log_b + d / (d - 2) * log_s
     slower = -2 * i / d * log_b - (-2 * i / d * grown)
     last = d / 2 - 1
     return [
-        identity(form.ntk(i, d) * log_s, slower, rng=rng, what="log(θ_i/θ'_i) under the base B·s^{d/(d−2)}"),
-        identity(form.ntk(0 * i, d), field.constant(0), rng=rng, what="the fastest pair, i = 0, is unchanged"),
-        identity(form.ntk(last, d), field.constant(1), rng=rng, what="the slowest, i = d/2−1, is s times slower"),
-        identity(form.interpolation(i, d) * log_s, log_s, rng=rng, what="position interpolation slows all pairs by s"),
+        identity(form.ntk(i, d) * log_s, slower, "log(θ_i/θ'_i) under the base B·s^{d/(d−2)}"),
+        identity(form.ntk(0 * i, d), 0, "the fastest pair, i = 0, is unchanged"),
+        identity(form.ntk(last, d), 1, "the slowest, i = d/2−1, is s times slower"),
+        identity(form.interpolation(i, d) * log_s, log_s, "position interpolation slows all pairs by s"),
     ]
 
 
@@ -48,7 +47,7 @@ def _by_reference_code(trial: Trial) -> Evidence:
         what = f"log(θ_i/θ'_i), {name}{note}"
         parts.append(worst_entry(what, claimed=claimed, found=found, tolerance=tolerance, at=at))
     is_smaller = (width, factor, base) != (trial.at.d, trial.at.s, trial.at.B)
-    return replace(conjunction(parts), is_of_smaller_case=is_smaller)
+    return replace(conjunction(*parts), is_of_smaller_case=is_smaller)
 
 
 def _figure(at: Settings) -> Chart:

@@ -1,6 +1,7 @@
 """One query for two keys: if one key varies in length, the output swings between their values."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from regard.analysis.closed_forms.random_keys import (
     swing_variance,
 )
 from regard.analysis.engines import Estimate, Probability, Variance, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative
 from regard.analysis.scenarios import one_head
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared
@@ -35,10 +36,9 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
     """With βγ = β + y, w_a = e^y/(e^y + e^ℓ), ℓ = log(1 + (n−2)e^{−β}), which lies between 0 and log(n−1)."""
-    field = Field(counts=("n",), exponentials=("beta", "y"))
-    beta, y, n = field["beta"], field["y"], field["n"]
+    n, beta, y = trial.field(counts=("n",), exponentials=("beta", "y"))
     sigmoid = y.exp() / (y.exp() + swing_offset(beta, n).exp())
-    return identity(one_head_weight(beta + y, beta, n), sigmoid, rng=trial.rng("sigmoid"), what="w_a = s(β(γ−1)−ℓ)")
+    return identity(one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
 
 
 def _variance_parts(trial: Trial) -> list[Evidence]:
@@ -47,35 +47,28 @@ def _variance_parts(trial: Trial) -> list[Evidence]:
     s(1−s) is the logistic density, and bZ has a density between (1 − y²/(2b²))/(b√(2π)) and 1/(b√(2π)), so
     D = (1 − θ(π²/3+ℓ²)/(2b²))/(b√(2π)) and m = ½ − ηℓ/(b√(2π)) with θ and η in [0, 1]. Here π²/3 = √(2π)⁴/12.
     """
-    field, rng, form = Field("beta", "sigma", "l", "root", "1/theta-1", "1/eta-1"), trial.rng("variance"), trial.form
-    beta, sigma, offset, root, u, v = (field[name] for name in field.symbols)
-    spread, theta, eta = beta * sigma, 1 / (1 + u), 1 / (1 + v)
-    mean = field.constant(1) / 2 - eta * offset / (root * spread)
+    names = ("beta", "sigma", "l", "root", "1/theta-1", "1/eta-1")
+    beta, sigma, offset, root, u, v = trial.field(*names, stream="variance")
+    form, spread, theta, eta = trial.form, beta * sigma, 1 / (1 + u), 1 / (1 + v)
+    mean = Fraction(1, 2) - eta * offset / (root * spread)
     loss = (1 - theta * (root**4 / 12 + offset**2) / (2 * spread**2)) / (root * spread)
     exact = mean * (1 - mean) - loss
     claimed, error = form.variance(beta, sigma, root), form.error(beta, sigma, offset, root)
-    parts = [
-        nonnegative(claimed + error - exact, rng=rng, what="Var w_a ≤ ¼ − 1/(βσ√(2π)) + error"),
-        nonnegative(exact - claimed + error, rng=rng, what="Var w_a ≥ ¼ − 1/(βσ√(2π)) − error"),
+    return [
+        nonnegative(claimed + error - exact, "Var w_a ≤ ¼ − 1/(βσ√(2π)) + error"),
+        nonnegative(exact - claimed + error, "Var w_a ≥ ¼ − 1/(βσ√(2π)) − error"),
+        limit_identity(claimed, "beta", Fraction(1, 4), "Var w_a → ¼ as β → ∞"),
+        limit_identity(error, "beta", 0, "error → 0 as β → ∞"),
     ]
-    try:
-        return [
-            *parts,
-            identity(claimed.limit("beta"), field.constant(1) / 4, rng=rng, what="Var w_a → ¼ as β → ∞"),
-            identity(error.limit("beta"), field.constant(0), rng=rng, what="error → 0 as β → ∞"),
-        ]
-    except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _atom_parts(trial: Trial) -> list[Evidence]:
     """w_a ≥ x exactly when bZ ≥ m + ℓ, m = log(x/(1−x)); as β → ∞ that tends to Z ≥ 0, for every x in (0, 1)."""
-    field, rng = Field("beta", "sigma", "m", "l"), trial.rng("atoms")
-    beta, sigma, margin, offset = (field[name] for name in field.symbols)
+    beta, sigma, margin, offset = trial.field("beta", "sigma", "m", "l", stream="atoms")
     score = trial.form.score(margin, offset, beta, sigma)
     return [
-        identity(-beta * sigma * score - offset, margin, rng=rng, what="P(w_a ≥ x) = Φ(score)"),
-        identity(score.limit("beta"), field.constant(0), rng=rng, what="P(w_a ≥ x) → Φ(0) = ½ for 0 < x < 1"),
+        identity(-beta * sigma * score - offset, margin, "P(w_a ≥ x) = Φ(score)"),
+        identity(score.limit("beta"), 0, "P(w_a ≥ x) → Φ(0) = ½ for 0 < x < 1"),
     ]
 
 

@@ -5,7 +5,7 @@ from flint import ctx
 
 from regard.analysis.closed_forms.order import layer, swapped_code
 from regard.analysis.engines.matrix_algebra import matrix_identity
-from regard.analysis.engines.symbolic import Field, positive
+from regard.analysis.engines.symbolic import positive
 from regard.attention import attention_block
 from regard.claims._evidence import Evidence, from_one_case, yes_or_no
 from regard.claims._order import (
@@ -38,22 +38,22 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     Then PX+Φ has rows δ and −δ at i and j and zeros elsewhere, so with E = e^{|δ|²/√d} > 1 row i of Z(PX+Φ) is
     δ(E − 1/E)/(E + 1/E + T−2). Matrix algebra shows equivariance for Φ = 1φ, and Z(PX+Φ) = PZ(X+PᵀΦ) for any Φ.
     """
-    field, rng = Field("E-1", counts=("T-2",)), trial.rng("algebra")
+    excess, others = trial.field("E-1", counts=("T-2",))
     algebra, weights = generic_layer()
     order, x = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d")
     moved, equal = algebra.matrix("PᵀΦ", "T", "d"), weights.ones @ algebra.matrix("φ", "1", "d")
     what = "row i of Z(PX+Φ) is a positive multiple of δ, that of PZ(X+Φ) is 0"
-    breaks = positive(swapped_code(1 + field["E-1"], 2 + field["T-2"]), rng=rng, what=what)
+    breaks = positive(swapped_code(1 + excess, 2 + others), what)
     rule = "Z(PX+Φ) = PZ(X+PᵀΦ)"
     moves = matrix_identity(
-        lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), what=rule
+        lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), rule
     )
     keeps = matrix_identity(
-        lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), what="Φ = 1φ"
+        lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), "Φ = 1φ"
     )
     different, alike = _case(2, np.arange(2.0))[1], _case(2, np.ones(2))[1]
     return [
-        swap_lemmas(rng),
+        swap_lemmas(),
         moves,
         yes_or_no(breaks, claimed=trial.form.with_different_rows, truth=False, counterexample=different),
         yes_or_no(keeps, claimed=trial.form.with_equal_rows, truth=True, counterexample=alike),

@@ -6,7 +6,7 @@ from regard.analysis.closed_forms.arithmetic import log, normal_tail
 from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score, two_head_weight
 from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
@@ -22,34 +22,31 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _threshold_parts(trial: Trial) -> list[Evidence]:
     """a_a grows with its logit and is 1−ε at L; L > 0 if ε = (1−1/n)/(1+p), and L ≤ 0 if 1−ε = (1/n)/(1+p)."""
-    field, rng = Field("epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",)), trial.rng("threshold")
-    epsilon, growth, p, n, m, z = (field[name] for name in field.symbols)
+    epsilon, growth, p, n, m, z = trial.field(
+        "epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",), stream="threshold"
+    )
     odds, own = trial.form.threshold(epsilon, n).exp(), z.exp()
     lower, higher = own / (own + m), own * (1 + growth) / (own * (1 + growth) + m)
     share = two_head_weight(z, n).substitute(e_z=odds)
     small, large = m / (m + 1) / (1 + p), 1 - 1 / ((m + 1) * (1 + p))
     return [
-        identity(share, 1 - epsilon, rng=rng, what="a_a = 1−ε where βγ = L"),
-        positive(higher - lower, rng=rng, what="a_a grows with βγ"),
-        positive(trial.form.threshold(small, m + 1).exp() - 1, rng=rng, what="L > 0 if ε < 1−1/n"),
-        nonnegative(1 - trial.form.threshold(large, m + 1).exp(), rng=rng, what="L ≤ 0 if ε ≥ 1−1/n"),
+        identity(share, 1 - epsilon, "a_a = 1−ε where βγ = L"),
+        positive(higher - lower, "a_a grows with βγ"),
+        positive(trial.form.threshold(small, m + 1).exp() - 1, "L > 0 if ε < 1−1/n"),
+        nonnegative(1 - trial.form.threshold(large, m + 1).exp(), "L ≤ 0 if ε ≥ 1−1/n"),
     ]
 
 
 def _score_parts(trial: Trial) -> list[Evidence]:
     """γ = 1 + σZ, so βγ ≥ L where Z ≥ −score; Φ grows, so a score below 1/σ is a probability below Φ(1/σ)."""
-    field, rng = Field("beta", "L", "sigma"), trial.rng("score")
-    beta, threshold, sigma = (field[name] for name in field.symbols)
+    beta, threshold, sigma = trial.field("beta", "L", "sigma", stream="score")
     score, ceiling = trial.form.score(beta, threshold, sigma), trial.form.ceiling(sigma)
-    parts = [
-        identity(beta * (1 - sigma * score), threshold, rng=rng, what="P(βγ ≥ L) = Φ((β−L)/(βσ))"),
-        positive(ceiling - score, rng=rng, what="the score stays below the ceiling for L > 0"),
-        nonnegative(trial.form.score(beta, -threshold, sigma) - ceiling, rng=rng, what="and not below it for L ≤ 0"),
+    return [
+        identity(beta * (1 - sigma * score), threshold, "P(βγ ≥ L) = Φ((β−L)/(βσ))"),
+        positive(ceiling - score, "the score stays below the ceiling for L > 0"),
+        nonnegative(trial.form.score(beta, -threshold, sigma) - ceiling, "and not below it for L ≤ 0"),
+        limit_identity(score, "beta", ceiling, "score → ceiling as β → ∞"),
     ]
-    try:
-        return [*parts, identity(score.limit("beta"), ceiling, rng=rng, what="score → ceiling as β → ∞")]
-    except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _question(trial: Trial) -> Probability:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import aligned_mean
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
@@ -18,10 +18,8 @@ _STANDARD_ERRORS = 10.0
 
 def _by_algebra(trial: Trial) -> Evidence:
     """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance."""
-    field, form = Field("sqrt(d)", "rho"), trial.form
-    root, rho = (field[name] for name in field.symbols)
-    exact = root**2 * rho / form.divisor(root)
-    proof = identity(form.mean(rho, root), exact, rng=trial.rng("algebra"), what="mean logit")
+    root, rho = trial.field("sqrt(d)", "rho")
+    proof = identity(trial.form.mean(rho, root), root**2 * rho / trial.form.divisor(root), "mean logit")
     return proof if proof.status == "proved" else _at_a_width(trial)
 
 

@@ -3,23 +3,20 @@
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import rotation_matrix, squared_norm
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Series
 
-_ANGLES = ("t*theta_0", "t*theta_1")
-
 
 def _by_algebra(trial: Trial) -> Evidence:
     """Two pairs with independent angles: the squared norm before and after the matrix of RoPE."""
-    field = angle_field(*_ANGLES, symbols=("x_0", "x_1", "x_2", "x_3"))
-    numbers = field.array("x", 4)
-    turned = rotation_matrix(generic_angles(field, *_ANGLES)) @ numbers
+    *numbers, first, second = trial.field("x_0", "x_1", "x_2", "x_3", angles=("t*theta_0", "t*theta_1"))
+    turned = rotation_matrix([first, second]) @ np.array(numbers)
     what = "the preserved quantity, before and after the rotation"
-    return identity(trial.form(turned), trial.form(numbers), rng=trial.rng("algebra"), what=what)
+    return identity(trial.form(turned), trial.form(numbers), what)
 
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:

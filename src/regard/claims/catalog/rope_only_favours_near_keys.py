@@ -5,7 +5,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import cos
 from regard.analysis.closed_forms.position_codes import FirstPair, favour_lost, rotation_matrix
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
@@ -17,10 +17,8 @@ _MOST_DISTANCE, _MARGIN = 200, 50
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """What each pair loses at distance s, for all angles; for whole s ≠ r the fastest pair loses something."""
-    names, rng, r = ("t*theta", "s*theta/2", "r*theta/2"), trial.rng("algebra"), trial.at.r
-    field = angle_field(*names, symbols=("q_0", "q_1"))
-    t, half_s, half_r = generic_angles(field, *names)
-    q = field.array("q", 2)
+    *q, t, half_s, half_r = trial.field("q_0", "q_1", angles=("t*theta", "s*theta/2", "r*theta/2"))
+    q, r = np.array(q), trial.at.r
     key = rotation_matrix([t - 2 * half_s]) @ (rotation_matrix([2 * half_r]) @ q)
     lost, what = q @ q - (rotation_matrix([t]) @ q) @ key, "|q|² − ⟨R_t q, R_{t−s} R_r q⟩ for each pair"
     assert FirstPair().period is None
@@ -28,7 +26,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         "with θ_0 = 1 that vanishes at whole s only if s = r, since π is irrational: the only maximum is at distance r"
     )
     parts = [
-        identity(lost, trial.form.lost(q @ q, half_s - half_r), rng=rng, what=f"{what} is 2|q|² sin²((s−r)θ/2)"),
+        identity(lost, trial.form.lost(q @ q, half_s - half_r), f"{what} is 2|q|² sin²((s−r)θ/2)"),
         Evidence(status="proved", detail=only),
     ]
     claimed = trial.form.peak(r)

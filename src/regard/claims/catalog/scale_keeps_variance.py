@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import score_variance
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts, guide_at
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
@@ -23,8 +23,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     Entries have mean μ and second moment μ²+1; if q = k the fourth moment enters, which for Gaussians is μ⁴+6μ²+3.
     """
-    field, rng, form = Field(counts=("d",)), trial.rng("algebra"), trial.form
-    d, mean = field["d"], form.mean
+    [d], form, mean = trial.field(counts=("d",)), trial.form, trial.form.mean
     second, fourth = mean**2 + 1, mean**4 + 6 * mean**2 + 3
     if form.is_query_the_key:
         product, square, cross = second, fourth, second**2
@@ -32,8 +31,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         product, square, cross = mean * mean, second * second, (mean * mean) ** 2
     variance = d * (square - product**2) + d * (d - 1) * (cross - product**2)
     return [
-        identity(form.variance(d), variance, rng=rng, what="Var(kᵀq)"),
-        identity(variance / form.divisor_squared(d), field.constant(1), rng=rng, what="Var(kᵀq/√d)"),
+        identity(form.variance(d), variance, "Var(kᵀq)"),
+        identity(variance / form.divisor_squared(d), 1, "Var(kᵀq/√d)"),
     ]
 
 

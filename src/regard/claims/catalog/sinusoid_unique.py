@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import cos, sin
 from regard.analysis.closed_forms.position_codes import FirstPair, PiLine
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence
 from regard.claims._position_codes import EXPONENTIAL_LAW, rounding
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
@@ -23,12 +23,12 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 def _vanishes_at_whole_turns(trial: Trial) -> Evidence:
     """‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), which is 0 only at whole turns."""
-    half_phi, half_psi = generic_angles(angle_field("phi/2", "psi/2"), "phi/2", "psi/2")
+    half_phi, half_psi = trial.field(angles=("phi/2", "psi/2"))
     parts = [(sin, cos)[part] for part in trial.form.parts]
     squared = sum((part(2 * half_phi) - part(2 * half_psi)) ** 2 for part in parts)
     chord = 4 * sin(half_phi - half_psi) ** 2
     what = "‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), so codes meet only at whole turns"
-    found = identity(squared, chord, rng=trial.rng("algebra"), what=what)
+    found = identity(squared, chord, what)
     if found.status == "proved":
         return found
     # Another distance may still separate whole positions, so a failed identity decides nothing.

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import average_weight, copy_weight, softmax_lipschitz
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._retrieval import few_keys, rounding
@@ -24,18 +24,17 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     Half of ‖h‖² exceeds the variance by squares, s and r/2. Two equal logits reach it: h = (1, −1, 0, …) has
     hᵀJh/‖h‖² = a_1 = e^β/(2e^β + n−2), where β is their lead over the n−2 others.
     """
-    field, rng = Field("M", "m", "mu", "s", "r", counts=("n", "n-2"), exponentials=("beta",)), trial.rng("algebra")
-    high, low, mean, slack, rest = (field[name] for name in ("M", "m", "mu", "s", "r"))
-    half = field.constant(Fraction(1, 2))
-    constant = field.constant(0) + trial.form(field["n-2"] + 2)
+    names = {"counts": ("n", "n-2"), "exponentials": ("beta",)}
+    high, low, mean, slack, rest, n, m, beta = trial.field("M", "m", "mu", "s", "r", **names)
+    half, constant = Fraction(1, 2), trial.form(m + 2) + 0 * m
     variance = (high + low) * mean - high * low - slack - mean**2
     squares = ((high + low) * half - mean) ** 2 + ((high + low) * half) ** 2
-    reached = average_weight(field["beta"], field["n"]).limit("e^beta")
+    reached = average_weight(beta, n).limit("e^beta")
     excess, what = half * (high**2 + low**2 + rest) - variance, "½‖h‖² − Var_a(h) is a sum of squares and slacks"
     return [
-        identity(excess, squares + slack + half * rest, rng=rng, what=what),
-        nonnegative(constant - half, rng=rng, what="the constant is at least ½"),
-        identity(reached, constant, rng=rng, what="the largest slope, at two equal logits far above the others"),
+        identity(excess, squares + slack + half * rest, what),
+        nonnegative(constant - half, "the constant is at least ½"),
+        identity(reached, constant, "the largest slope, at two equal logits far above the others"),
     ]
 
 

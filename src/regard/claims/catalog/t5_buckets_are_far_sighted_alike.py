@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import last_bucket_start
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.claims._evidence import Evidence, conjunction, smaller_case
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
@@ -23,17 +23,13 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     In whole numbers the start is the least n with n^{N−E} ≥ D^{N−E−1}E.
     """
-    field, rng = Field("log E", "log D", "more", counts=("E", "N-E")), trial.rng("algebra")
-    more, exact, rest = (field[name] for name in ("more", "E", "N-E"))
-    step = 1 - 1 / rest
-    last, log_e, log_d = exact + rest - 1, field["log E"], field["log D"]
+    log_e, log_d, more, exact, rest = trial.field("log E", "log D", "more", counts=("E", "N-E"))
+    step, last = 1 - 1 / rest, exact + rest - 1
     left, right = rest * (log_e + step * (log_d - log_e)), (rest - 1) * log_d + log_e
     far = conjunction(
-        [
-            positive(exact + rest * (1 + more) - last, rng=rng, what="E + (N−E)x > N−1 for every n ≥ D"),
-            nonnegative(exact + rest * (step + more) - last, rng=rng, what="E + (N−E)x ≥ N−1 from the start on"),
-            identity(left, right, rng=rng, what="(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E"),
-        ]
+        positive(exact + rest * (1 + more) - last, "E + (N−E)x > N−1 for every n ≥ D"),
+        nonnegative(exact + rest * (step + more) - last, "E + (N−E)x ≥ N−1 from the start on"),
+        identity(left, right, "(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E"),
     )
     if not trial.form.is_endless:
         shown = f"distances D and 10⁶·D share bucket N−1 at any N and D: b(n) stops there ({far.detail})"

@@ -4,7 +4,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.random_keys import backwards_chance, two_head_weight
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
@@ -15,12 +15,11 @@ _LOCKED = 0.9
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """If γ < 0, a gets at most 1/n at every scale; if γ > 0, it gets everything in the limit."""
-    field, rng = Field("e^(beta |gamma|)-1", counts=("n-1",), exponentials=("z",)), trial.rng("algebra")
-    growth, m, z = (field[name] for name in field.symbols)
+    growth, m, z = trial.field("e^(beta |gamma|)-1", counts=("n-1",), exponentials=("z",))
     share = two_head_weight(z, m + 1)
     return [
-        nonnegative(1 / (m + 1) - share.substitute(e_z=1 / (1 + growth)), rng=rng, what="w_a ≤ 1/n where γ ≤ 0"),
-        identity(share.limit("e^z"), field.constant(1), rng=rng, what="w_a → 1 as β → ∞ where γ > 0"),
+        nonnegative(1 / (m + 1) - share.substitute(e_z=1 / (1 + growth)), "w_a ≤ 1/n where γ ≤ 0"),
+        identity(share.limit("e^z"), 1, "w_a → 1 as β → ∞ where γ > 0"),
         _chance_part(trial),
     ]
 

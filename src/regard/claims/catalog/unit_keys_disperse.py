@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_margin, uniform_weight, unit_bound, unit_gain
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
@@ -18,20 +18,18 @@ _WIDTH = 4
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """g·qᵀk lies in [−g, g], so 1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j} = 1 + (n−1)e^{−2g} + slack; opposite keys have none."""
-    field = Field("e^g-1", "slack", "(1-epsilon)/epsilon", "e^2g/claimed-1", counts=("n", "n-1"), exponentials=("g",))
-    growth, slack, odds, step, m = (field[name] for name in field.symbols if name not in ("n", "g"))
-    rng, end = trial.rng("algebra"), 1 + growth
-    bound = trial.form.bound(field["g"], field["n"])
+    names = ("e^g-1", "slack", "(1-epsilon)/epsilon", "e^2g/claimed-1")
+    growth, slack, odds, step, n, m, gain = trial.field(*names, counts=("n", "n-1"), exponentials=("g",))
+    end, bound, epsilon = 1 + growth, trial.form.bound(gain, n), 1 / (1 + odds)
     here = bound.substitute(n=m + 1, e_g=end)
-    epsilon = 1 / (1 + odds)
     claimed = (2 * trial.form.gain(epsilon, 1 + m)).exp()
     at_gain, below = 1 / (1 + m / claimed), 1 / (1 + m * (1 + step) / claimed)
     return [
-        nonnegative(here - 1 / (1 + m / end**2 + slack), rng=rng, what="a_j ≤ bound"),
-        identity(here, 1 / (1 + m / end**2), rng=rng, what="equality for q = k_j and the other keys opposite"),
-        identity(bound.limit("n"), field.constant(0), rng=rng, what="the bound's limit as n → ∞"),
-        identity(at_gain, 1 - epsilon, rng=rng, what="a_j can be 1−ε at the claimed gain"),
-        positive((1 - epsilon) - below, rng=rng, what="and is below 1−ε at any smaller one"),
+        nonnegative(here - 1 / (1 + m / end**2 + slack), "a_j ≤ bound"),
+        identity(here, 1 / (1 + m / end**2), "equality for q = k_j and the other keys opposite"),
+        identity(bound.limit("n"), 0, "the bound's limit as n → ∞"),
+        identity(at_gain, 1 - epsilon, "a_j can be 1−ε at the claimed gain"),
+        positive((1 - epsilon) - below, "and is below 1−ε at any smaller one"),
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import share
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._retrieval import few_keys
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
@@ -22,16 +22,15 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     The first k weights sum to the weight of their exponentials' sum; one more key preserves that, and the last
     one makes it 1.
     """
-    field = Field("own", "rest", "earlier", "later")
-    own, rest, earlier, later = (field[name] for name in field.symbols)
-    form, rng = trial.form, trial.rng("algebra")
+    own, rest, earlier, later = trial.field("own", "rest", "earlier", "later")
+    form = trial.form
     added = form(earlier, own + later) + form(own, earlier + later)
     closed = form(earlier, own) + form(own, earlier)
     return [
-        positive(form(own, rest), rng=rng, what="a_i > 0"),
-        positive(1 - form(own, rest), rng=rng, what="a_i < 1"),
-        identity(added, form(earlier + own, later), rng=rng, what="one more key adds its weight"),
-        identity(closed, field.constant(1), rng=rng, what="with the last key the sum is 1"),
+        positive(form(own, rest), "a_i > 0"),
+        positive(1 - form(own, rest), "a_i < 1"),
+        identity(added, form(earlier + own, later), "one more key adds its weight"),
+        identity(closed, 1, "with the last key the sum is 1"),
     ]
 
 

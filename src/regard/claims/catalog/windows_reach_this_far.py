@@ -5,7 +5,7 @@ from functools import reduce
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import window_reach
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attend, causal_mask, combine_masks, window_mask
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -27,16 +27,15 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     Lag x ≤ r+w−2 is x + 0 if x ≤ r−1, else (r−1) + (x−r+1); no sum is larger. Lag 0 is among them, so a residual
     connection adds nothing; if all weights are positive nothing cancels.
     """
-    field, rng = Field(counts=("L", "w", "r")), trial.rng("algebra")
-    layers, window, reach = (field[name] for name in field.symbols)
+    layers, window, reach = trial.field(counts=("L", "w", "r"))
     try:
         first, more = trial.form(0 * layers, window), trial.form(layers + 1, window) - trial.form(layers, window)
     except TypeError:
         return [Evidence(status="undecided", detail="the claimed reach is not a rational function of L and w")]
     return [
-        identity(first, field.constant(1), rng=rng, what="without layers a token sees only itself"),
-        identity(more, window - 1, rng=rng, what="one more layer adds w−1 tokens"),
-        identity((reach - 1) + (window - 1), reach + window - 2, rng=rng, what="lags 0…r−1 and 0…w−1 make 0…r+w−2"),
+        identity(first, 1, "without layers a token sees only itself"),
+        identity(more, window - 1, "one more layer adds w−1 tokens"),
+        identity((reach - 1) + (window - 1), reach + window - 2, "lags 0…r−1 and 0…w−1 make 0…r+w−2"),
     ]
 
 

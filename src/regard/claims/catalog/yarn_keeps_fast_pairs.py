@@ -6,7 +6,7 @@ from typing import Any, get_args
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import yarn_logit_gain, yarn_ramp
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, positive
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
@@ -24,9 +24,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     γ is clipped to [0, 1], so it is constant beyond the ends; rounding the ends outward to whole pairs moves no pair
     across one.
     """
-    field, rng, form = Field("slow", "fast-slow", "s-1", "growth", "ln s", "qk"), trial.rng("algebra"), trial.form
-    slow, apart, more, growth, log_s, score = (field[name] for name in field.symbols)
-    fast, s = slow + apart, 1 + more
+    slow, apart, more, growth, log_s, score = trial.field("slow", "fast-slow", "s-1", "growth", "ln s", "qk")
+    form, fast, s = trial.form, slow + apart, 1 + more
 
     def ratio(turns: Any) -> Any:
         kept = yarn_ramp(turns, slow, fast)
@@ -34,10 +33,10 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     gain = 1 + log_s / 10
     return [
-        identity(ratio(form.kept_from(slow, fast)), field.constant(1), rng=rng, what="θ' = θ from r_fast rotations on"),
-        identity(ratio(form.stretched_to(slow, fast)), 1 / s, rng=rng, what="θ' = θ/s up to r_slow rotations"),
-        positive(ratio(slow + growth) - ratio(slow), rng=rng, what="between the ends θ'/θ grows with the rotations"),
-        identity(form.logit_gain(log_s) * score, gain * gain * score, rng=rng, what="q and k both times 0.1·ln s + 1"),
+        identity(ratio(form.kept_from(slow, fast)), 1, "θ' = θ from r_fast rotations on"),
+        identity(ratio(form.stretched_to(slow, fast)), 1 / s, "θ' = θ/s up to r_slow rotations"),
+        positive(ratio(slow + growth) - ratio(slow), "between the ends θ'/θ grows with the rotations"),
+        identity(form.logit_gain(log_s) * score, gain * gain * score, "q and k both times 0.1·ln s + 1"),
     ]
 
 
