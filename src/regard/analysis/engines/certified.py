@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import acb, arb, ctx
@@ -20,7 +21,6 @@ from regard.analysis.engines.questions import (
     Variance,
     Within,
     check_question,
-    exact,
     heads_of,
 )
 from regard.analysis.scenarios import Deviation, LogitLaw
@@ -82,17 +82,17 @@ class _FixedPrecision:
             case Probability(of=quantity, at_least=low, at_most=high):
                 return probabilities.probability(law, law.affine(quantity), low, high)
             case Quantile(of=quantity, level=level):
-                return probabilities.quantile(law, law.affine(quantity), level, quantity.reach)
+                return probabilities.quantile(law, law.affine(quantity), level)
             case SquaredError(target=target):
                 return self._squared_error(law, self._targets(target))
             case Within(target=target, radius=radius):
                 distance = law.squared_distance(self._targets(target))
-                return probabilities.probability(law, distance, -math.inf, exact_ball(exact(radius)) ** 2)
+                return probabilities.probability(law, distance, -math.inf, exact_ball(Fraction(radius)) ** 2)
             case TotalVariance():
                 return self._total_variance(law)
 
     def _targets(self, target: Mapping[str, float]) -> list[arb]:
-        return [exact_ball(exact(target.get(name, 0.0))) for name in self.law.names]
+        return [exact_ball(Fraction(target.get(name, 0.0))) for name in self.law.names]
 
     def _reduced(self, question: Question) -> OneDirectionLaw:
         key = (heads_of(question, self.law) or (0,), question.given)

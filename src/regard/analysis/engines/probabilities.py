@@ -41,8 +41,8 @@ def probability(law: OneDirectionLaw, quantity: Curve, at_least: float, at_most:
     return (certain + doubt * arb(0.5, 0.5)) / stretch.mass(stretch.lower, stretch.upper)
 
 
-def quantile(law: OneDirectionLaw, quantity: Affine, level: float, reach: float) -> arb:
-    """The smallest x with P(Q ≤ x) ≥ level, for |Q| ≤ reach."""
+def quantile(law: OneDirectionLaw, quantity: Affine, level: float) -> arb:
+    """The smallest x with P(Q ≤ x) ≥ level, for |Q| ≤ 1."""
     rising = [slope * curve.slope for slope, curve in zip(quantity.slopes, law.sigmoids, strict=True)]
     if isinstance(law.spread, NormalSpread):
         if all(product >= 0 for product in rising):
@@ -53,7 +53,7 @@ def quantile(law: OneDirectionLaw, quantity: Affine, level: float, reach: float)
     def excess(place: float) -> Estimate:
         return _estimate(probability(law, quantity, -math.inf, place) - level)
 
-    crossing = certified_root(excess, -reach - 1.0, reach + 1.0, tolerance=_FINEST_STEP * (1 + reach))
+    crossing = certified_root(excess, -2.0, 2.0, tolerance=2 * _FINEST_STEP)
     return arb(crossing.lower).union(arb(crossing.upper))
 
 

@@ -64,11 +64,8 @@ class Draws:
 
     def values(self, quantity: Quantity, law: LogitLaw) -> Float[np.ndarray, " draw"]:
         """The quantity in each draw."""
-        result = np.full(self.first.shape[2], float(quantity.constant))
-        for term in quantity.terms:
-            weights = self.first[law.index(term.group)]
-            result += float(term.factor) * (weights.mean(axis=0) if term.head is None else weights[term.head])
-        return result
+        weights = self.first[law.index(quantity.group)]
+        return weights.mean(axis=0) if quantity.head is None else weights[quantity.head]
 
     def group_coefficients(self) -> Float[np.ndarray, "group draw"]:
         """Σ_{i∈g} c_i: the coefficients in the output, summed over each group."""
@@ -265,17 +262,16 @@ def wilson_interval(share: float, count: int, *, confidence: float) -> Interval:
     return share, max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
-def order_interval(values: Float[np.ndarray, " draw"], level: float, *, reach: float, confidence: float) -> Interval:
+def order_interval(values: Float[np.ndarray, " draw"], level: float, *, confidence: float) -> Interval:
     """The two order statistics between which a quantile lies, by the binomial law of the number of draws below it."""
     ordered = np.sort(values)
     count = len(ordered)
     slack = _normal_quantile(confidence) * math.sqrt(count * level * (1 - level)) + 1
     low_rank, high_rank = math.floor(count * level - slack), math.ceil(count * level + slack)
-    low = float(ordered[low_rank - 1]) if low_rank >= 1 else -reach
-    high = float(ordered[high_rank - 1]) if high_rank <= count else reach
+    low = float(ordered[low_rank - 1]) if low_rank >= 1 else -1.0
+    high = float(ordered[high_rank - 1]) if high_rank <= count else 1.0
     value = float(ordered[math.ceil(count * level) - 1])
-    allowance = _ROUNDING * reach
-    return value, low - allowance, high + allowance
+    return value, low - _ROUNDING, high + _ROUNDING
 
 
 def _normal_quantile(confidence: float) -> float:
@@ -287,7 +283,7 @@ def estimator_for(question: Question, law: LogitLaw, center: Draws) -> Estimator
     """The estimator for a question; `center` is the noiseless draw, around which second moments lose no digits."""
     match question:
         case Mean(of=quantity):
-            return _mean_of(lambda draws: draws.values(quantity, law), span=quantity.span)
+            return _mean_of(lambda draws: draws.values(quantity, law), span=1.0)
         case SquaredError(target=target):
             return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
         case Within(target=target, radius=radius):
@@ -327,10 +323,11 @@ def _squared_error(target: Float[np.ndarray, " group"], law: LogitLaw) -> Estima
 
 
 def _quantile(quantity: Quantity, level: float, law: LogitLaw) -> Estimator:
-    def interval(values: Float[np.ndarray, " draw"], confidence: float) -> Interval:
-        return order_interval(values, level, reach=quantity.reach, confidence=confidence)
-
-    return Estimator(columns=lambda draws: draws.values(quantity, law)[None], interval=interval, keeps_values=True)
+    return Estimator(
+        columns=lambda draws: draws.values(quantity, law)[None],
+        interval=lambda values, confidence: order_interval(values, level, confidence=confidence),
+        keeps_values=True,
+    )
 
 
 def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Estimator:
@@ -352,10 +349,9 @@ def _variance(quantity: Quantity, law: LogitLaw, center: Draws) -> Estimator:
 
     def interval(moments: Moments, confidence: float) -> Interval:
         mean, square = (float(mean) for mean in moments.mean)
-        gradient, span = np.array([-2 * mean, 1.0]), quantity.span**2
-        return _at_least_zero(
-            smooth_interval(moments, square - mean * mean, gradient, span=span, confidence=confidence)
-        )
+        gradient = np.array([-2 * mean, 1.0])
+        found = smooth_interval(moments, square - mean * mean, gradient, span=1.0, confidence=confidence)
+        return _at_least_zero(found)
 
     return Estimator(columns=columns, interval=interval)
 
