@@ -16,10 +16,12 @@ from regard.claims._figures import around, guide_at, smoothed
 from regard.claims.claim import Parameter, Settings, integer
 from regard.render.figures import Axis, Chart, Guide, Series
 
-KEYS = integer("n", 10, lower=3)
-BETA = Parameter(name="beta", default=20.0, lower=0, is_open=True)
-SIGMA2 = Parameter(name="sigma2", default=0.5, lower=0, is_open=True)
-COURSE = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other keys at their means (α → 0 first)")
+PARAMETERS = (
+    integer("n", 10, lower=3),
+    Parameter(name="beta", default=20.0, lower=0, is_open=True),
+    Parameter(name="sigma2", default=0.5, lower=0, is_open=True),
+)
+CONDITIONS = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other keys at their means (α → 0 first)")
 
 # At this scale softmax is a step for all practical purposes; beyond it steps get no sharper in float64.
 FAR = 1e15

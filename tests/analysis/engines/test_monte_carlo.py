@@ -166,7 +166,7 @@ def test_normalised_noisy_keys_approach_their_limit_in_key_space():
     truth = certified.answer(course_keys(n=5, is_normalised=True).logits(one_head(5.0)), Mean(of=weight("a")))
     noisy = CourseKeys(n=5, noise={"a": 0.5}, alpha=1e-8, is_normalised=True).in_key_space(one_head(5.0))
     # The seed is fixed; at this confidence a correct engine fails with probability 1e-4, tiny α included.
-    sampled = direct.answer(noisy, Mean(of=weight("a")), draws=20_000, seed=2, confidence=1 - 1e-4)
+    [sampled] = direct.answers(noisy, [Mean(of=weight("a"))], draws=20_000, seed=2, confidence=1 - 1e-4)
     assert overlap(sampled, truth)
 
 
@@ -174,7 +174,7 @@ def test_keys_too_large_to_draw_are_refused(monkeypatch):
     monkeypatch.setattr("regard.analysis.gaussian_keys.MAX_BYTES", 10_000)
     wide = course_keys(n=21).in_key_space(one_head(1.0))
     with pytest.raises(InputError, match=r"11\.1 kB.*limit is 10\.0 kB.*monte_carlo"):
-        direct.answer(wide, Mean(of=weight("a")))
+        direct.answers(wide, [Mean(of=weight("a"))])
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")

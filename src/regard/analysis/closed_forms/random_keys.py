@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp, log, normal_tail, sqrt
-from regard.analysis.closed_forms.softmax import average_weight, copy_margin, share
+from regard.analysis.closed_forms.softmax import average_weight, share
 
 
 def one_head_weight(logit: Any, beta: Any, n: Any) -> Any:
@@ -45,15 +45,6 @@ def one_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
     Its logit m = β(γ−1) − ℓ is Gaussian, and dm/dw = 1/(w(1−w)).
     """
     score = swing_score(log(weight / (1 - weight)), swing_offset(beta, n), beta, sigma)
-    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
-
-
-def two_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
-    """φ((β − L)/(βσ))/(βσ·w(1−w)), L = log((n−1)w/(1−w)): the density of head 1's w_a, 0 < w < 1.
-
-    L is the logit βγ at which the weight is w, and dL/dw = 1/(w(1−w)).
-    """
-    score = reliability_score(beta, copy_margin(1 - weight, n), sigma)
     return _normal_density(score) / (beta * sigma * weight * (1 - weight))
 
 

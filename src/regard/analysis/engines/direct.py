@@ -14,23 +14,17 @@ from regard.core.estimate import Estimate
 from regard.core.random_streams import stream
 
 
-def answer(
-    keys: KeySpace, question: Question, *, draws: int = 10_000, seed: int = 0, confidence: float = 0.999
-) -> Estimate:
-    """The answer up to sampling error, from keys drawn in key space.
-
-    >>> from regard.analysis.engines import Mean, weight
-    >>> from regard.analysis.scenarios import course_keys, one_head
-    >>> answer(course_keys(n=10).in_key_space(one_head(5.0)), Mean(of=weight("a")), seed=1).contains(0.494699341579)
-    True
-    """
-    return answers(keys, [question], draws=draws, seed=seed, confidence=confidence)[0]
-
-
 def answers(
     keys: KeySpace, questions: Sequence[Question], *, draws: int = 10_000, seed: int = 0, confidence: float = 0.999
 ) -> tuple[Estimate, ...]:
-    """Several answers from the same draws."""
+    """The answers up to sampling error, all from the same keys drawn in key space.
+
+    >>> from regard.analysis.engines import Mean, weight
+    >>> from regard.analysis.scenarios import course_keys, one_head
+    >>> [mean] = answers(course_keys(n=10).in_key_space(one_head(5.0)), [Mean(of=weight("a"))], seed=1)
+    >>> mean.contains(0.494699341579)
+    True
+    """
     num_keys = len(keys.names)
     numbers = num_keys * (num_keys + 1)
     require_memory(

@@ -9,22 +9,8 @@ from regard.analysis.closed_forms.order import causal_softmax, layer, output_row
 from regard.analysis.engines.matrix_algebra import matrix_identity
 from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import Block, Linear, attention_block, causal_mask
+from regard.claims import _order
 from regard.claims._evidence import Evidence, conjunction, from_one_case, yes_or_no
-from regard.claims._order import (
-    GENERATED,
-    MOST_TOKENS,
-    MOST_WIDTH,
-    OrderRelation,
-    balls,
-    generic_layer,
-    listed,
-    overlap,
-    plain_weights,
-    random_block,
-    rounding_of,
-    swap_figure,
-    swap_lemmas,
-)
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import HeatMap
 
@@ -38,7 +24,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     unchanged = f"{_worked_case(1)}: the last row does not change, as for every X"
     return [
         yes_or_no(_first_row_differs(trial), claimed=form.is_equivariant, truth=False, counterexample=_worked_case(1)),
-        swap_lemmas(),
+        _order.swap_lemmas(),
         yes_or_no(_last_row_forgets(), claimed=form.last_row_forgets, truth=True, counterexample=unchanged),
         yes_or_no(_depth_tells(trial), claimed=form.deep_last_row_forgets, truth=False, counterexample=_worked_case(2)),
     ]
@@ -52,7 +38,7 @@ def _first_row_differs(trial: Trial) -> Evidence:
 
 
 def _last_row_forgets() -> Evidence:
-    algebra, weights = generic_layer()
+    algebra, weights = _order.generic_layer()
     order, x, last = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d"), algebra.matrix("x_T", "1", "d")
     what = "the last row of one layer, before and after"
     return matrix_identity(lambda: output_row(last, order @ x, weights), lambda: output_row(last, x, weights), what)
@@ -92,9 +78,11 @@ def _by_balls(trial: Trial) -> list[Evidence]:
     tokens, layers, form = min(trial.at.T, 5), min(trial.at.layers, MOST_LAYERS), trial.form
     swap = np.eye(tokens, dtype=int)[[1, 0, *range(2, tokens)]]
     with ctx.workprec(128):
-        x = balls(np.arange(1.0, tokens + 1)[:, None])
-        once, once_swapped = (layer(start, plain_weights(tokens), share=causal_softmax) for start in (x, swap @ x))
-        means, deep, deep_swapped = plain_weights(tokens, query=0), x, swap @ x
+        x = _order.balls(np.arange(1.0, tokens + 1)[:, None])
+        once, once_swapped = (
+            layer(start, _order.plain_weights(tokens), share=causal_softmax) for start in (x, swap @ x)
+        )
+        means, deep, deep_swapped = _order.plain_weights(tokens, query=0), x, swap @ x
         for _ in range(layers):
             deep, deep_swapped = (layer(z, means, share=causal_softmax) for z in (deep, deep_swapped))
         last = f"{layers} layers' last rows (with W_Q = 0)"
@@ -107,24 +95,24 @@ def _by_balls(trial: Trial) -> list[Evidence]:
 
 def _instance(what: str, claimed: bool, one: np.ndarray, other: np.ndarray) -> Evidence:
     at = "d = 1, all weights 1, biases 0, X = (1, 2, …, T), the first two swapped"
-    shown = f"{at}: {what} are ({listed(one, 9)}) and ({listed(other, 9)})"
-    return from_one_case(shown, claimed=claimed, differs=not overlap(one, other), certain="proved")
+    shown = f"{at}: {what} are ({_order.listed(one, 9)}) and ({_order.listed(other, 9)})"
+    return from_one_case(shown, claimed=claimed, differs=not _order.overlap(one, other), certain="proved")
 
 
 def _by_reference_layer(trial: Trial) -> list[Evidence]:
     """The reference layer with a causal mask: random weights and X, and a stack of layers that take running means."""
-    tokens, width, form = min(trial.at.T, MOST_TOKENS), min(trial.at.d, MOST_WIDTH), trial.form
+    tokens, width, form = min(trial.at.T, _order.MOST_TOKENS), min(trial.at.d, _order.MOST_WIDTH), trial.form
     layers, rng, mask = min(trial.at.layers, MOST_LAYERS), trial.rng("layer"), causal_mask(tokens, tokens)
     order = np.array([1, 0, *range(2, tokens)])
     gaps = np.zeros(3)
     for _ in range(NUM_DRAWS):
-        x, block = rng.normal(size=(tokens, width)), random_block(width, rng)
+        x, block = rng.normal(size=(tokens, width)), _order.random_block(width, rng)
         once, once_swapped = (attention_block(start, block, mask=mask) for start in (x, x[order]))
         deep, deep_swapped = np.abs(x), np.abs(x[order])
         for _ in range(layers):
             deep, deep_swapped = (attention_block(z, _averaging(width), mask=mask) for z in (deep, deep_swapped))
         pairs = ((once_swapped, once[order]), (once[-1], once_swapped[-1]), (deep[-1], deep_swapped[-1]))
-        gaps = np.maximum(gaps, [np.abs(one - other).max() / rounding_of(one) for one, other in pairs])
+        gaps = np.maximum(gaps, [np.abs(one - other).max() / _order.rounding_of(one) for one, other in pairs])
     answers = (
         ("Z(PX) and PZ(X)", form.is_equivariant),
         ("one layer's last rows", form.last_row_forgets),
@@ -146,12 +134,12 @@ def _averaging(width: int) -> Block:
 
 
 def _figure(at: Settings) -> HeatMap:
-    return swap_figure(
+    return _order.swap_figure(
         at,
         title="A causal mask sees order",
         caption="With a causal mask the two swapped tokens see different pasts. Later rows see the same set of "
         "tokens, so one layer leaves them unchanged.",
-        relation=OrderRelation(becomes=lambda order, z: order @ z, is_causal=True),
+        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, is_causal=True),
     )
 
 
@@ -165,7 +153,7 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("T", 6, lower=3), integer("d", 4, lower=1), integer("layers", 2, lower=2)),
     conditions=("no position codes",),
-    assumes=(GENERATED,),
+    assumes=(_order.GENERATED,),
     # What a causal layer still ignores about order, as three yes/no answers.
     form=Form(is_equivariant=False, last_row_forgets=True, deep_last_row_forgets=False),
     near_misses=(

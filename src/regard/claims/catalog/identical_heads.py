@@ -7,20 +7,9 @@ from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, on
 from regard.analysis.engines import Estimate, Variance, coefficient
 from regard.analysis.engines.symbolic import identity, positive
 from regard.analysis.scenarios import QueryDesign, identical_heads, one_head, two_heads
+from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence
 from regard.claims._figures import around
-from regard.claims._random_keys import (
-    BETA,
-    COURSE,
-    KEYS,
-    NUM_POINTS,
-    SCALE_AXIS,
-    SIGMA2,
-    CourseSetting,
-    certified_curves,
-    compared,
-    smooth_series,
-)
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -44,10 +33,10 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     return parts
 
 
-def _compared(trial: Trial, setting: CourseSetting, one: Estimate, many: Estimate) -> Evidence:
+def _compared(trial: Trial, setting: course.CourseSetting, one: Estimate, many: Estimate) -> Evidence:
     """The variance under all heads against one head's, divided by the claimed ratio."""
     at, claimed = f"{trial.form.num_heads} equal heads, {setting}", one / _ratio(trial)
-    return compared("Var of v_a's coefficient", claimed=claimed.value, found=many, slack=claimed.width, at=at)
+    return course.compared("Var of v_a's coefficient", claimed=claimed.value, found=many, slack=claimed.width, at=at)
 
 
 def _ratio(trial: Trial) -> float:
@@ -60,33 +49,33 @@ def _design(trial: Trial) -> Callable[[float], QueryDesign]:
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
+    setting = course.CourseSetting.of(trial.at)
     one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, _design(trial)))
     return _compared(trial, setting, one, many)
 
 
 def _by_sampling(trial: Trial) -> Evidence:
     """Separate draws for the single head, so that the two cannot agree just by sharing draws."""
-    setting = CourseSetting.of(trial.at)
+    setting = course.CourseSetting.of(trial.at)
     one = setting.sampled(one_head, [_QUESTION], seed=trial.seed + 1)[0]
     return _compared(trial, setting, one, setting.sampled(_design(trial), [_QUESTION], seed=trial.seed)[0])
 
 
 def _figure(at: Settings) -> Chart:
-    scales = around(at.beta, 0.5, 200.0, NUM_POINTS // 2)
+    scales = around(at.beta, 0.5, 200.0, course.NUM_POINTS // 2)
     [one], [same], [two] = (
-        certified_curves(at, scales, design, [_QUESTION]) for design in (one_head, identical_heads, two_heads)
+        course.certified_curves(at, scales, design, [_QUESTION]) for design in (one_head, identical_heads, two_heads)
     )
     return Chart(
         title="The same query twice",
         caption=f"The variance of v_a's coefficient, n = {at.n:g}, σ² = {at.sigma2:g}. Using the same query in "
         "both heads changes nothing; one query per key does.",
-        x=SCALE_AXIS,
+        x=course.SCALE_AXIS,
         y=Axis(label="variance of v_a's coefficient", lower=0.0),
         series=(
-            smooth_series("one head", scales, one),
+            course.smooth_series("one head", scales, one),
             Series(label="the same head twice", x=scales, y=same, style="points"),
-            smooth_series("two heads", scales, two),
+            course.smooth_series("two heads", scales, two),
         ),
         guides=(Guide(at=0.25, label="¼, a fair coin"),),
     )
@@ -99,8 +88,8 @@ CLAIM = Claim(
     "variance is halved",
     latex=r"q_1=q_2=\beta(\mu_a+\mu_b):\quad\mathrm{Var}\,\tfrac12(w_a^1+w_a^2)=\tfrac12\mathrm{Var}\,w_a^1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=course.PARAMETERS,
+    conditions=course.CONDITIONS,
     # The number of heads with the same query, and the claimed correlation of their weights.
     form=Form(num_heads=2, correlation=0),
     near_misses=(

@@ -7,7 +7,7 @@ from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import identity
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared
+from regard.claims._random_keys import CONDITIONS, PARAMETERS, CourseSetting, compared
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -97,8 +97,8 @@ CLAIM = Claim(
     "P(w_a = e^β/(2e^β+n−2)) = 1, which is ½ in the limit of large β",
     latex=r"k/\|k\|,\ q=\beta(\mu_a+\mu_b):\quad P\Big(w_a=\frac{e^\beta}{2e^\beta+n-2}\Big)=1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=PARAMETERS,
+    conditions=CONDITIONS,
     # The weight on a for γ > 0 and for γ < 0 as functions of β and n, and z with P(γ < 0) = Φ(z); None if never.
     form=Form(
         score=None,

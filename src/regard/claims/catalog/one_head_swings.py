@@ -5,20 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from regard.analysis.closed_forms import random_keys as theory
 from regard.analysis.closed_forms.arithmetic import normal_tail
-from regard.analysis.closed_forms.random_keys import (
-    one_head_density,
-    one_head_weight,
-    swing_error,
-    swing_offset,
-    swing_score,
-    swing_variance,
-)
 from regard.analysis.engines import Estimate, Probability, Variance, weight
 from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative
 from regard.analysis.scenarios import one_head
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
@@ -37,8 +30,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
     """With βγ = β + y, w_a = e^y/(e^y + e^ℓ), ℓ = log(1 + (n−2)e^{−β}), which lies between 0 and log(n−1)."""
     n, beta, y = trial.field(counts=("n",), exponentials=("beta", "y"))
-    sigmoid = y.exp() / (y.exp() + swing_offset(beta, n).exp())
-    return identity(one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
+    sigmoid = y.exp() / (y.exp() + theory.swing_offset(beta, n).exp())
+    return identity(theory.one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
 
 
 def _variance_parts(trial: Trial) -> list[Evidence]:
@@ -75,7 +68,7 @@ def _atom_parts(trial: Trial) -> list[Evidence]:
 def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     """The variance and the probability near each end against the closed forms."""
     form, n, beta, sigma = trial.form, setting.n, setting.beta, setting.sigma
-    offset = in_balls(swing_offset, beta, n)
+    offset = in_balls(theory.swing_offset, beta, n)
     root, margin = (2 * math.pi) ** 0.5, math.log(1 / _NEAR_AN_ATOM - 1)
     claimed = in_balls(form.variance, beta, sigma, root)
     error = in_balls(form.error, beta, sigma, offset, root)
@@ -116,7 +109,7 @@ def _figure(at: Settings) -> Chart:
             Series(
                 label=f"β = {beta:g}",
                 x=weights,
-                y=one_head_density(weights, beta, n, sigma),
+                y=theory.one_head_density(weights, beta, n, sigma),
                 style="line" if place else "area",
             )
             for place, beta in enumerate((20.0, 5.0, 2.5))
@@ -132,8 +125,8 @@ CLAIM = Claim(
     latex=r"q=\beta(\mu_a+\mu_b):\quad w_a\to\mathrm{Bernoulli}(\tfrac12),\quad"
     r"\mathrm{Var}\,w_a=\tfrac14-\frac1{\beta\sigma\sqrt{2\pi}}+O(\beta^{-2})\to\tfrac14",
     expected="proved",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=PARAMETERS,
+    conditions=CONDITIONS,
     assumes=(
         "1−t ≤ e^{−t} ≤ 1 for t ≥ 0",
         "the logistic density s(1−s) is symmetric, of mass 1 and second moment π²/3",
@@ -142,13 +135,14 @@ CLAIM = Claim(
         "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
     ),
     # Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z).
-    form=Form(variance=swing_variance, error=swing_error, score=swing_score),
+    form=Form(variance=theory.swing_variance, error=theory.swing_error, score=theory.swing_score),
     near_misses=(
-        NearMiss("Var w_a → ½", {"variance": lambda *at: 2 * swing_variance(*at)}),
+        NearMiss("Var w_a → ½", {"variance": lambda *at: 2 * theory.swing_variance(*at)}),
         NearMiss(
-            "Var w_a ≈ ¼ − 1/(βσ²√(2π))", {"variance": lambda beta, sigma, root: swing_variance(beta, sigma**2, root)}
+            "Var w_a ≈ ¼ − 1/(βσ²√(2π))",
+            {"variance": lambda beta, sigma, root: theory.swing_variance(beta, sigma**2, root)},
         ),
-        NearMiss("the error is a tenth of that", {"error": lambda *at: swing_error(*at) / 10}),
+        NearMiss("the error is a tenth of that", {"error": lambda *at: theory.swing_error(*at) / 10}),
         NearMiss(
             "w_a → 1 with probability Φ(1/σ)",
             {"score": lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)},

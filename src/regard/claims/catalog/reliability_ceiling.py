@@ -9,7 +9,7 @@ from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
+from regard.claims._random_keys import CONDITIONS, PARAMETERS, CourseSetting, compared, reliability_chart
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Trial
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
@@ -83,8 +83,8 @@ CLAIM = Claim(
     latex=r"P(a_a\ge1-\varepsilon)=\Phi\!\left(\frac{\beta-L}{\beta\sigma}\right)<\Phi(1/\sigma),"
     r"\quad L=\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}>0",
     expected="proved",
-    parameters=(KEYS, BETA, SIGMA2, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
-    conditions=COURSE,
+    parameters=(*PARAMETERS, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
+    conditions=CONDITIONS,
     assumes=("Φ is continuous and increases",),
     # L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches.
     form=Form(threshold=copy_margin, score=reliability_score, ceiling=ceiling_score),

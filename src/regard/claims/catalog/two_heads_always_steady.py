@@ -7,7 +7,7 @@ from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared, reliability_chart
 from regard.claims.claim import Claim, Form, NearMiss, Trial
 
 _LOCKED = 0.9
@@ -70,8 +70,8 @@ CLAIM = Claim(
     statement="with q_1 = βμ_a and β large enough, head 1 always locks on to v_a: P(w_a ≥ 0.9) → 1",
     latex=r"q_1=\beta\mu_a:\quad P(w_a\ge0.9)\xrightarrow{\beta\to\infty}1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=PARAMETERS,
+    conditions=CONDITIONS,
     assumes=("P(w_a < 0.9) converges where w_a does for almost every γ",),
     # The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0.
     form=Form(misses=lambda sigma: 0 * sigma, is_given_positive=False),

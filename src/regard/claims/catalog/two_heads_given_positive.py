@@ -3,21 +3,9 @@
 from regard.analysis.closed_forms.random_keys import given_positive_bound, given_positive_slope
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head, two_heads
+from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence, in_balls
 from regard.claims._figures import around, guide_at
-from regard.claims._random_keys import (
-    BETA,
-    COURSE,
-    FAR,
-    KEYS,
-    NUM_POINTS,
-    SCALE_AXIS,
-    SIGMA2,
-    CourseSetting,
-    certified_curves,
-    compared,
-    smooth_series,
-)
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
@@ -28,7 +16,7 @@ def _question(trial: Trial) -> Variance:
     return Variance(of=weight("a"), given=GAMMA_POSITIVE if trial.form.is_conditional else None)
 
 
-def _bound_part(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence:
+def _bound_part(trial: Trial, setting: course.CourseSetting, found: Estimate) -> Evidence:
     """Whether the variance is within the bound at one scale."""
     bound = in_balls(trial.form.bound, setting.beta, setting.n, setting.sigma)
     error = max(found.upper - found.value, found.value - found.lower)
@@ -44,24 +32,25 @@ def _bound_part(trial: Trial, setting: CourseSetting, found: Estimate) -> Eviden
 def _by_enclosure(trial: Trial) -> list[Evidence]:
     """The bound at the given scale and at a huge one, β times the variance at the huge one, and the printed values."""
     form, question = trial.form, _question(trial)
-    here, far = CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR)
+    here, far = course.CourseSetting.of(trial.at), course.CourseSetting.of(trial.at, beta=course.FAR)
     near, distant = (setting.certified(form.design, [question])[0] for setting in (here, far))
     slope = in_balls(form.slope, far.n, far.sigma)
+    slack = far.relative_step_error * slope
     parts = [
         _bound_part(trial, here, near),
         _bound_part(trial, far, distant),
-        compared("β·Var w_a", claimed=slope, found=FAR * distant, slack=far.relative_step_error * slope, at=far),
+        course.compared("β·Var w_a", claimed=slope, found=course.FAR * distant, slack=slack, at=far),
     ]
     for beta, digits in form.printed.items():
-        setting = CourseSetting(n=10, beta=beta, sigma2=0.5)
+        setting = course.CourseSetting(n=10, beta=beta, sigma2=0.5)
         half_unit = 0.5 * 10.0 ** -len(digits.partition(".")[2])
         found = near if setting == here else setting.certified(form.design, [question])[0]
-        parts.append(compared("Var w_a", claimed=float(digits), found=found, slack=half_unit, at=setting))
+        parts.append(course.compared("Var w_a", claimed=float(digits), found=found, slack=half_unit, at=setting))
     return parts
 
 
 def _by_sampling(trial: Trial) -> list[Evidence]:
-    settings = (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR))
+    settings = (course.CourseSetting.of(trial.at), course.CourseSetting.of(trial.at, beta=course.FAR))
     return [
         _bound_part(trial, each, each.sampled(trial.form.design, [_question(trial)], seed=trial.seed)[0])
         for each in settings
@@ -69,19 +58,19 @@ def _by_sampling(trial: Trial) -> list[Evidence]:
 
 
 def _figure(at: Settings) -> Chart:
-    scales, setting = around(at.beta, 2.0, 1000.0, NUM_POINTS // 2), CourseSetting.of(at)
+    scales, setting = around(at.beta, 2.0, 1000.0, course.NUM_POINTS // 2), course.CourseSetting.of(at)
     questions = (Variance(of=weight("a"), given=GAMMA_POSITIVE), Variance(of=weight("a")))
-    given, plain = certified_curves(at, scales, two_heads, questions)
+    given, plain = course.certified_curves(at, scales, two_heads, questions)
     bound = given_positive_bound(scales, float(at.n), setting.sigma)
     return Chart(
         title="Steady if the key points forward",
         caption=f"The variance of head 1's w_a, n = {at.n:g}, σ² = {at.sigma2:g}. Given γ > 0 it falls like 1/β, "
         "below the bound; without the condition it stays at Φ(1/σ)Φ(−1/σ).",
-        x=SCALE_AXIS,
+        x=course.SCALE_AXIS,
         y=Axis(label="variance of w_a", is_log=True),
         series=(
-            smooth_series("given γ > 0", scales, given),
-            smooth_series("without the condition", scales, plain),
+            course.smooth_series("given γ > 0", scales, given),
+            course.smooth_series("without the condition", scales, plain),
             Series(label="the bound", x=scales, y=bound, style="dashed"),
         ),
         guides=guide_at(at.beta, f"β = {at.beta:g}", scales),
@@ -97,8 +86,8 @@ CLAIM = Claim(
     latex=r"\mathrm{Var}(w_a\mid\gamma>0)\le\frac{\log n-1+1/n}{\beta\,\sigma\sqrt{2\pi}\,\Phi(1/\sigma)}"
     r"\xrightarrow{\beta\to\infty}0",
     expected="holds",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=course.PARAMETERS,
+    conditions=course.CONDITIONS,
     # A bound on Var(w_a | γ > 0) that vanishes as β → ∞, the limit of β times the variance, and printed values.
     # `printed` is by β, at n = 10 and σ² = ½.
     form=Form(

@@ -5,20 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from regard.analysis.closed_forms import random_keys as theory
 from regard.analysis.closed_forms.arithmetic import normal_cdf
-from regard.analysis.closed_forms.random_keys import (
-    backwards_chance,
-    reliability_score,
-    steady_ratio,
-    steady_trace_ratio,
-    swing_offset,
-    swing_score,
-)
 from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, TotalVariance, Variance, coefficient
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, ordered
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared, ordered
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -133,15 +126,15 @@ def _margins(levels: np.ndarray) -> np.ndarray:
 
 def _below_one_head(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
     """P(w_a ≤ level) under one head, 0 and 1 at the ends."""
-    offset = swing_offset(setting.beta, float(setting.n))
-    score = swing_score(_margins(levels), offset, setting.beta, setting.sigma)
+    offset = theory.swing_offset(setting.beta, float(setting.n))
+    score = theory.swing_score(_margins(levels), offset, setting.beta, setting.sigma)
     return 1 - normal_cdf(score)
 
 
 def _below_two_heads(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
     """P(w_a ≤ level) for head 1."""
     threshold = _margins(levels) + copy_margin(0.5, float(setting.n))
-    return 1 - normal_cdf(reliability_score(setting.beta, threshold, setting.sigma))
+    return 1 - normal_cdf(theory.reliability_score(setting.beta, threshold, setting.sigma))
 
 
 CLAIM = Claim(
@@ -153,15 +146,21 @@ CLAIM = Claim(
     latex=r"\frac{\mathrm{Var}\,c_a\ (\text{one head})}{\mathrm{Var}\,c_a\ (\text{two heads})}"
     r"\xrightarrow{\beta\to\infty}\frac1{\Phi(1/\sigma)\,\Phi(-1/\sigma)}",
     expected="holds",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=(*COURSE, "orthonormal values"),
+    parameters=PARAMETERS,
+    conditions=(*CONDITIONS, "orthonormal values"),
     # Variance under one head over variance under two: always more than `least`, with limits at both ends.
     # `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
-    form=Form(least=1.0, limit=steady_ratio, trace_limit=steady_trace_ratio, dilution=4.0, printed=(10.84978, 19.5296)),
+    form=Form(
+        least=1.0,
+        limit=theory.steady_ratio,
+        trace_limit=theory.steady_trace_ratio,
+        dilution=4.0,
+        printed=(10.84978, 19.5296),
+    ),
     near_misses=(
         NearMiss("at least 4 times at every scale, so dilution is the minimum", {"least": 4.0}),
-        NearMiss("1/Φ(−1/σ) times as β→∞", {"limit": lambda sigma: 1 / backwards_chance(sigma)}),
-        NearMiss("tr Cov(c) by the same factor", {"trace_limit": lambda sigma, n: steady_ratio(sigma) + 0 * n}),
+        NearMiss("1/Φ(−1/σ) times as β→∞", {"limit": lambda sigma: 1 / theory.backwards_chance(sigma)}),
+        NearMiss("tr Cov(c) by the same factor", {"trace_limit": lambda sigma, n: theory.steady_ratio(sigma) + 0 * n}),
         NearMiss("as β→0 twice, as for two independent heads", {"dilution": 2.0}),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling},
