@@ -105,6 +105,20 @@ def yes_or_no(proof: Evidence, *, claimed: bool, truth: bool, counterexample: st
     return replace(proof, status="refuted", detail=detail, counterexample=counterexample)
 
 
+def one_case(
+    shown: str, *, agrees: bool, said: str, value: float | None = None, bound: float | None = None
+) -> Evidence:
+    """A case that supports the statement if it agrees, and otherwise is a counterexample to what the statement says.
+
+    >>> one_case("T = 3: rank 3", agrees=False, said="at most 2").counterexample
+    'T = 3: rank 3; the statement says at most 2'
+    """
+    if agrees:
+        return Evidence(status="holds", detail=shown, value=value, bound=bound)
+    against = f"{shown}; the statement says {said}"
+    return Evidence(status="refuted", detail=shown, value=value, counterexample=against)
+
+
 def from_one_case(shown: str, *, claimed: bool, differs: bool, certain: Status) -> Evidence:
     """What one case says about "these two are always equal" (claimed) or "not always" (not claimed).
 

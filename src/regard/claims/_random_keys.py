@@ -13,7 +13,7 @@ from regard.analysis.engines import Estimate, Question, certified, direct, monte
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around, guide_at, smoothed
-from regard.claims.claim import Parameter, Settings, integer
+from regard.claims.claim import Method, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Guide, Series
 
 PARAMETERS = (
@@ -117,6 +117,30 @@ def compared(what: str, *, claimed: float, found: Estimate, at: object, slack: f
     outcome = agreement(what, claimed=claimed, found=found.value, tolerance=tolerance, at=str(at))
     # The slack is an allowance for the claimed number, not an error of the value.
     return replace(outcome, bound=radius)
+
+
+def engine_methods(
+    design: DesignAtScale,
+    questions: Callable[[Trial], Sequence[Question]],
+    compare: Callable[[Trial, CourseSetting, tuple[Estimate, ...]], list[Evidence]],
+    *,
+    scales: tuple[float | None, ...] = (None,),
+) -> dict[str, Method]:
+    """Two methods that compare the claim with an engine's answers: enclosures at all scales, and draws at the first.
+
+    The scale None is the claim's own.
+    """
+
+    def by_enclosure(trial: Trial) -> list[Evidence]:
+        settings = [CourseSetting.of(trial.at, beta=scale) for scale in scales]
+        answers = [(setting, setting.certified(design, questions(trial))) for setting in settings]
+        return [part for setting, found in answers for part in compare(trial, setting, found)]
+
+    def by_sampling(trial: Trial) -> list[Evidence]:
+        setting = CourseSetting.of(trial.at, beta=scales[0])
+        return compare(trial, setting, setting.sampled(design, questions(trial), seed=trial.seed))
+
+    return {"certified": by_enclosure, "monte carlo": by_sampling}
 
 
 def ordered(what: str, *, smaller: Estimate, larger: Estimate, at: object) -> Evidence:

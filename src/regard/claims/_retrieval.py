@@ -195,27 +195,25 @@ def _extraction_by_draws(trial: Trial) -> Evidence:
 EXTRACTION_METHODS: Mapping[str, Method] = {"random subspaces": _extraction_by_draws, "algebra": _extraction_by_algebra}
 
 
-def subspace_sum(at: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A, a random v_a in its columns' span, and v_a + v_b, for figures."""
+def subspace_chart(
+    at: Settings, *, title: str, caption: str, name: str, matrix: Callable[[np.ndarray], np.ndarray]
+) -> Chart:
+    """A random v_a in the span of A's columns and what M(A) makes of v_a + v_b, coordinate by coordinate."""
     m, p, spare = (int(min(number, MOST_COLUMNS)) for number in (at.m, at.p, at.spare))
     width, rng = m + p + spare, np.random.default_rng(0)
     basis = np.linalg.qr(rng.normal(size=(width, width)))[0]
     first, second = basis[:, :m], basis[:, m : m + p]
     value = first @ rng.normal(size=m)
-    return first, value, value + second @ rng.normal(size=p)
-
-
-def coordinates(title: str, caption: str, vectors: Mapping[str, np.ndarray]) -> Chart:
-    """Two vectors, coordinate by coordinate: the first as points, the second as a line."""
+    found = matrix(first) @ (value + second @ rng.normal(size=p))
     return Chart(
         title=title,
         caption=caption,
         x=Axis(label="coordinate"),
         y=Axis(label="value"),
-        series=[
-            Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
-            for place, (name, vector) in enumerate(vectors.items())
-        ],
+        series=(
+            Series(label="v_a", x=np.arange(1, width + 1), y=value, style="points"),
+            Series(label=name, x=np.arange(1, len(found) + 1), y=found),
+        ),
         guides=(Guide(at=0.0, label=""),),
     )
 

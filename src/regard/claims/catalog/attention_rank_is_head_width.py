@@ -1,5 +1,6 @@
 """Misconception: the rank of a matrix of attention weights is at most the width of its head."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ from regard.analysis.closed_forms.low_rank import centred_logs_rank, power_table
 from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
 from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attention_weights
-from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case, yes_or_no
 from regard.claims._figures import spectra
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
@@ -104,11 +105,9 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
 
 
 def _compared(trial: Trial, found: int, claimed: int, tokens: int, shown: str) -> list[Evidence]:
-    if found > claimed:
-        against = f"{shown}; the statement says at most {claimed}"
-        evidence = Evidence(status="refuted", detail=shown, value=float(found), counterexample=against)
-    else:
-        evidence = Evidence(status="holds" if found == claimed else "undecided", detail=shown, value=float(found))
+    evidence = one_case(shown, agrees=found <= claimed, said=f"at most {claimed}", value=float(found))
+    if found < claimed:
+        evidence = replace(evidence, status="undecided")
     return smaller_case(evidence, tried=tokens, asked=trial.at.d + trial.at.extra)
 
 

@@ -11,8 +11,7 @@ from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import Block, Linear, attention_block, causal_mask
 from regard.claims import _order
 from regard.claims._evidence import Evidence, conjunction, from_one_case, yes_or_no
-from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
-from regard.render.figures import HeatMap
+from regard.claims.claim import Claim, Form, NearMiss, Trial, integer
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 MOST_LAYERS, NUM_DRAWS = 8, 8
@@ -133,16 +132,6 @@ def _averaging(width: int) -> Block:
     return Block(query=zero, key=same_again, value=same_again, hidden=same_again, output=same_again)
 
 
-def _figure(at: Settings) -> HeatMap:
-    return _order.swap_figure(
-        at,
-        title="A causal mask sees order",
-        caption="With a causal mask the two swapped tokens see different pasts. Later rows see the same set of "
-        "tokens, so one layer leaves them unchanged.",
-        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, is_causal=True),
-    )
-
-
 CLAIM = Claim(
     id="causal-breaks-equivariance",
     section="4 order",
@@ -171,6 +160,12 @@ CLAIM = Claim(
     "means, (1, 2, 3) → (1, 3/2, 2) → … 3/2, but (2, 1, 3) → (2, 3/2, 2) → … 11/6.",
     source="Haviv et al. 2022, Transformer language models without positional encodings still learn positional "
     "information",
-    figure=_figure,
+    figure=lambda at: _order.swap_figure(
+        at,
+        title="A causal mask sees order",
+        caption="With a causal mask the two swapped tokens see different pasts. Later rows see the same set of "
+        "tokens, so one layer leaves them unchanged.",
+        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, is_causal=True),
+    ),
     demonstration="shuffle?isCausal=1",
 )

@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.order import causal_softmax, mixture
 from regard.analysis.closed_forms.softmax import uniform_weight
 from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import attention_block, causal_mask
-from regard.claims._evidence import Evidence, conjunction, yes_or_no
+from regard.claims._evidence import Evidence, conjunction, one_case, yes_or_no
 from regard.claims._order import MOST_TOKENS, MOST_WIDTH, random_block, rounding_of
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -51,13 +51,12 @@ def _by_reference_layer(trial: Trial) -> Evidence:
         f"{'BOS and ' * form.has_bos}one token {tokens} times, d = {width}, {layers} random causal layers (seed "
         f"{trial.seed}): its rows are {spread:.1e} apart, rounding explains {limit:.1e}"
     )
-    if (not spread <= limit) == form.can_count:
-        return Evidence(status="holds", detail=shown, value=spread)
-    if form.has_bos and form.can_count:
+    agrees = (not spread <= limit) == form.can_count
+    if not agrees and form.has_bos and form.can_count:
         # A narrow layer's ReLU may be off for every token; that says nothing about other weights.
         return Evidence(status="undecided", detail=shown, value=spread)
-    against = f"{shown}; the statement says that they {'differ' if form.can_count else 'agree'}"
-    found = Evidence(status="refuted", detail=shown, value=spread, counterexample=against)
+    said = f"that they {'differ' if form.can_count else 'agree'}"
+    found = one_case(shown, agrees=agrees, said=said, value=spread)
     is_smaller = (tokens, width, layers) != (trial.at.T, trial.at.d, trial.at.layers)
     return replace(found, is_of_smaller_case=is_smaller)
 

@@ -26,6 +26,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     w(S_0S_2 − S_1² + (S_1 − zS_0)²)/S_0: zero if z equals all logits so far, and positive otherwise.
     """
     beta, zeroth, first, second, own, logit = trial.field("beta", "S0", "S1", "S2", "w", "z")
+    scale, mean, variance = trial.field("beta", "mean", "variance", stream="sign")
 
     def change(element: RationalFunction) -> RationalFunction:
         by_sums = first * element.derivative("S0") + second * element.derivative("S1")
@@ -40,15 +41,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     return [
         identity(claimed, slope, "dH/dβ"),
         identity(zeroth * (wider - spread), grown, "one more key adds a square to S_0S_2 − S_1²"),
-        _sign(trial),
+        nonnegative(-trial.form(scale, mean, mean**2 + variance), "H never rises with β ≥ 0"),
     ]
-
-
-def _sign(trial: Trial) -> Evidence:
-    """With a variance v ≥ 0 the slope is never positive for β ≥ 0."""
-    beta, mean, variance = trial.field("beta", "mean", "variance", stream="sign")
-    fall = -trial.form(beta, mean, mean**2 + variance)
-    return nonnegative(fall, "H never rises with β ≥ 0")
 
 
 def _by_integration(trial: Trial) -> list[Evidence]:

@@ -25,21 +25,16 @@ def _compared(trial: Trial, setting: course.CourseSetting, found: tuple[Estimate
     ]
 
 
-def _limit_part(trial: Trial) -> Evidence:
-    """The closed form at a scale where e^{−β}n is negligible, against its limit."""
-    far = course.CourseSetting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
-    value = in_balls(trial.form.variance, far.beta, far.n, far.sigma)
-    claimed = in_balls(trial.form.limit, far.sigma)
-    return agreement("limit of Var w_a", claimed=claimed, found=value, tolerance=1e-13 * value, at=str(far))
-
-
 def _by_enclosure(trial: Trial) -> list[Evidence]:
-    """Two atoms, γ = 1 and γ = −1, at the given scale and at β = 1; then the limit."""
+    """Two atoms, γ = 1 and γ = −1, at the given scale and at β = 1; then the limit, where e^{−β}n is negligible."""
     parts = []
     for setting in (course.CourseSetting.of(trial.at), course.CourseSetting.of(trial.at, beta=1.0)):
         found = setting.certified(one_head, _QUESTIONS, is_normalised=trial.form.is_normalised)
         parts += _compared(trial, setting, found)
-    return [*parts, _limit_part(trial)]
+    far = course.CourseSetting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
+    value, claimed = in_balls(trial.form.variance, far.beta, far.n, far.sigma), in_balls(trial.form.limit, far.sigma)
+    limit = agreement("limit of Var w_a", claimed=claimed, found=value, tolerance=1e-13 * value, at=str(far))
+    return [*parts, limit]
 
 
 def _by_direct_sampling(trial: Trial) -> list[Evidence]:

@@ -6,7 +6,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.rounding import overflow_from, overflow_logit
 from regard.analysis.engines.symbolic import identity
-from regard.claims._evidence import Evidence
+from regard.claims._evidence import Evidence, one_case
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
@@ -33,10 +33,7 @@ def _threshold_part(trial: Trial, name: str) -> Evidence:
         claimed = arb(trial.form.threshold(arb(overflow)))
         is_same = claimed.overlaps(truth) and float(claimed.rad()) < _FINEST
     shown = f"e^z reaches {float(overflow):.6g} at z = {float(truth):.6g}, from which {name} is infinite"
-    if is_same:
-        return Evidence(status="holds", detail=shown, value=float(truth))
-    against = f"{shown}; the statement says z = {float(claimed):.6g}"
-    return Evidence(status="refuted", detail=shown, value=float(truth), counterexample=against)
+    return one_case(shown, agrees=is_same, said=f"z = {float(claimed):.6g}", value=float(truth))
 
 
 def _overflow(name: str, threshold: float, n: int) -> Evidence:
@@ -69,10 +66,8 @@ def _run_part(trial: Trial, name: str) -> Evidence:
     if trial.form.threshold is None:
         return Evidence(status="refuted", detail=shown, value=first, counterexample=f"{shown} instead of ½")
     claimed = float(trial.form.threshold(float(overflow_from(*_FORMATS[name]))))
-    if np.isnan(weight) and last < claimed + 1e-6 and claimed <= first + 1e-6:
-        return Evidence(status="holds", detail=shown, value=first)
-    against = f"{shown}; the statement says from {claimed:.6g} on"
-    return Evidence(status="refuted", detail=shown, value=first, counterexample=against)
+    agrees = bool(np.isnan(weight) and last < claimed + 1e-6 and claimed <= first + 1e-6)
+    return one_case(shown, agrees=agrees, said=f"from {claimed:.6g} on", value=first)
 
 
 def _exactly_shifted(trial: Trial) -> Evidence:

@@ -11,7 +11,7 @@ from regard.analysis.engines import Estimate, Probability, Variance, weight
 from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative
 from regard.analysis.scenarios import one_head
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared, engine_methods
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
@@ -24,14 +24,11 @@ _QUESTIONS = (
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    return [_weight_is_a_sigmoid(trial), *_variance_parts(trial), *_atom_parts(trial)]
-
-
-def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
     """With βγ = β + y, w_a = e^y/(e^y + e^ℓ), ℓ = log(1 + (n−2)e^{−β}), which lies between 0 and log(n−1)."""
     n, beta, y = trial.field(counts=("n",), exponentials=("beta", "y"))
     sigmoid = y.exp() / (y.exp() + theory.swing_offset(beta, n).exp())
-    return identity(theory.one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
+    is_sigmoid = identity(theory.one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
+    return [is_sigmoid, *_variance_parts(trial), *_atom_parts(trial)]
 
 
 def _variance_parts(trial: Trial) -> list[Evidence]:
@@ -81,18 +78,6 @@ def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...])
         compared(f"P(w_a ≤ {_NEAR_AN_ATOM:g})", claimed=1 - above(-margin), found=found[1], slack=1e-12, at=setting),
         compared(f"P(w_a ≥ {1 - _NEAR_AN_ATOM:g})", claimed=above(margin), found=found[2], slack=1e-12, at=setting),
     ]
-
-
-def _by_enclosure(trial: Trial) -> list[Evidence]:
-    """Integrals in ball arithmetic at the given scale and at a huge one."""
-    settings = (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR))
-    parts = [_compared(trial, each, each.certified(one_head, _QUESTIONS)) for each in settings]
-    return [*parts[0], *parts[1]]
-
-
-def _by_sampling(trial: Trial) -> list[Evidence]:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.sampled(one_head, _QUESTIONS, seed=trial.seed))
 
 
 def _figure(at: Settings) -> Chart:
@@ -148,7 +133,7 @@ CLAIM = Claim(
             {"score": lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)},
         ),
     ),
-    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    methods={**engine_methods(one_head, lambda _: _QUESTIONS, _compared, scales=(None, FAR)), "algebra": _by_algebra},
     derivation="w_a = s(β(γ−1)−ℓ), s the sigmoid and ℓ = log(1+(n−2)e^{−β}) → 0. P(w_a ≥ x) = "
     "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all probability goes to the ends. "
     "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its "

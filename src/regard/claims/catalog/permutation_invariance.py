@@ -1,19 +1,7 @@
 """Misconception: shuffling the tokens leaves a layer's output unchanged."""
 
 from regard.claims._order import GENERATED, ORDER_METHODS, OrderRelation, swap_figure
-from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import HeatMap
-
-
-def _figure(at: Settings) -> HeatMap:
-    return swap_figure(
-        at,
-        title="The swapped rows change places",
-        caption="The two rows that were swapped differ, so Z does change; all others stay.",
-        relation=CLAIM.form,
-        gap="Z(PX) − Z(X)",
-    )
-
+from regard.claims.claim import Claim, NearMiss, integer
 
 CLAIM = Claim(
     id="permutation-invariance",
@@ -39,6 +27,12 @@ CLAIM = Claim(
     "and takes it along. That is Z(X) again only if P happens to leave Z unchanged. Invariance takes symmetric "
     "pooling, since 1ᵀPZ = 1ᵀZ.",
     source="CS224N assignment 4, question 2(a)",
-    figure=_figure,
+    figure=lambda at: swap_figure(
+        at,
+        title="The swapped rows change places",
+        caption="The two rows that were swapped differ, so Z does change; all others stay.",
+        relation=CLAIM.form,
+        gap="Z(PX) − Z(X)",
+    ),
     demonstration="shuffle?",
 )

@@ -9,10 +9,9 @@ from regard.analysis.engines.symbolic import positive
 from regard.attention import attention_block
 from regard.claims import _order
 from regard.claims._evidence import Evidence, from_one_case, yes_or_no
-from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Trial, integer
 from regard.core.axes import Float
 from regard.positions.sinusoidal import sinusoid
-from regard.render.figures import HeatMap
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 _NUM_DRAWS = 8
@@ -95,17 +94,6 @@ def _gap(codes: Float[np.ndarray, "position width"], rng: np.random.Generator) -
     return float(np.abs(np.roll(z, 1, axis=0) - z_after).max()) / _order.rounding_of(z)
 
 
-def _figure(at: Settings) -> HeatMap:
-    return _order.swap_figure(
-        at,
-        title="Codes stay while tokens move",
-        caption="With sinusoidal codes every row changes, because every token sees the swapped pair at other "
-        "positions.",
-        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, has_positions=True),
-        gap="Z(PX+Φ) − PZ(X+Φ)",
-    )
-
-
 CLAIM = Claim(
     id="positions-break-equivariance",
     section="4 order",
@@ -127,6 +115,13 @@ CLAIM = Claim(
     "rows i and j differ by δ, swap them at X = −Φ: the tokens become ±δ, and a layer with Z = H maps them to "
     "±δ(E−1/E)/(E+1/E+T−2) with E = e^{|δ|²/√d}, not to 0.",
     source="CS224N assignment 4, question 2(b)",
-    figure=_figure,
+    figure=lambda at: _order.swap_figure(
+        at,
+        title="Codes stay while tokens move",
+        caption="With sinusoidal codes every row changes, because every token sees the swapped pair at other "
+        "positions.",
+        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, has_positions=True),
+        gap="Z(PX+Φ) − PZ(X+Φ)",
+    ),
     demonstration="shuffle?codes=sinusoidal",
 )

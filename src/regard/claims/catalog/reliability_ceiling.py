@@ -9,7 +9,14 @@ from regard.analysis.engines import Estimate, Probability, weight
 from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import CONDITIONS, PARAMETERS, CourseSetting, compared, reliability_chart
+from regard.claims._random_keys import (
+    CONDITIONS,
+    PARAMETERS,
+    CourseSetting,
+    compared,
+    engine_methods,
+    reliability_chart,
+)
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Trial
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
@@ -17,10 +24,6 @@ _SMALLEST_EPSILON = 1e-6
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    return [*_threshold_parts(trial), *_score_parts(trial)]
-
-
-def _threshold_parts(trial: Trial) -> list[Evidence]:
     """a_a grows with its logit and is 1−ε at L; L > 0 if ε = (1−1/n)/(1+p), and L ≤ 0 if 1−ε = (1/n)/(1+p)."""
     epsilon, growth, p, n, m, z = trial.field(
         "epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",), stream="threshold"
@@ -34,6 +37,7 @@ def _threshold_parts(trial: Trial) -> list[Evidence]:
         positive(higher - lower, "a_a grows with βγ"),
         positive(trial.form.threshold(small, m + 1).exp() - 1, "L > 0 if ε < 1−1/n"),
         nonnegative(1 - trial.form.threshold(large, m + 1).exp(), "L ≤ 0 if ε ≥ 1−1/n"),
+        *_score_parts(trial),
     ]
 
 
@@ -54,7 +58,7 @@ def _question(trial: Trial) -> Probability:
     return Probability(of=weight("a"), at_least=1 - epsilon)
 
 
-def _compared(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence:
+def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     """P(a_a ≥ 1−ε) against the closed form, at exactly the threshold that the double 1−ε represents."""
     form, enough = trial.form, _question(trial).at_least
 
@@ -62,17 +66,7 @@ def _compared(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence
         return normal_tail(-form.score(beta, form.threshold(1 - level, n), sigma))
 
     claimed = in_balls(chance, setting.beta, enough, setting.n, setting.sigma)
-    return compared(f"P(a_a ≥ {enough:g})", claimed=claimed, found=found, at=setting, slack=1e-12)
-
-
-def _by_enclosure(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.certified(two_heads, [_question(trial)])[0])
-
-
-def _by_sampling(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.sampled(two_heads, [_question(trial)], seed=trial.seed)[0])
+    return [compared(f"P(a_a ≥ {enough:g})", claimed=claimed, found=found[0], at=setting, slack=1e-12)]
 
 
 CLAIM = Claim(
@@ -98,7 +92,7 @@ CLAIM = Claim(
             "P = Φ((β−L)²/(βσ))", {"score": lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)}
         ),
     ),
-    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    methods={**engine_methods(two_heads, lambda trial: [_question(trial)], _compared), "algebra": _by_algebra},
     derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
     "Φ((1−L/β)/σ). A larger β lowers the threshold L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; "
     "with n = 10 and ε = 0.1 P is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the threshold is at or "

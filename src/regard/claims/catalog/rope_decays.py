@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import envelope, envelope_floor
-from regard.claims._evidence import Evidence, worst_entry
+from regard.claims._evidence import Evidence, one_case, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.positions.rotary import Rotary
@@ -56,11 +56,9 @@ def _falls(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
     stated = trial.form.means.get((trial.at.d, trial.at.B), means)
     shown = f"means over s in [1,10), [10,100), [100,1000), [1000,10000): {', '.join(f'{mean:.2f}' for mean in means)}"
     is_as_stated = all(abs(mean - wanted) <= 0.005 + 1e-9 for mean, wanted in zip(means, stated, strict=True))
-    if is_as_stated and all(after < before for before, after in pairwise(means)):
-        return Evidence(status="holds", detail=shown, value=means[-1])
-    said = f" and are {', '.join(map(str, stated))}" if stated is not means else ""
-    against = f"{_code(trial)}: {shown}; the statement says that they fall{said}"
-    return Evidence(status="refuted", detail="the means do not fall as stated", value=means[-1], counterexample=against)
+    agrees = is_as_stated and all(after < before for before, after in pairwise(means))
+    said = "that they fall" + (f" and are {', '.join(map(str, stated))}" if stated is not means else "")
+    return one_case(f"{_code(trial)}: {shown}", agrees=agrees, said=said, value=means[-1])
 
 
 def _rises(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
@@ -70,9 +68,8 @@ def _rises(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
     if len(steps):
         s = int(steps[0])
         shown = f"it rises from {values[s]:.9g} at s = {lags[s]} to {values[s + 1]:.9g} at s = {lags[s + 1]}"
-    if trial.form.is_monotone == (not len(steps)):
-        return Evidence(status="holds", detail=shown)
-    return Evidence(status="refuted", detail=shown, counterexample=f"{_code(trial)}: {shown}")
+    said = f"that it {'falls' if trial.form.is_monotone else 'does not fall'} at every step"
+    return one_case(f"{_code(trial)}: {shown}", agrees=trial.form.is_monotone == (not len(steps)), said=said)
 
 
 def _floor(trial: Trial) -> Evidence:
@@ -82,11 +79,8 @@ def _floor(trial: Trial) -> Evidence:
     values = trial.form.curve(lags, trial.at.d, trial.at.B)
     found, stated = float(values.mean()), trial.form.floor(trial.at.d)
     tolerance = 5 * float(envelope_floor(trial.at.d)) * 0.523 / np.sqrt(count) + 0.01 * stated
-    shown = f"at huge lags the mean is {found:.2f} ± {tolerance:.2f} over {count} lags"
-    if abs(found - stated) <= tolerance:
-        return Evidence(status="holds", detail=f"{shown}, floor {stated:.2f}")
-    against = f"{_code(trial)}: {shown}, the statement says {stated:.2f}"
-    return Evidence(status="refuted", detail=shown, counterexample=against)
+    shown = f"{_code(trial)}: at huge lags the mean is {found:.2f} ± {tolerance:.2f} over {count} lags"
+    return one_case(shown, agrees=abs(found - stated) <= tolerance, said=f"{stated:.2f}")
 
 
 def _score_of_random_vectors(lags: np.ndarray, width: int, base: float) -> np.ndarray:

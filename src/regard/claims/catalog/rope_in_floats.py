@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from regard.analysis.closed_forms.rounding import first_merge, lost_whole_numbers, overflow_from, rounded, rounded_whole
-from regard.claims._evidence import Evidence
+from regard.claims._evidence import Evidence, one_case
 from regard.claims._figures import counts
 from regard.claims._position_codes import WIDTH, as_format, repeats
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
@@ -80,11 +80,8 @@ def _compared(trial: Trial, found: list[Any]) -> Evidence:
     stated = _stated(trial)
     numbers = dict(zip(stated, found, strict=True))
     wrong = next((name for name in stated if numbers[name] != stated[name]), None)
-    if wrong is None:
-        detail = "; ".join(f"{name}: {_shown(number)}" for name, number in numbers.items())
-        return Evidence(status="holds", detail=detail, value=float(found[-2]))
-    against = f"{wrong}: {_shown(numbers[wrong])}, the statement says {_shown(stated[wrong])}"
-    return Evidence(status="refuted", detail=wrong, value=float(found[-2]), counterexample=against)
+    shown = "; ".join(f"{name}: {_shown(numbers[name])}" for name in ([wrong] if wrong else numbers))
+    return one_case(shown, agrees=wrong is None, said=_shown(stated[wrong]) if wrong else "", value=float(found[-2]))
 
 
 def _shown(number: Any) -> str:

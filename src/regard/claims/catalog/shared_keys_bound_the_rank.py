@@ -1,11 +1,13 @@
 """The stacked logits of heads that share keys have the rank of one head; with separate keys the ranks add up."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from regard.analysis.closed_forms.low_rank import multi_head_rank, multi_query_rank, rank_of
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import identity
-from regard.claims._evidence import Evidence, conjunction, smaller_case
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case
 from regard.claims._figures import spectra
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
@@ -81,10 +83,8 @@ def _by_exact_ranks(trial: Trial) -> list[Evidence]:
         ("separate keys", keys, trial.form.own(heads, width)),
     ):
         found = rank_of((queries @ used.transpose(0, 2, 1)).reshape(-1, tokens))
-        shown = f"{at}, {name}: rank {found}"
-        status = "holds" if found == claimed else "refuted" if found > claimed else "undecided"
-        against = f"{shown}; the statement says {claimed}" if found > claimed else None
-        parts.append(Evidence(status=status, detail=shown, value=float(found), counterexample=against))
+        part = one_case(f"{at}, {name}: rank {found}", agrees=found <= claimed, said=str(claimed), value=float(found))
+        parts.append(replace(part, status="undecided") if found < claimed else part)
     return smaller_case(parts, tried=heads * width, asked=trial.at.H * trial.at.d)
 
 

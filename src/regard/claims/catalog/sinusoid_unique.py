@@ -17,29 +17,23 @@ _FURTHEST = 750
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    """The distance between two codes is a chord; where a chord can vanish."""
-    return [_vanishes_at_whole_turns(trial), _has_no_period(trial.form)]
-
-
-def _vanishes_at_whole_turns(trial: Trial) -> Evidence:
-    """‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), which is 0 only at whole turns."""
+    """The distance between two codes is a chord, ‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), which is 0 only at whole turns."""
     half_phi, half_psi = trial.field(angles=("phi/2", "psi/2"))
     parts = [(sin, cos)[part] for part in trial.form.parts]
     squared = sum((part(2 * half_phi) - part(2 * half_psi)) ** 2 for part in parts)
     chord = 4 * sin(half_phi - half_psi) ** 2
     what = "‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), so codes meet only at whole turns"
     found = identity(squared, chord, what)
-    if found.status == "proved":
-        return found
-    # Another distance may still separate whole positions, so a failed identity decides nothing.
-    return Evidence(status="undecided", detail="the distance between two codes is not a chord of the circle")
+    if found.status != "proved":
+        # Another distance may still separate whole positions, so a failed identity decides nothing.
+        found = Evidence(status="undecided", detail="the distance between two codes is not a chord of the circle")
+    return [found, _has_no_period(trial.form)]
 
 
 def _has_no_period(pair: FirstPair) -> Evidence:
     """No whole number of steps is a whole number of wavelengths."""
     if pair.period is None:
-        detail = "k·spacing = m·wavelength with k ≠ 0 would make π rational"
-        return Evidence(status="proved", detail=detail)
+        return Evidence(status="proved", detail="k·spacing = m·wavelength with k ≠ 0 would make π rational")
     step, wavelength, steps = _written(pair.spacing), _written(pair.wavelength), pair.period
     apart = f"positions {steps} steps of {step} apart share a code of wavelength {wavelength}: 0 and {steps}·{step}"
     return Evidence(status="refuted", detail=f"codes repeat every {steps} steps", counterexample=apart)

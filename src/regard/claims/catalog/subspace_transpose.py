@@ -1,19 +1,7 @@
 """Misconception: Aᵀ alone extracts v_a from the sum v_a + v_b."""
 
-from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, coordinates, subspace_sum
-from regard.claims.claim import Claim, Form, NearMiss, Settings
-from regard.render.figures import Chart
-
-
-def _figure(at: Settings) -> Chart:
-    columns, value, both = subspace_sum(at)
-    return coordinates(
-        "Coordinates are not the vector",
-        f"v_a has {len(value)} coordinates; Aᵀs has {columns.shape[1]}, the coordinates of v_a in the basis A, which "
-        "are different numbers.",
-        {"v_a": value, "Aᵀs": columns.T @ both},
-    )
-
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, subspace_chart
+from regard.claims.claim import Claim, Form, NearMiss
 
 CLAIM = Claim(
     id="subspace-transpose",
@@ -34,5 +22,12 @@ CLAIM = Claim(
     derivation="Aᵀ(Ax+By) = x: the m coordinates of v_a in A, a vector of m entries, while v_a = Ax has d. "
     "They agree for all v_a only if m = d and Ax = x for all x, that is, A = I. Multiplying by A gives AAᵀs = v_a.",
     source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
-    figure=_figure,
+    figure=lambda at: subspace_chart(
+        at,
+        title="Coordinates are not the vector",
+        caption="v_a has d coordinates; Aᵀs has only m, the coordinates of v_a in the basis A, which are different "
+        "numbers.",
+        name="Aᵀs",
+        matrix=lambda a: a.T,
+    ),
 )

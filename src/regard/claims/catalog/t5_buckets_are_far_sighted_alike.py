@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.position_codes import last_bucket_start
 from regard.analysis.engines.symbolic import identity, nonnegative, positive
-from regard.claims._evidence import Evidence, conjunction, smaller_case
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case
 from regard.claims._figures import counts
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.t5_buckets import t5_bucket
@@ -66,12 +66,10 @@ def _by_reference_code(trial: Trial) -> list[Evidence]:
         f"N = {num_buckets}, D = {furthest}: the bucket of {start - 1} is {buckets[start - 1]}, those of {start}, "
         f"{furthest}, {_FAR:,} and 2^62 are {num_buckets - 1}"
     )
-    if trial.form.start(num_buckets, furthest) == start and trial.form.is_endless == is_one:
-        found = Evidence(status="holds", detail=shown, value=float(start))
-    else:
-        said = f"it starts at {trial.form.start(num_buckets, furthest)}" + " and ends" * (not trial.form.is_endless)
-        against = f"{shown}; the statement says that {said}"
-        found = Evidence(status="refuted", detail=shown, value=float(start), counterexample=against)
+    claimed = trial.form.start(num_buckets, furthest)
+    said = f"that it starts at {claimed}" + " and ends" * (not trial.form.is_endless)
+    agrees = claimed == start and trial.form.is_endless == is_one
+    found = one_case(shown, agrees=agrees, said=said, value=float(start))
     return smaller_case(found, tried=furthest, asked=trial.at.max_distance)
 
 

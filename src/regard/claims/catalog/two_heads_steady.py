@@ -103,7 +103,10 @@ def _figure(at: Settings) -> Chart:
     setting = CourseSetting.of(at)
     edges = np.linspace(0.0, 1.0, 21)
     other = 1 / (math.exp(min(setting.beta, 700.0)) + setting.n - 1)
-    one, two = _below_one_head(edges, setting), _below_two_heads(2 * edges - other, setting)
+    n, beta, sigma = float(setting.n), setting.beta, setting.sigma
+    # P(w_a ≥ level) under one head, and for head 1 of two.
+    one = normal_cdf(theory.swing_score(_margins(edges), theory.swing_offset(beta, n), beta, sigma))
+    two = normal_cdf(theory.reliability_score(beta, _margins(2 * edges - other) + copy_margin(0.5, n), sigma))
     return Chart(
         title="One head swings, two heads are steady",
         caption=f"How often v_a's coefficient in c falls into each of twenty bins, at {setting}. One head tosses a "
@@ -111,8 +114,8 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="coefficient of v_a in c", lower=0.0, upper=1.0),
         y=Axis(label="probability", lower=0.0, upper=1.0),
         series=(
-            Series(label="one head", x=edges, y=np.diff(one), style="bars"),
-            Series(label="two heads", x=edges, y=np.diff(two), style="bars"),
+            Series(label="one head", x=edges, y=np.diff(1 - one), style="bars"),
+            Series(label="two heads", x=edges, y=np.diff(1 - two), style="bars"),
         ),
         guides=(Guide(at=0.5, label="the mean", is_vertical=True),),
     )
@@ -122,19 +125,6 @@ def _margins(levels: np.ndarray) -> np.ndarray:
     """log(x/(1−x)), clipped to the range of doubles."""
     inside = np.clip(levels, 1e-300, 1 - 1e-16)
     return np.where(levels <= 0, -1e300, np.where(levels >= 1, 1e300, np.log(inside) - np.log1p(-inside)))
-
-
-def _below_one_head(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
-    """P(w_a ≤ level) under one head, 0 and 1 at the ends."""
-    offset = theory.swing_offset(setting.beta, float(setting.n))
-    score = theory.swing_score(_margins(levels), offset, setting.beta, setting.sigma)
-    return 1 - normal_cdf(score)
-
-
-def _below_two_heads(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
-    """P(w_a ≤ level) for head 1."""
-    threshold = _margins(levels) + copy_margin(0.5, float(setting.n))
-    return 1 - normal_cdf(theory.reliability_score(setting.beta, threshold, setting.sigma))
 
 
 CLAIM = Claim(

@@ -7,7 +7,7 @@ import numpy as np
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import share
 from regard.analysis.engines.symbolic import identity, positive
-from regard.claims._evidence import Evidence, smaller_case
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims._retrieval import few_keys
 from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
@@ -41,16 +41,11 @@ def _by_exact_rationals(trial: Trial) -> list[Evidence]:
     exponentials = [Fraction(2) ** int(power) for power in powers]
     total = sum(exponentials)
     found = [Fraction(trial.form(own, total - own)) for own in exponentials]
-    value = float(sum(found))
-    if sum(found) == 1 and all(0 < weight < 1 for weight in found):
-        detail = f"exact fractions sum to 1: {size}, logits up to ±{int(spread)} log 2"
-        part = Evidence(status="holds", value=value, bound=0.0, detail=detail)
-    else:
-        odd = next((weight for weight in found if not 0 < weight < 1), None)
-        shown = f"Σ a_i − 1 = {float(sum(found) - 1):.6g}" if odd is None else f"one of the a_i is {float(odd):.12g}"
-        at = f"n = {n}, logits log 2 · {powers.tolist()[:10]}" + (" …" if n > 10 else "")
-        against = f"{at}: {shown}; the statement says 0 < a_i < 1 and Σ a_i = 1"
-        part = Evidence(status="refuted", detail="not a distribution", value=value, counterexample=against)
+    odd = next((weight for weight in found if not 0 < weight < 1), None)
+    total = f"Σ a_i − 1 = {float(sum(found) - 1):.6g}" if odd is None else f"one of the a_i is {float(odd):.12g}"
+    shown = f"{size}, logits log 2 · {powers.tolist()[:10]}{' …' if n > 10 else ''}, exact fractions: {total}"
+    agrees, said = odd is None and sum(found) == 1, "0 < a_i < 1 and Σ a_i = 1"
+    part = one_case(shown, agrees=agrees, said=said, value=float(sum(found)), bound=0.0)
     return smaller_case(part, tried=n, asked=trial.at.n)
 
 

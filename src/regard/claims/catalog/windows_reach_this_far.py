@@ -7,7 +7,7 @@ import numpy as np
 from regard.analysis.closed_forms.position_codes import window_reach
 from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attend, causal_mask, combine_masks, window_mask
-from regard.claims._evidence import Evidence, smaller_case
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
@@ -72,11 +72,7 @@ def _compared(trial: Trial, reached: np.ndarray, at: str) -> list[Evidence]:
     found, claimed = int(reached.sum()), trial.form(layers, window)
     is_run = bool(reached[-found:].all())
     shown = f"{at}: the last token is reached by {found} tokens{', the last ones' if is_run else ''}"
-    if found == claimed and is_run:
-        evidence = Evidence(status="holds", detail=shown, value=float(found))
-    else:
-        against = f"{shown}; the statement says {claimed}"
-        evidence = Evidence(status="refuted", detail=shown, value=float(found), counterexample=against)
+    evidence = one_case(shown, agrees=is_run and found == claimed, said=str(claimed), value=float(found))
     return smaller_case(evidence, tried=layers * window, asked=trial.at.layers * trial.at.window)
 
 
