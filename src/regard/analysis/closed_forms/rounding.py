@@ -1,11 +1,9 @@
 """Whole numbers in narrow floating point: where they merge, how many are lost, where they overflow."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.arithmetic import log
 from regard.core.axes import Float
 
 
@@ -61,8 +59,3 @@ def stall(bits: int) -> int:
 def narrow_sum(count: int, bits: int) -> Fraction:
     """min(n, 2^p)/n: the sum of n weights 1/n, n a power of two, added one by one in p significant bits."""
     return Fraction(min(count, stall(bits)), count)
-
-
-def overflow_logit(overflow: Any) -> Any:
-    """log M: the logit from which e^z is infinite in a format that rounds to infinity from M on."""
-    return log(overflow)

@@ -8,21 +8,10 @@ from typing import Any
 from flint import acb, arb, ctx
 
 from regard.analysis.engines import probabilities
+from regard.analysis.engines import questions as ask
 from regard.analysis.engines.enclosures import doubles_around, exact_ball
 from regard.analysis.engines.one_direction import Affine, NormalSpread, OneDirectionLaw, along_one_direction
-from regard.analysis.engines.questions import (
-    ConditionProbability,
-    Mean,
-    Probability,
-    Quantile,
-    Question,
-    SquaredError,
-    TotalVariance,
-    Variance,
-    Within,
-    check_question,
-    heads_of,
-)
+from regard.analysis.engines.questions import Question, check_question, heads_of
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import NotCertifiable
 from regard.core.estimate import Estimate
@@ -71,24 +60,24 @@ class _FixedPrecision:
         self.tolerance = 2.0 ** (_SPARE_BITS - ctx.prec)
 
     def answer(self, question: Question) -> arb:
-        if isinstance(question, ConditionProbability):
+        if isinstance(question, ask.ConditionProbability):
             return self._condition_probability(question.of)
         law = self._reduced(question)
         match question:
-            case Mean(of=quantity):
+            case ask.Mean(of=quantity):
                 return self._moments(law).mean(law.affine(quantity))
-            case Variance(of=quantity):
+            case ask.Variance(of=quantity):
                 return self._moments(law).variance(law.affine(quantity))
-            case Probability(of=quantity, at_least=low, at_most=high):
+            case ask.Probability(of=quantity, at_least=low, at_most=high):
                 return probabilities.probability(law, law.affine(quantity), low, high)
-            case Quantile(of=quantity, level=level):
+            case ask.Quantile(of=quantity, level=level):
                 return probabilities.quantile(law, law.affine(quantity), level)
-            case SquaredError(target=target):
+            case ask.SquaredError(target=target):
                 return self._squared_error(law, self._targets(target))
-            case Within(target=target, radius=radius):
+            case ask.Within(target=target, radius=radius):
                 distance = law.squared_distance(self._targets(target))
                 return probabilities.probability(law, distance, -math.inf, exact_ball(Fraction(radius)) ** 2)
-            case TotalVariance():
+            case ask.TotalVariance():
                 return self._total_variance(law)
 
     def _targets(self, target: Mapping[str, float]) -> list[arb]:
@@ -156,7 +145,7 @@ def _pair(first: tuple[int, ...], second: tuple[int, ...]) -> Callable[[Sequence
 
 def _is_sharp(ball: arb, question: Question) -> bool:
     """True if a higher precision is not worth its time."""
-    if isinstance(question, Probability | Within):
+    if isinstance(question, ask.Probability | ask.Within):
         return bool(ball.rad() < 2.0**-44)
     return ball.is_exact() or ball.rel_accuracy_bits() >= _ENOUGH_BITS
 
@@ -168,8 +157,8 @@ def _estimate(ball: arb, question: Question) -> Estimate:
             f"The integral for {question} did not converge in ball arithmetic. Use monte_carlo.answer."
         )
     low, high = doubles_around(ball)
-    if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Within | ConditionProbability):
+    if not isinstance(question, ask.Mean | ask.Quantile):
         low = max(low, 0.0)
-    if isinstance(question, Probability | Within | ConditionProbability):
+    if isinstance(question, ask.Probability | ask.Within | ask.ConditionProbability):
         high = min(high, 1.0)
     return Estimate(value=min(max(float(ball.mid()), low), high), lower=low, upper=high, method="certified")

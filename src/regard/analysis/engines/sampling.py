@@ -13,19 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.engines.questions import (
-    ConditionProbability,
-    Mean,
-    Probability,
-    Quantile,
-    Quantity,
-    Question,
-    SquaredError,
-    TotalVariance,
-    Variance,
-    Within,
-    check_question,
-)
+from regard.analysis.engines import questions as ask
+from regard.analysis.engines.questions import Quantity, Question, check_question
 from regard.analysis.gaussian_keys import readable_bytes
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.axes import Float
@@ -184,7 +173,7 @@ def _check(question: Question, law: LogitLaw, run: SamplingRun) -> None:
                 f"Give a condition more probable than {_MIN_CONDITION_PROBABILITY:g}, or keys that are random in one "
                 "direction only: certified answers have no such limit."
             )
-    if isinstance(question, Quantile) and run.draws > _MAX_KEPT_VALUES:
+    if isinstance(question, ask.Quantile) and run.draws > _MAX_KEPT_VALUES:
         raise InputError(
             f"A quantile keeps every draw, and {run.draws} draws would need {readable_bytes(24 * run.draws)}. "
             f"Ask for at most {_MAX_KEPT_VALUES} draws."
@@ -282,23 +271,23 @@ def _normal_quantile(confidence: float) -> float:
 def estimator_for(question: Question, law: LogitLaw, center: Draws) -> Estimator:
     """The estimator for a question; `center` is the noiseless draw, around which second moments lose no digits."""
     match question:
-        case Mean(of=quantity):
+        case ask.Mean(of=quantity):
             return _mean_of(lambda draws: draws.values(quantity, law), span=1.0)
-        case SquaredError(target=target):
+        case ask.SquaredError(target=target):
             return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
-        case Within(target=target, radius=radius):
+        case ask.Within(target=target, radius=radius):
             targets, counts = np.array([target.get(name, 0.0) for name in law.names]), np.array(law.counts, dtype=float)
             return _share_of(lambda draws: _between(draws.squared_distances(targets, counts), -math.inf, radius**2))
-        case Variance(of=quantity):
+        case ask.Variance(of=quantity):
             return _variance(quantity, law, center)
-        case TotalVariance():
+        case ask.TotalVariance():
             return _total_variance(law, center)
-        case Probability(of=quantity, at_least=low, at_most=high):
+        case ask.Probability(of=quantity, at_least=low, at_most=high):
             return _share_of(lambda draws: _between(draws.values(quantity, law), low, high))
-        case ConditionProbability(of=event):
+        case ask.ConditionProbability(of=event):
             group = law.index(event.group)
             return _share_of(lambda draws: _between(draws.deviation[group], event.lower, event.upper))
-        case Quantile(of=quantity, level=level):
+        case ask.Quantile(of=quantity, level=level):
             return _quantile(quantity, level, law)
 
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import self_attention_slope
 from regard.analysis.engines.symbolic import RationalFunction, identity
 from regard.attention import AttentionRule, attend
-from regard.claims._evidence import Evidence, agreement
+from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import around
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
@@ -45,15 +44,14 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     what = "∂f₁/∂x₁ exceeds ⅔R² by ⅓, and so any L where R² = 3L/2"
     excess = identity(slope - 2 * radius**2 / 3, Fraction(1, 3), what)
     if trial.form.is_bounded and excess.status == "proved":
-        with ctx.workprec(128):
-            there = self_attention_slope(arb(_radius(trial.at.L)))
-        return [_broken(trial, there.str(6, radius=False), detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")]
+        there = in_balls(self_attention_slope, _radius(trial.at.L))
+        return [_broken(trial, there, detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")]
     return [exact, excess]
 
 
-def _broken(trial: Trial, slope: str, *, detail: str) -> Evidence:
+def _broken(trial: Trial, slope: float, *, detail: str) -> Evidence:
     at = f"n = 3, d = 1, {_place(_radius(trial.at.L))}"
-    shown = f"{at}: moving x₁ moves f₁ {slope} times as far, more than L = {trial.at.L:g}"
+    shown = f"{at}: moving x₁ moves f₁ {slope:.6g} times as far, more than L = {trial.at.L:g}"
     return Evidence(status="refuted", detail=detail, counterexample=shown)
 
 
@@ -70,11 +68,10 @@ def _by_differences(trial: Trial) -> Evidence:
         tokens = np.array([[first], [radius], [-radius]])
         ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
-    with ctx.workprec(128):
-        claimed = float(arb(trial.form.slope(arb(radius))))
+    claimed = in_balls(trial.form.slope, radius)
     exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=_place(radius))
     if trial.form.is_bounded and found > trial.at.L * (1 + 1e-8):
-        broken = _broken(trial, f"{found:.6g}", detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
+        broken = _broken(trial, found, detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
         return replace(broken, value=found, bound=exact.bound)
     return exact
 

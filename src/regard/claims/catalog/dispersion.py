@@ -1,7 +1,5 @@
 """Logits of bounded spread disperse: no key keeps its weight as keys are added."""
 
-from flint import arb, ctx
-
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_weight, uniform_weight
 from regard.analysis.engines.symbolic import identity, nonnegative
@@ -29,8 +27,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     logits = spread * rng.random(size=(50, n))
     logits[0], logits[0, 0] = 0.0, spread
     heaviest, bound = masked_softmax(logits).max(axis=-1), in_balls(trial.form, spread, n)
-    with ctx.workprec(128):
-        far = float(arb(trial.form(arb(spread), 1 + 10**6 * arb(spread).exp())))
+    far = in_balls(lambda within: trial.form(within, 1 + 10**6 * within.exp()), spread)
     vanishing = agreement("bound for 1 + 10⁶·e^R keys", claimed=0.0, found=far, tolerance=1e-5, at=f"R = {spread:g}")
     value = float(heaviest.max())
     if not value <= bound * (1 + rounding(n, spread)):

@@ -4,12 +4,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import copy_weight, log_scaled_weight
 from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.attention import masked_softmax
-from regard.claims._evidence import Evidence, agreement, smaller_case
+from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
 from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
@@ -48,10 +47,8 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     logits = np.zeros((1, n))
     logits[0, 0] = scale = product * math.log(n)
     at = f"{size}, sΔ = {product:g}"
-    with ctx.workprec(128):
-        claimed = float(arb(trial.form.weight(arb(scale).exp(), arb(n))))
-    found = masked_softmax(logits)[0, 0]
-    here = agreement("a_j", claimed=claimed, found=found, tolerance=rounding(n, scale), at=at)
+    claimed = in_balls(lambda exponent, count: trial.form.weight(exponent.exp(), count), scale, n)
+    here = agreement("a_j", claimed=claimed, found=masked_softmax(logits)[0, 0], tolerance=rounding(n, scale), at=at)
     return smaller_case([here, _limit_part(trial, product)], tried=n, asked=trial.at.n)
 
 
@@ -60,8 +57,7 @@ def _limit_part(trial: Trial, product: float) -> Evidence:
     excess, form = product - 1, trial.form
     log_n = min(_FAR / abs(excess), _LARGEST_LOG) if excess else _FAR
     limit = form.critical if not excess else form.above if excess > 0 else form.below
-    with ctx.workprec(256):
-        value = float(arb(form.weight((product * arb(log_n)).exp(), arb(log_n).exp())))
+    value = in_balls(lambda size: form.weight((product * size).exp(), size.exp()), log_n, precision=256)
     tolerance = 2 * math.exp(-abs(excess) * log_n if excess else -log_n) + 1e-15
     at = f"sΔ = {product:g}, log n = {log_n:g}"
     return agreement("a_j at a huge n", claimed=float(limit), found=value, tolerance=tolerance, at=at)

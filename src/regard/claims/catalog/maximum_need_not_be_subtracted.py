@@ -4,7 +4,8 @@ import ml_dtypes
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.rounding import overflow_from, overflow_logit
+from regard.analysis.closed_forms.arithmetic import log
+from regard.analysis.closed_forms.rounding import overflow_from
 from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, one_case
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
@@ -27,20 +28,18 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 def _threshold_part(trial: Trial, name: str) -> Evidence:
     overflow = overflow_from(*_FORMATS[name])
     with ctx.workprec(128):
-        truth = overflow_logit(arb(overflow))
+        truth = log(arb(overflow))
         if trial.form.threshold is None:
-            return _overflow(name, float(truth), trial.at.n)
+            logit, detail = float(np.ceil(float(truth))), f"e^z overflows in {name} from z = {float(truth):.6g} on"
+            shown = (
+                f"{trial.at.n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite, so each weight is ∞/∞ = NaN"
+            )
+            against = f"{shown}, while subtracting the maximum first gives 1/n"
+            return Evidence(status="refuted", detail=detail, value=float(truth), counterexample=against)
         claimed = arb(trial.form.threshold(arb(overflow)))
         is_same = claimed.overlaps(truth) and float(claimed.rad()) < _FINEST
     shown = f"e^z reaches {float(overflow):.6g} at z = {float(truth):.6g}, from which {name} is infinite"
     return one_case(shown, agrees=is_same, said=f"z = {float(claimed):.6g}", value=float(truth))
-
-
-def _overflow(name: str, threshold: float, n: int) -> Evidence:
-    logit, detail = float(np.ceil(threshold)), f"e^z overflows in {name} from z = {threshold:.6g} on"
-    shown = f"{n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite, so each weight is ∞/∞ = NaN"
-    against = f"{shown}, while subtracting the maximum first gives 1/n"
-    return Evidence(status="refuted", detail=detail, value=threshold, counterexample=against)
 
 
 def _by_running(trial: Trial) -> list[Evidence]:
@@ -53,7 +52,7 @@ def _by_running(trial: Trial) -> list[Evidence]:
 def _run_part(trial: Trial, name: str) -> Evidence:
     """The format's own numbers next to the threshold: the last whose exponential is finite, and the one after it."""
     dtype = np.dtype(getattr(ml_dtypes, name, name))
-    threshold = float(overflow_logit(float(overflow_from(*_FORMATS[name]))))
+    threshold = float(log(float(overflow_from(*_FORMATS[name]))))
     nearest = np.asarray(threshold).astype(dtype)
     up, down = (np.nextafter(nearest, np.asarray(end).astype(dtype)) for end in (200.0, 0.0))
     logits = np.array([down, nearest, up])
@@ -119,7 +118,7 @@ CLAIM = Claim(
         NearMiss(
             "it is necessary from z = log M on, M the least number that rounds to infinity: 11.0901 in "
             "float16, 88.7209 in bfloat16, 88.7228 in float32",
-            {"threshold": overflow_logit},
+            {"threshold": log},
             becomes="holds",
         ),
     ),

@@ -17,14 +17,14 @@ _STANDARD_ERRORS = 10.0
 
 
 def _by_algebra(trial: Trial) -> Evidence:
-    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance."""
+    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance.
+
+    If that is not what is claimed, the exact mean at the given width, or at 64 if that is too narrow to differ.
+    """
     root, rho = trial.field("sqrt(d)", "rho")
     proof = identity(trial.form.mean(rho, root), root**2 * rho / trial.form.divisor(root), "mean logit")
-    return proof if proof.status == "proved" else _at_a_width(trial)
-
-
-def _at_a_width(trial: Trial) -> Evidence:
-    """The exact mean logit at the given width, or at 64 if that is too narrow to show a difference."""
+    if proof.status == "proved":
+        return proof
     d, rho = max(trial.at.d, _TELLING_WIDTH), trial.at.rho
     root = math.sqrt(d)
     exact, claimed = rho * root * (root / float(trial.form.divisor(root))), float(trial.form.mean(rho, root))

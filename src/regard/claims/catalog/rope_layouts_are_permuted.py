@@ -39,11 +39,15 @@ def _half_split_matrix(angles: list[Any]) -> np.ndarray:
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Where each number goes, for every pair and width; matrices at widths 2, 4 and 6; the mixed score."""
     *angles, i, d = trial.field(angles=tuple(f"{t}*theta_{i}" for t in "tu" for i in range(3)), counts=("i", "d"))
+    # The mixed score of e_1 with itself, from columns 1 of the two matrices.
+    here, there = ([angles[:n] for n in (2, 3)], [angles[3 : 3 + n] for n in (2, 3)])
+    scores = [rotation_matrix(t)[:, 1] @ _half_split_matrix(u)[:, 1] for t, u in zip(here, there, strict=True)]
+    claimed = [trial.form.mixed(t, u) for t, u in zip(here, there, strict=True)]
     slots = np.array([trial.form.destination(i, part, d) for part in (0, 1)])
     return [
         _conjugate(trial.form.destination, angles[:3]),
         identity(slots, np.array([i, i + d / 2]), "P takes each number of pair i to its half-split slot, at any width"),
-        _mixes(trial.form.mixed, angles[:3], angles[3:]),
+        identity(claimed, scores, "the mixed score of q = k = e_1 at d = 4, 6"),
         _loses_relativity(trial.form.mixed),
     ]
 
@@ -58,14 +62,6 @@ def _conjugate(destination: Destination, angles: list[Any]) -> Evidence:
     left, right = (np.concatenate([np.ravel(side) for side in each]) for each in zip(*sides, strict=True))
     what = "half-split = P·interleaved·Pᵀ at d = 2, 4, 6, and they coincide at d = 2"
     return identity(left, right, what)
-
-
-def _mixes(mixed: Callable[..., Any], here: list[Any], there: list[Any]) -> Evidence:
-    """The score of q = k = e_1 from the two matrices, columns 1 of each."""
-    halves = (2, 3)
-    scores = [rotation_matrix(here[:n])[:, 1] @ _half_split_matrix(there[:n])[:, 1] for n in halves]
-    claimed = [mixed(here[:n], there[:n]) for n in halves]
-    return identity(np.array(claimed), np.array(scores), "the mixed score of q = k = e_1 at d = 4, 6")
 
 
 def _loses_relativity(mixed: Callable[..., Any]) -> Evidence:

@@ -8,7 +8,6 @@ from regard.claims._evidence import Evidence
 from regard.claims._figures import counts
 from regard.claims._position_codes import as_format, repeats
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
-from regard.core.verdict import Status
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, Chart, Series
 
@@ -99,10 +98,6 @@ def _is_certain(name: str, width: int, pair: tuple[int, int]) -> bool:
     return bool(np.all(rounded == rounded[0, :, :1]))
 
 
-def _expected_at(at: Settings) -> Status:
-    return "holds" if MEETS_AT.get(at.d, at.T) >= at.T else "refuted"
-
-
 def _figure(at: Settings) -> Chart:
     total, places = 32_768, counts(256, 32_768)
     series = []
@@ -127,7 +122,7 @@ CLAIM = Claim(
     statement="integer positions up to 131072 have distinct codes of width d even in bfloat16",
     latex=r"0\le t<u<T\le131072\;\Rightarrow\;\mathrm{bf16}(\Phi(t))\neq\mathrm{bf16}(\Phi(u))",
     expected="refuted",
-    expected_at=_expected_at,
+    expected_at=lambda at: "holds" if MEETS_AT.get(at.d, at.T) >= at.T else "refuted",
     parameters=(integer("d", 4, lower=2, is_even=True), integer("T", 131_072, lower=2, upper=131_072)),
     conditions=("B = 10000", "codes computed in float64, then rounded to nearest even"),
     # Codes of width d rounded to the format are distinct: all of them, or those before the first that meets another.

@@ -48,15 +48,12 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         return [Evidence(status="refuted", detail=detail, value=found[worst], counterexample=against)]
     at = f"{size} unit keys, g = {gain:g}, the others opposite to q = k_j"
     tight = agreement("a_j", claimed=bound, found=found[0], tolerance=rounding(n, gain), at=at)
-    return smaller_case([tight, _gain_part(trial, n, size)], tried=n, asked=trial.at.n)
-
-
-def _gain_part(trial: Trial, n: int, size: str) -> Evidence:
     epsilon = trial.at.epsilon
     wanted = math.log(epsilon) - math.log(1 - epsilon)
-    found = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
+    least = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
     at, claimed = f"{size}, ε = {epsilon:g}", in_balls(trial.form.gain, epsilon, n)
-    return agreement("least gain", claimed=claimed, found=found, tolerance=rounding(n, found), at=at)
+    gain_part = agreement("least gain", claimed=claimed, found=least, tolerance=rounding(n, least), at=at)
+    return smaller_case([tight, gain_part], tried=n, asked=trial.at.n)
 
 
 def _figure(at: Settings) -> Chart:
