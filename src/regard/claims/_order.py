@@ -44,8 +44,8 @@ def swap_lemmas() -> Evidence:
     The rows and columns of E = e^A are the two swapped ones and one more; the remaining columns of a row enter its
     softmax as their sum `rest`, which no swap changes. Since P moves entries unchanged, e^{PA} = PE.
     """
-    field = Field(*(f"e_{i}{j}" for i in range(3) for j in range(3)), *(f"rest_{i}" for i in range(3)))
-    entries, rest = field.array("e", 3, 3), field.array("rest", 3)
+    symbols = np.array([*Field(*(f"e_{i}{j}" for i in range(3) for j in range(3)), "rest_0", "rest_1", "rest_2")])
+    entries, rest = symbols[:9].reshape(3, 3), symbols[9:]
     swap, moved = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1]]), [1, 0, 2]
 
     def shares(exponentials: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -7,13 +7,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from regard.claims.claim import Parameter, integer
+from regard.claims.claim import integer, real
 from regard.positions.rotary import rotary_frequencies
 from regard.render.figures import Axis, Chart, Series
 
 WIDTH = integer("d", 64, lower=2, is_even=True)
 SMALL_WIDTH = replace(WIDTH, default=8)
-BASE = Parameter(name="B", default=10_000.0, lower=1, is_open=True)
+BASE = real("B", 10_000.0, lower=1, is_open=True)
 
 # Products of these and of the widths that methods try stay within the range of float64.
 LARGEST_BASE, LARGEST_FACTOR = 1e100, 1e50

@@ -13,13 +13,13 @@ from regard.analysis.engines import Estimate, Question, certified, direct, monte
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around, guide_at, smoothed
-from regard.claims.claim import Method, Parameter, Settings, Trial, integer
+from regard.claims.claim import Method, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 PARAMETERS = (
     integer("n", 10, lower=3),
-    Parameter(name="beta", default=20.0, lower=0, is_open=True),
-    Parameter(name="sigma2", default=0.5, lower=0, is_open=True),
+    real("beta", 20.0, lower=0, is_open=True),
+    real("sigma2", 0.5, lower=0, is_open=True),
 )
 CONDITIONS = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other keys at their means (α → 0 first)")
 

@@ -12,7 +12,7 @@ from regard.analysis.closed_forms.softmax import average_weight, sink_weight, un
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
 from regard.analysis.engines.symbolic import identity, limit_identity, positive
 from regard.attention import AttentionRule, attention_weights, masked_softmax
-from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
+from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, one_case, smaller_case, yes_or_no
 from regard.claims._figures import counts, guide_at
 from regard.claims.claim import Form, Method, Settings, Trial, integer
 from regard.core.axes import Float
@@ -146,10 +146,9 @@ def least_width_tried(trial: Trial, *, n: int, weight: float, wanted: float, kno
     if not weight >= wanted:
         against = f"{at}, but {wanted:.9g} is wanted"
         return Evidence(status="refuted", detail="a weight is too small", value=weight, counterexample=against)
-    if claimed > known.width:
-        against = f"{at}; the statement says that width {claimed} is needed"
-        return Evidence(status="refuted", detail=at, value=weight, counterexample=against)
-    return Evidence(status="holds" if claimed == known.width else "undecided", detail=at, value=weight)
+    if claimed < known.width:
+        return Evidence(status="undecided", detail=at, value=weight)
+    return one_case(at, agrees=claimed == known.width, said=f"that width {claimed} is needed", value=weight)
 
 
 SUBSPACES = (integer("m", 3, lower=1), integer("p", 2, lower=0), integer("spare", 3, lower=0))

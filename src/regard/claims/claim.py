@@ -39,18 +39,15 @@ class Parameter:
     @property
     def domain(self) -> str:
         """The domain as a reader would write it."""
-        return f"{self._range}, {self.name} even" if self.is_even else self._range
-
-    @property
-    def _range(self) -> str:
         below, above = ("<", ">") if self.is_open else ("≤", "≥")
         if math.isinf(self.lower) and math.isinf(self.upper):
-            return f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
-        if math.isinf(self.upper):
-            return f"{self.name} {above} {self.lower:g}"
-        if math.isinf(self.lower):
-            return f"{self.name} {below} {self.upper:g}"
-        return f"{self.lower:g} {below} {self.name} {below} {self.upper:g}"
+            shown = f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
+        elif math.isinf(self.upper):
+            shown = f"{self.name} {above} {self.lower:g}"
+        else:
+            least = "" if math.isinf(self.lower) else f"{self.lower:g} {below} "
+            shown = f"{least}{self.name} {below} {self.upper:g}"
+        return f"{shown}, {self.name} even" if self.is_even else shown
 
     def check(self, value: float) -> float:
         """The value itself if it is in the domain, else a DomainError that names the domain."""
@@ -73,6 +70,11 @@ Settings = SimpleNamespace
 def integer(name: str, default: int, **domain: Any) -> Parameter:
     """A parameter that is a whole number."""
     return Parameter(name=name, default=default, is_integer=True, **domain)
+
+
+def real(name: str, default: float, **domain: Any) -> Parameter:
+    """A parameter that is a real number."""
+    return Parameter(name=name, default=default, **domain)
 
 
 def settings(parameters: tuple[Parameter, ...], overrides: Mapping[str, float]) -> Settings:
@@ -203,6 +205,7 @@ class Claim:
         evidence = tuple(_found(name, method, trial) for name, method in self.methods.items())
         status, reason = combine(evidence)
         measured = next((item for item in evidence if item.value is not None and not item.is_of_smaller_case), None)
+        sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
         refuting = next((item for item in evidence if item.counterexample), None)
         return ClaimVerdict(
             id=self.id,
@@ -216,15 +219,11 @@ class Claim:
             value=None if measured is None else measured.value,
             bound=None if measured is None else measured.bound,
             seed=seed,
-            reproduce=self._command(overrides, seed),
+            reproduce=f"regard claims {self.id}{sets} --seed {seed}",
             counterexample=None if refuting is None or status != "refuted" else refuting.counterexample,
             expected=self.expected if self.expected_at is None else self.expected_at(trial.at),
             evidence=evidence,
         )
-
-    def _command(self, overrides: Mapping[str, float], seed: int) -> str:
-        sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
-        return f"regard claims {self.id}{sets} --seed {seed}"
 
 
 def _found(name: str, method: Method, trial: Trial) -> Evidence:

@@ -30,7 +30,7 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
     page = Page(
         title=f"{title} · {_outcome(verdicts)}",
         main=_head(title, verdicts) + body + '<p class="nothing" hidden>No claim matches the search.</p>',
-        margin=_margin(verdicts, sections),
+        margin=_legend() if is_alone else _counts(verdicts) + _filter(verdicts) + _contents(sections) + _legend(),
         styles=("document.css", "charts.css", "claims/claims.css"),
         scripts=("claims/claims.js",),
     )
@@ -150,12 +150,6 @@ def _row(status: Status, title: str, *details: str) -> str:
         f'<li class="{status}">{icon(status)}<div><b>{scripted(title)}</b> '
         f'<span class="status">{status}</span>{shown}</div></li>'
     )
-
-
-def _margin(verdicts: Sequence[ClaimVerdict], sections: Sequence[tuple[str, Sequence[Explanation]]]) -> str:
-    if len(verdicts) == 1:
-        return _legend()
-    return "".join((_counts(verdicts), _filter(verdicts), _contents(sections), _legend()))
 
 
 def _counts(verdicts: Sequence[ClaimVerdict]) -> str:

@@ -45,7 +45,7 @@ def one_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
     Its logit m = β(γ−1) − ℓ is Gaussian, and dm/dw = 1/(w(1−w)).
     """
     score = swing_score(log(weight / (1 - weight)), swing_offset(beta, n), beta, sigma)
-    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
+    return exp(-score * score / 2) / _root_two_pi(score) / (beta * sigma * weight * (1 - weight))
 
 
 def backwards_chance(sigma: Any) -> Any:
@@ -113,11 +113,6 @@ def normalised_variance(beta: Any, n: Any, sigma: Any) -> Any:
 def normalised_limit(sigma: Any) -> Any:
     """Φ(1/σ)Φ(−1/σ)/4: its limit as β → ∞, and that of v_a's coefficient under two heads without normalising."""
     return 1 / (4 * steady_ratio(sigma))
-
-
-def _normal_density(x: Any) -> Any:
-    """φ(x) = e^{−x²/2}/√(2π)."""
-    return exp(-x * x / 2) / _root_two_pi(x)
 
 
 def _root_two_pi(like: Any) -> Any:

@@ -169,7 +169,7 @@ def _check(question: Question, law: LogitLaw, run: SamplingRun) -> None:
         probability = question.given.probability(law.own_variance(question.given.group))
         if probability < _MIN_CONDITION_PROBABILITY:
             raise InputError(
-                f"The condition {question.given} has probability {_shown(probability)}, which is too rare to sample. "
+                f"The condition {question.given} has probability {probability:.2g}, which is too rare to sample. "
                 f"Give a condition more probable than {_MIN_CONDITION_PROBABILITY:g}, or keys that are random in one "
                 "direction only: certified answers have no such limit."
             )
@@ -178,10 +178,6 @@ def _check(question: Question, law: LogitLaw, run: SamplingRun) -> None:
             f"A quantile keeps every draw, and {run.draws} draws would need {readable_bytes(24 * run.draws)}. "
             f"Ask for at most {_MAX_KEPT_VALUES} draws."
         )
-
-
-def _shown(probability: float) -> str:
-    return f"{probability:.2g}" if probability else "below 1e-300"
 
 
 def _answers(
@@ -288,7 +284,11 @@ def estimator_for(question: Question, law: LogitLaw, center: Draws) -> Estimator
             group = law.index(event.group)
             return _share_of(lambda draws: _between(draws.deviation[group], event.lower, event.upper))
         case ask.Quantile(of=quantity, level=level):
-            return _quantile(quantity, level, law)
+            return Estimator(
+                columns=lambda draws: draws.values(quantity, law)[None],
+                interval=lambda values, confidence: order_interval(values, level, confidence=confidence),
+                keeps_values=True,
+            )
 
 
 def _between(values: Float[np.ndarray, " draw"], low: float, high: float) -> Float[np.ndarray, " draw"]:
@@ -309,14 +309,6 @@ def _squared_error(target: Float[np.ndarray, " group"], law: LogitLaw) -> Estima
     # The output has norm at most one, so it is at most this far from the target.
     span = (1 + math.sqrt(float(counts @ target**2))) ** 2
     return _mean_of(lambda draws: draws.squared_distances(target, counts), span=span)
-
-
-def _quantile(quantity: Quantity, level: float, law: LogitLaw) -> Estimator:
-    return Estimator(
-        columns=lambda draws: draws.values(quantity, law)[None],
-        interval=lambda values, confidence: order_interval(values, level, confidence=confidence),
-        keeps_values=True,
-    )
 
 
 def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Estimator:

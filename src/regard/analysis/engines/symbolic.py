@@ -57,13 +57,6 @@ class Field:
     def __iter__(self) -> Iterator[Any]:
         return (self[name] for name in self.symbols)
 
-    def array(self, name: str, *shape: int) -> np.ndarray:
-        """The symbols name_0, name_1, … (or name_00, name_01, …) in an array of the given shape."""
-        entries = np.empty(shape, dtype=object)
-        for index in np.ndindex(*shape):
-            entries[index] = self[name + "_" + "".join(map(str, index))]
-        return entries
-
     def constant(self, number: int | Fraction) -> "RationalFunction":
         """The number as an element of the field."""
         ratio = Fraction(number)

@@ -12,7 +12,7 @@ from regard.analysis.closed_forms.position_codes import alibi_covered, alibi_mea
 from regard.analysis.engines.symbolic import identity, limit_identity
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Series
 
 # The number of past keys that are tried out; the rest of an infinite past is accounted for in closed form.
@@ -90,7 +90,7 @@ CLAIM = Claim(
     "weight (1−e^{−m})e^{−mk}, so the K nearest keys get 1−e^{−mK}, and the mean distance is 1/(e^m−1)",
     latex=r"a_k=(1-e^{-m})e^{-mk},\quad\sum_{k<K}a_k=1-e^{-mK},\quad\sum_k k\,a_k=\frac1{e^m-1}",
     expected="proved",
-    parameters=(Parameter(name="m", default=0.5, lower=0, is_open=True),),
+    parameters=(real("m", 0.5, lower=0, is_open=True),),
     conditions=("equal content logits", "an endless past"),
     assumes=("a geometric series of ratio x < 1 sums to its first term over 1−x", "E k = Σ_{k≥1} P(distance ≥ k)"),
     # Weight at distance k (given m and mk), the mean distance (given m), the weight of the nearest K (given mK).

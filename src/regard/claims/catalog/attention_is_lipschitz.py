@@ -11,7 +11,7 @@ from regard.analysis.engines.symbolic import RationalFunction, identity
 from regard.attention import AttentionRule, attend
 from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import around
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # Step of x₁ in units of 1/R: a central difference is then accurate to about 1e-10, rounding included.
@@ -96,7 +96,7 @@ CLAIM = Claim(
     latex=r"f_i(X)=\sum_j\mathrm{softmax}_j(x_i^\top x_j)\,x_j:\quad\exists L\ \forall X,Y:\ "
     r"\|f(X)-f(Y)\|\le L\,\|X-Y\|",
     expected="refuted",
-    parameters=(Parameter(name="L", default=50.0, lower=0),),
+    parameters=(real("L", 50.0, lower=0),),
     conditions=("inputs of any size", "no normalisation before"),
     # ∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes.
     form=Form(is_bounded=True, slope=self_attention_slope),

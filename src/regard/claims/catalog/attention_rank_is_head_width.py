@@ -65,8 +65,7 @@ def _bottleneck() -> Evidence:
 
 def _vandermonde(trial: Trial) -> Evidence:
     """det(s_i x_i^j) = Π_i s_i Π_{i<j} (x_j − x_i) for three generic nodes and divisors; likewise for any number."""
-    field = trial.field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")
-    x, s = field.array("x", 3), field.array("s", 3)
+    x, s = np.array([*trial.field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")]).reshape(2, 3)
     a, b, c = (np.array([s[i] * x[i] ** j for i in range(3)]) for j in range(3))
     return identity(
         a @ np.cross(b, c),

@@ -9,7 +9,7 @@ from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # At this scale the n−2 other keys together weigh less than 10⁻¹⁷·n: in float64 the limit is reached.
@@ -75,7 +75,7 @@ CLAIM = Claim(
     latex=r"q=\beta(k_a+k_b)\;\Rightarrow\;a_a=a_b=\frac{e^\beta}{2e^\beta+n-2},\quad "
     r"a_i=\frac1{2e^\beta+n-2},\quad c\to\tfrac12(v_a+v_b)",
     expected="proved",
-    parameters=(integer("n", 10, lower=3), Parameter(name="beta", default=5.0, lower=0)),
+    parameters=(integer("n", 10, lower=3), real("beta", 5.0, lower=0)),
     conditions=("orthonormal keys",),
     # The weight on each of the two keys and on each other one, and the coefficient of v_a and v_b in the limit.
     form=Form(pair=average_weight, other=other_weight, limit=Fraction(1, 2)),

@@ -9,7 +9,7 @@ from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, orthonormal_keys, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 
@@ -64,7 +64,7 @@ CLAIM = Claim(
     "so the scale must grow like log n",
     latex=r"a_a\ge\tfrac12-\varepsilon\iff\beta\ge\log\frac{(n-2)(1-2\varepsilon)}{4\varepsilon}",
     expected="proved",
-    parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.1, lower=0, upper=0.5, is_open=True)),
+    parameters=(integer("n", 10, lower=3), real("epsilon", 0.1, lower=0, upper=0.5, is_open=True)),
     conditions=("orthonormal keys",),
     form=average_scale,
     near_misses=(

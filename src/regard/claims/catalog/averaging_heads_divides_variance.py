@@ -11,7 +11,7 @@ from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims._random_keys import CourseSetting, ordered
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
@@ -89,7 +89,7 @@ CLAIM = Claim(
     latex=r"\mathrm{Var}\,\frac1H\sum_{h}w_h=\frac{1+(H-1)\rho}{H}\,\mathrm{Var}\,w_1;\qquad"
     r"\tfrac1{11}\mathrm{Var}\,w_a^{\text{one}}=0.020184<0.020463=\tfrac14\mathrm{Var}\,w_a^{\text{two}}",
     expected="holds",
-    parameters=(integer("H", 8, lower=1), Parameter(name="rho", default=0.25, lower=0, upper=1)),
+    parameters=(integer("H", 8, lower=1), real("rho", 0.25, lower=0, upper=1)),
     conditions=("the count at n = 10, β = 20, σ² = ½, the course's keys (α → 0 first)",),
     # Var of the mean of H heads over that of one, given ρ and H; and how many independent copies beat two heads.
     form=Form(factor=lambda rho, heads: 1 / averaged_variance_ratio(rho, heads), copies=11),

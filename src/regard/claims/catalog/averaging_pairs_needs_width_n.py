@@ -12,7 +12,7 @@ from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, least_width_proved, least_width_tried
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, HeatMap
 
 _MOST_KEYS, _SPACE_QUERIES = 12, 500
@@ -122,7 +122,7 @@ CLAIM = Claim(
     latex=r"\exists\,k_1..k_n\in\mathbb R^d\ \forall i<j\ \exists q:\ a_i,a_j\ge\tfrac12-\varepsilon"
     r"\;\Longrightarrow\;d\ge n",
     expected="refuted",
-    parameters=(integer("n", 10, lower=5), Parameter(name="epsilon", default=0.01, lower=0, upper=1 / 6, is_open=True)),
+    parameters=(integer("n", 10, lower=5), real("epsilon", 0.01, lower=0, upper=1 / 6, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("Radon's theorem: d+2 points of ℝ^d split into two sets whose convex hulls meet",),
     # The least head width that does the task for n keys, and the scale that is enough for it.

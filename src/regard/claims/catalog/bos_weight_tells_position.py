@@ -30,11 +30,13 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
     is_bos[0] = 1.0
     read = attend(np.zeros((tokens, 4)), keys, is_bos, mask=causal_mask(tokens, tokens))[:, 0]
     positions = np.arange(1.0, tokens + 1)
-
-    def at(row: int) -> str:
-        return f"T = {tokens}, zero logits, values 1 for BOS and 0 for the others, position {row + 1}"
-
-    found = worst_entry("the layer's output", claimed=trial.form(positions), found=read, tolerance=1e-13, at=at)
+    found = worst_entry(
+        "the layer's output",
+        claimed=trial.form(positions),
+        found=read,
+        tolerance=1e-13,
+        at=lambda row: f"T = {tokens}, zero logits, values 1 for BOS and 0 for the others, position {row + 1}",
+    )
     status = "holds" if (np.rint(1 / read) == positions).all() else "refuted"
     inverse = Evidence(status=status, detail=f"1/output is the position up to {tokens}")
     return smaller_case([found, inverse], tried=tokens, asked=trial.at.T)

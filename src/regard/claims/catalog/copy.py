@@ -9,7 +9,7 @@ from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import few_keys, rounding, tempered
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 
@@ -88,7 +88,7 @@ CLAIM = Claim(
     latex=r"\Delta=z_j-\max_{i\ne j}z_i:\quad a_j\ge\frac1{1+(n-1)e^{-\Delta}},\qquad"
     r"\lVert c-v_j\rVert\le(1-a_j)\max_i\lVert v_i-v_j\rVert",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="margin", default=5.0)),
+    parameters=(integer("n", 10, lower=2), real("margin", 5.0)),
     conditions=("finite logits",),
     assumes=("the triangle inequality",),
     # The least weight at a margin among n keys, and the error at a given weight when values are at most D apart.

@@ -10,7 +10,7 @@ from regard.analysis.engines.symbolic import nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 
@@ -68,7 +68,7 @@ CLAIM = Claim(
     statement="a_j ≥ 1−ε is guaranteed if and only if the margin is at least log((n−1)(1−ε)/ε)",
     latex=r"a_j\ge1-\varepsilon\text{ guaranteed}\iff\Delta\ge\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
+    parameters=(integer("n", 10, lower=2), real("epsilon", 0.1, lower=0, upper=1, is_open=True)),
     conditions=("finite logits",),
     form=copy_margin,
     near_misses=(

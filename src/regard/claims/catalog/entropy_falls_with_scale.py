@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.softmax import entropy_slope
 from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import evenly
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Series
 
@@ -112,7 +112,7 @@ CLAIM = Claim(
     latex=r"a=\mathrm{softmax}(\beta z),\ H=-\sum_ia_i\log a_i:\quad"
     r"\frac{dH}{d\beta}=-\beta\,\mathrm{Var}_a(z)\le0\quad(\beta\ge0)",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="beta", default=1.0, lower=0)),
+    parameters=(integer("n", 10, lower=2), real("beta", 1.0, lower=0)),
     conditions=("finite logits",),
     form=entropy_slope,
     near_misses=(

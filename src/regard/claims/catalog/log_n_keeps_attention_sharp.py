@@ -11,7 +11,7 @@ from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Chart, Guide, Series
 
 _MOST_KEYS = 4096
@@ -90,8 +90,8 @@ CLAIM = Claim(
     expected="proved",
     parameters=(
         integer("n", 1000, lower=2),
-        Parameter(name="s", default=1.0, lower=0, is_open=True),
-        Parameter(name="margin", default=2.0, lower=0, is_open=True),
+        real("s", 1.0, lower=0, is_open=True),
+        real("margin", 2.0, lower=0, is_open=True),
     ),
     assumes=("n^x → ∞ as n → ∞ for every x > 0",),
     # a_j as a function of n^{sΔ} and n, and its limits as n → ∞ where sΔ is above, at and below 1.

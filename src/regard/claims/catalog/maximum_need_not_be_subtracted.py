@@ -31,10 +31,8 @@ def _threshold_part(trial: Trial, name: str) -> Evidence:
         truth = log(arb(overflow))
         if trial.form.threshold is None:
             logit, detail = float(np.ceil(float(truth))), f"e^z overflows in {name} from z = {float(truth):.6g} on"
-            shown = (
-                f"{trial.at.n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite, so each weight is ∞/∞ = NaN"
-            )
-            against = f"{shown}, while subtracting the maximum first gives 1/n"
+            shown = f"{trial.at.n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite"
+            against = f"{shown}, so each weight is ∞/∞ = NaN, while subtracting the maximum first gives 1/n"
             return Evidence(status="refuted", detail=detail, value=float(truth), counterexample=against)
         claimed = arb(trial.form.threshold(arb(overflow)))
         is_same = claimed.overlaps(truth) and float(claimed.rad()) < _FINEST

@@ -12,7 +12,7 @@ from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
 from regard.claims._retrieval import LeastWidth, few_keys, least_width_proved, least_width_tried, rounding
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, HeatMap
 
 _LINE_KEYS, _LINE_QUERIES = 5, 200
@@ -106,7 +106,7 @@ CLAIM = Claim(
     "1−ε for every j exist only if the width of keys and queries is at least n",
     latex=r"\exists\,k_1..k_n,q_1..q_n\in\mathbb R^d:\ a_j(q_j)\ge1-\varepsilon\ \forall j\;\Longrightarrow\;d\ge n",
     expected="refuted",
-    parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True)),
+    parameters=(integer("n", 10, lower=3), real("epsilon", 0.01, lower=0, upper=0.5, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("the cosine falls on [0, π]",),
     # The least head width that does the task for n keys; the margin that is enough for 1−ε, and one that is needed.

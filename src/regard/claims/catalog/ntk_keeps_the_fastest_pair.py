@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.position_codes import interpolation_slowdown, 
 from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.positions.rotary import LinearScaling, NtkScaling, rotary_frequencies
 from regard.render.figures import Chart
 
@@ -70,7 +70,7 @@ CLAIM = Claim(
     latex=r"B'=B\,s^{d/(d-2)}:\quad\frac{\theta_i}{\theta'_i}=s^{2i/(d-2)},\quad"
     r"\theta'_0=\theta_0,\ \theta'_{d/2-1}=\theta_{d/2-1}/s;\qquad\text{interpolation: }\theta'_i=\theta_i/s",
     expected="proved",
-    parameters=(replace(WIDTH, default=128, lower=4), BASE, Parameter(name="s", default=8.0, lower=1)),
+    parameters=(replace(WIDTH, default=128, lower=4), BASE, real("s", 8.0, lower=1)),
     # Pair i of d/2 turns s to this power times slower: under the raised base, and under position interpolation.
     form=Form(ntk=ntk_slowdown, interpolation=interpolation_slowdown),
     near_misses=(

@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.position_codes import FirstPair, best_returns,
 from regard.analysis.engines.enclosures import doubles_around
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -75,10 +75,7 @@ CLAIM = Claim(
     "any two of the whole distances 0…N−1 turn a vector to angles at least δ = `resolution` apart",
     latex=r"0\le s<s'<N\;\Rightarrow\;\min_{m\in\mathbb Z}|s'-s-2\pi m|\ge\delta",
     expected="refuted",
-    parameters=(
-        integer("N", 1024, lower=711, upper=10**9),
-        Parameter(name="resolution", default=2**-8, lower=1e-4, upper=3),
-    ),
+    parameters=(integer("N", 1024, lower=711, upper=10**9), real("resolution", 2**-8, lower=1e-4, upper=3)),
     conditions=("θ = 1, the fastest plane of RoPE",),
     assumes=("π is irrational", "best approximations are convergents"),
     # The angle by which any two of N whole distances differ at least, given the resolution; for N up to `longest`.

@@ -11,7 +11,7 @@ from regard.analysis.closed_forms.softmax import gaussian_effective_share, gauss
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import evenly
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Series
 
 _NUM_KEYS, _NUM_ROWS = 4096, 48
@@ -92,7 +92,7 @@ CLAIM = Claim(
     latex=r"z_i\sim N(0,b^2):\quad H-\log n\xrightarrow{n\to\infty}-\tfrac{b^2}2,\qquad"
     r"\frac1n\Big(\sum_ia_i^2\Big)^{-1}\xrightarrow{n\to\infty}e^{-b^2}",
     expected="holds",
-    parameters=(Parameter(name="b", default=1.0, lower=0, upper=3, is_open=True),),
+    parameters=(real("b", 1.0, lower=0, upper=3, is_open=True),),
     conditions=("iid logits",),
     assumes=("the law of large numbers",),
     # The limits of log n − H and of 1/(n·Σ a_i²), as functions of the logits' variance.

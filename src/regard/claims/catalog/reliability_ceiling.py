@@ -17,7 +17,7 @@ from regard.claims._random_keys import (
     engine_methods,
     reliability_chart,
 )
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Trial, real
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
 _SMALLEST_EPSILON = 1e-6
@@ -77,7 +77,7 @@ CLAIM = Claim(
     latex=r"P(a_a\ge1-\varepsilon)=\Phi\!\left(\frac{\beta-L}{\beta\sigma}\right)<\Phi(1/\sigma),"
     r"\quad L=\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}>0",
     expected="proved",
-    parameters=(*PARAMETERS, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
+    parameters=(*PARAMETERS, real("epsilon", 0.1, lower=0, upper=1, is_open=True)),
     conditions=CONDITIONS,
     assumes=("Φ is continuous and increases",),
     # L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches.

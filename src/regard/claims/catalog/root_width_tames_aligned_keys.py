@@ -8,7 +8,7 @@ from regard.analysis.closed_forms.softmax import aligned_mean
 from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
@@ -76,7 +76,7 @@ CLAIM = Claim(
     "√d keeps logits of order one at every width here as well, E(kᵀq/√d) = ρ",
     latex=r"\mathrm{corr}(q_i,k_i)=\rho:\quad\mathbb{E}\,\frac{k^\top q}{\sqrt d}=\rho\quad\text{at every }d",
     expected="refuted",
-    parameters=(integer("d", 64, lower=1), Parameter(name="rho", default=1.0, lower=0.001, upper=1)),
+    parameters=(integer("d", 64, lower=1), real("rho", 1.0, lower=0.001, upper=1)),
     conditions=("entries of mean 0 and variance 1",),
     # The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d.
     form=Form(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root),

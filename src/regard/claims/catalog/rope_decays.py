@@ -9,7 +9,7 @@ import numpy as np
 from regard.analysis.closed_forms.position_codes import envelope, envelope_floor
 from regard.claims._evidence import Evidence, one_case, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -38,11 +38,13 @@ def _by_rotary_scores(trial: Trial) -> list[Evidence]:
     turned = code.rotate(np.broadcast_to(ones, (len(lags), trial.at.d)), lags)
     values = np.hypot(turned @ ones, turned @ np.roll(ones, 1))
     claimed, tolerance = trial.form.curve(lags, trial.at.d, trial.at.B), rounding(10_000, terms=trial.at.d)
-
-    def at(row: int) -> str:
-        return f"{_code(trial)}, s = {lags[row]}"
-
-    curve = worst_entry("|Σ_j e^{isθ_j}|", claimed=claimed, found=values, tolerance=tolerance, at=at)
+    curve = worst_entry(
+        "|Σ_j e^{isθ_j}|",
+        claimed=claimed,
+        found=values,
+        tolerance=tolerance,
+        at=lambda row: f"{_code(trial)}, s = {lags[row]}",
+    )
     return [_falls(trial, lags, values), _rises(trial, lags, values), curve]
 
 
@@ -111,10 +113,7 @@ CLAIM = Claim(
     latex=r"\Big|\sum_{j=0}^{d/2-1}e^{\mathrm{i}s\theta_j}\Big|,\quad\theta_j=B^{-2j/d}:\quad"
     r"51.32,\ 34.47,\ 20.04,\ 9.31\;\to\;\tfrac12\sqrt{\pi d/2}\approx7.1\quad(d=128,\ B=10^4)",
     expected="holds",
-    parameters=(
-        replace(WIDTH, default=128, lower=32, upper=1024),
-        Parameter(name="B", default=10_000.0, lower=10_000, upper=1_000_000),
-    ),
+    parameters=(replace(WIDTH, default=128, lower=32, upper=1024), real("B", 10_000.0, lower=10_000, upper=1_000_000)),
     conditions=("s whole",),
     # A curve over lags, its stated means by decade, whether it falls at every step, and its mean at huge lags.
     form=Form(curve=envelope, means=_STATED, is_monotone=False, floor=envelope_floor),

@@ -24,15 +24,14 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     width, note = tried(trial.at.d, 16_384)
     rng, code = trial.rng("vectors"), Rotary(base=trial.at.B)
     positions, vectors = rng.integers(1, 10**6, size=16), WholeVectors.draw(rng, 16, width)
-    turned = code.rotate(vectors.rows, positions)
-
-    def place(row: int) -> str:
-        return f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'x')}, t = {positions[row]}"
-
-    # An error in the angle does not change the norm of a pair, so positions add nothing to the rounding.
-    what, tolerance = f"the preserved quantity of RoPE(x,t){note}", rounding(0, terms=18 * width)
-    claimed, found = trial.form(vectors.rows.T), trial.form(turned.T)
-    part = worst_entry(what, claimed=claimed, found=found, tolerance=tolerance, at=place)
+    part = worst_entry(
+        f"the preserved quantity of RoPE(x,t){note}",
+        claimed=trial.form(vectors.rows.T),
+        found=trial.form(code.rotate(vectors.rows, positions).T),
+        # An error in the angle does not change the norm of a pair, so positions add nothing to the rounding.
+        tolerance=rounding(0, terms=18 * width),
+        at=lambda row: f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'x')}, t = {positions[row]}",
+    )
     return smaller_case(part, tried=width, asked=trial.at.d)
 
 

@@ -1,7 +1,7 @@
 """A key with value 0 lets a softmax head attend to nothing."""
 
 from regard.claims._retrieval import SINK_HEAD, SINK_KEYS, SINK_METHODS, beside_a_sink
-from regard.claims.claim import Claim, NearMiss, Parameter
+from regard.claims.claim import Claim, NearMiss, real
 
 CLAIM = Claim(
     id="sink-takes-the-rest",
@@ -13,7 +13,7 @@ CLAIM = Claim(
     latex=r"a_i=\frac{e^{z_i}}{e^s+\sum_je^{z_j}},\qquad0<\sum_ia_i=1-\frac{e^s}{e^s+\sum_je^{z_j}}<1,\qquad"
     r"\sum_ia_i\xrightarrow{z\to-\infty}0",
     expected="proved",
-    parameters=(SINK_KEYS, Parameter(name="s", default=0.0)),
+    parameters=(SINK_KEYS, real("s", 0.0)),
     conditions=("finite logits",),
     form=SINK_HEAD,
     near_misses=(

@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.position_codes import FirstPair, PiLine
 from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence
 from regard.claims._position_codes import EXPONENTIAL_LAW, rounding
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, NearMiss, Trial
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, HeatMap
 
@@ -62,18 +62,6 @@ def _by_brute_force(trial: Trial) -> Evidence:
     return Evidence(status="refuted", detail=detail, value=nearest, bound=tolerance, counterexample=against)
 
 
-def _figure(_: Settings) -> HeatMap:
-    return HeatMap(
-        title="No two rows are the same",
-        caption="Sinusoidal codes of width 64. The first columns turn once every 2π positions, the last hardly at "
-        "all; since π is irrational, even the first two columns never repeat.",
-        x=Axis(label="coordinate of the code"),
-        y=Axis(label="position t"),
-        values=sinusoid(np.arange(64), width=64),
-        scale="diverging",
-    )
-
-
 CLAIM = Claim(
     id="sinusoid-unique",
     section="5 sinusoidal codes",
@@ -94,6 +82,14 @@ CLAIM = Claim(
     "2|sin((t−u)/2)|, which is 0 only if t − u = 2πm. For whole t ≠ u that would make π = (t−u)/(2m) rational. So no "
     "sequence is too long; but codes do come close to each other, first at 710 ≈ 113·2π (see `sinusoid-nearest`).",
     source="CS224N assignment 4, position embeddings; Vaswani et al. 2017, section 3.5",
-    figure=_figure,
+    figure=lambda _: HeatMap(
+        title="No two rows are the same",
+        caption="Sinusoidal codes of width 64. The first columns turn once every 2π positions, the last hardly at "
+        "all; since π is irrational, even the first two columns never repeat.",
+        x=Axis(label="coordinate of the code"),
+        y=Axis(label="position t"),
+        values=sinusoid(np.arange(64), width=64),
+        scale="diverging",
+    ),
     demonstration="positions?width=2&count=1024",
 )

@@ -1,10 +1,12 @@
 """If the key points in the right direction, a larger scale makes its head ever steadier."""
 
+from dataclasses import replace
+
 from regard.analysis.closed_forms.random_keys import given_positive_bound, given_positive_slope
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head, two_heads
 from regard.claims import _random_keys as course
-from regard.claims._evidence import Evidence, in_balls
+from regard.claims._evidence import Evidence, in_balls, one_case
 from regard.claims._figures import around, guide_at
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
@@ -21,12 +23,9 @@ def _bound_part(trial: Trial, setting: course.CourseSetting, found: Estimate) ->
     bound = in_balls(trial.form.bound, setting.beta, setting.n, setting.sigma)
     error = max(found.upper - found.value, found.value - found.lower)
     # The bound is computed in balls and rounded once.
-    if found.lower <= bound * (1 + 1e-12):
-        detail = f"variance {found.value:.6g} is within the bound {bound:.3g} at {setting}"
-        return Evidence(status="holds", value=found.value, bound=error, detail=detail)
-    detail = f"variance {found.value:.6g} exceeds the bound {bound:.3g}"
-    against = f"{setting}: Var w_a is at least {found.lower:.9g}, the statement says at most {bound:.9g}"
-    return Evidence(status="refuted", value=found.value, bound=error, detail=detail, counterexample=against)
+    agrees, shown = found.lower <= bound * (1 + 1e-12), f"{setting}: Var w_a is at least {found.lower:.9g}"
+    part = one_case(shown, agrees=agrees, said=f"at most {bound:.9g}", value=found.value)
+    return replace(part, bound=error)
 
 
 def _by_enclosure(trial: Trial) -> list[Evidence]:

@@ -25,21 +25,21 @@ _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
 Pair = tuple[tuple[Estimate, ...], tuple[Estimate, ...]]
 
 
-def _both(setting: CourseSetting) -> Pair:
-    return setting.certified(one_head, _QUESTIONS), setting.certified(two_heads, _QUESTIONS)
+def _both(setting: CourseSetting, *, seed: int | None = None) -> Pair:
+    """The answers under one head and under two: certified, or from draws if there is a seed."""
+    if seed is None:
+        return setting.certified(one_head, _QUESTIONS), setting.certified(two_heads, _QUESTIONS)
+    return setting.sampled(one_head, _QUESTIONS, seed=seed), setting.sampled(two_heads, _QUESTIONS, seed=seed)
 
 
 def _least_parts(trial: Trial, setting: CourseSetting, pair: Pair) -> list[Evidence]:
     """Whether the ratio is more than `least` at one scale; the value is the ratio."""
-    least = trial.form.least
-    parts = [
-        ordered(f"{least:g} × {name}, two heads < one head", smaller=least * twice, larger=once, at=setting)
-        for name, once, twice in zip(_NAMES, *pair, strict=True)
-    ]
-    return [
-        replace(part, value=(once / twice).value) if twice.lower > 0 else part
-        for part, once, twice in zip(parts, *pair, strict=True)
-    ]
+    least, parts = trial.form.least, []
+    for name, once, twice in zip(_NAMES, *pair, strict=True):
+        what = f"{least:g} × {name}, two heads < one head"
+        part = ordered(what, smaller=least * twice, larger=once, at=setting)
+        parts.append(replace(part, value=(once / twice).value) if twice.lower > 0 else part)
+    return parts
 
 
 def _limit_parts(trial: Trial, setting: CourseSetting, pair: Pair) -> list[Evidence]:
@@ -91,12 +91,8 @@ def _by_enclosure(trial: Trial) -> list[Evidence]:
 def _by_sampling(trial: Trial) -> list[Evidence]:
     """Drawn logits, at the given scale and at a huge one."""
     here, far = CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR)
-
-    def both(setting: CourseSetting) -> Pair:
-        one, two = (setting.sampled(design, _QUESTIONS, seed=trial.seed) for design in (one_head, two_heads))
-        return one, two
-
-    return [*_least_parts(trial, here, both(here)), *_limit_parts(trial, far, both(far))]
+    near, distant = (_both(setting, seed=trial.seed) for setting in (here, far))
+    return [*_least_parts(trial, here, near), *_limit_parts(trial, far, distant)]
 
 
 def _figure(at: Settings) -> Chart:

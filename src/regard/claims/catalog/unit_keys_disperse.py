@@ -10,7 +10,7 @@ from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Chart, Guide, Series
 
 _WIDTH = 4
@@ -83,8 +83,8 @@ CLAIM = Claim(
     expected="proved",
     parameters=(
         integer("n", 10, lower=2),
-        Parameter(name="gain", default=1.0, lower=0),
-        Parameter(name="epsilon", default=0.01, lower=0, upper=1, is_open=True),
+        real("gain", 1.0, lower=0),
+        real("epsilon", 0.01, lower=0, upper=1, is_open=True),
     ),
     conditions=("unit query and keys",),
     assumes=("|qᵀk| ≤ ‖q‖·‖k‖",),

@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.softmax import share
 from regard.analysis.engines.symbolic import identity, positive
 from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims._retrieval import few_keys
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 # Exact rational arithmetic is fast with numbers of up to this many bits.
@@ -73,7 +73,7 @@ CLAIM = Claim(
     statement="n ≥ 2 finite logits, exact arithmetic: 0 < a_i < 1 and Σ a_i = 1",
     latex=r"a_i=\frac{e^{z_i}}{\sum_j e^{z_j}}\;\Rightarrow\;0<a_i<1,\quad\sum_i a_i=1",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="spread", default=10.0, lower=0)),
+    parameters=(integer("n", 10, lower=2), real("spread", 10.0, lower=0)),
     conditions=("finite logits (no −∞ mask)",),
     form=share,
     near_misses=(

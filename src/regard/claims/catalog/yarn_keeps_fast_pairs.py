@@ -9,7 +9,7 @@ from regard.analysis.closed_forms.position_codes import yarn_logit_gain, yarn_ra
 from regard.analysis.engines.symbolic import identity, positive
 from regard.claims._evidence import Evidence, agreement, one_case
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
-from regard.claims.claim import Claim, Form, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.positions.rotary import NtkScaling, Ramp, Rotary, YarnScaling, rotary_frequencies
 from regard.render.figures import Chart
 
@@ -49,9 +49,8 @@ def _by_reference_code(trial: Trial) -> list[Evidence]:
     kept_from, stretched_to = trial.form.kept_from(_SLOW, _FAST), trial.form.stretched_to(_SLOW, _FAST)
     is_kept, is_stretched = turns > kept_from * (1 + _AT_AN_END), turns < stretched_to * (1 - _AT_AN_END)
     at = f"d = {width}, B = {base:g}, L = {length:g}, s = {factor:g}"
-    turned = Rotary(scaling=YarnScaling(factor=trial.at.s, original_length=length)).rotate(
-        np.array([[3.0, 4.0]]), np.array([5])
-    )
+    code = Rotary(scaling=YarnScaling(factor=trial.at.s, original_length=length))
+    turned = code.rotate(np.array([[3.0, 4.0]]), np.array([5]))
     # The score of a rotated vector with itself at one position, over its squared norm.
     gain, claimed = float((turned**2).sum()) / 25, float(trial.form.logit_gain(np.log(trial.at.s)))
     parts = [agreement("gain of the logits", claimed=claimed, found=gain, tolerance=1e-12 * gain, at=at)]
@@ -89,12 +88,7 @@ CLAIM = Claim(
     latex=r"r_i=\frac{L\theta_i}{2\pi}:\quad r_i\ge\beta_{\text{fast}}\Rightarrow\theta'_i=\theta_i,\quad "
     r"r_i\le\beta_{\text{slow}}\Rightarrow\theta'_i=\theta_i/s;\qquad z'=(0.1\ln s+1)^2z",
     expected="proved",
-    parameters=(
-        replace(WIDTH, default=128),
-        BASE,
-        integer("length", 4096, lower=7),
-        Parameter(name="s", default=16.0, lower=1),
-    ),
+    parameters=(replace(WIDTH, default=128), BASE, integer("length", 4096, lower=7), real("s", 16.0, lower=1)),
     conditions=("β_fast = 32 and β_slow = 1, the paper's for Llama", "any of the ramps in use between them"),
     # The number of rotations from which pairs are kept, and up to which they are slowed; the gain of the logits.
     form=Form(kept_from=lambda _slow, fast: fast, stretched_to=lambda slow, _fast: slow, logit_gain=yarn_logit_gain),
