@@ -173,7 +173,7 @@ def test_normalised_keys_have_a_law_only_without_isotropic_noise():
 
 
 def test_key_space_that_does_not_fit_is_refused_before_it_is_made():
-    with pytest.raises(InputError, match=r"16\.0 TB"):
+    with pytest.raises(InputError, match=r"24\.0 TB"):
         course_keys(n=10**6).in_key_space(one_head(1.0))
 
 

@@ -13,7 +13,6 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 # Below this, doubles lose their digits, and a covariance counts as zero.
 _SMALLEST = 1e-290
 MAX_BYTES = 4 * 10**9
-_BYTES_PER_NUMBER = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +71,7 @@ def readable_bytes(num_bytes: int) -> str:
 
 def require_memory(num_numbers: int, *, what: str, instead: str) -> None:
     """Raises an InputError if that many doubles need more than `MAX_BYTES`; `instead` says what to do."""
-    num_bytes = num_numbers * _BYTES_PER_NUMBER
+    num_bytes = 8 * num_numbers
     if num_bytes > MAX_BYTES:
         raise InputError(
             f"{what} would need {readable_bytes(num_bytes)} of memory; "

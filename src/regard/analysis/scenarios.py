@@ -282,8 +282,8 @@ class CourseKeys:
         from regard.analysis.gaussian_keys import KeySpace, require_memory
 
         require_memory(
-            2 * self.n * self.n,
-            what=f"{self.n} keys of width {self.n}",
+            3 * self.n * (self.n + 1),
+            what=f"One draw of {self.n} keys of width {self.n}",
             instead="Use `logits(design)`: the law of the logits needs no key space.",
         )
         named = self.names(design)

@@ -20,8 +20,6 @@ LARGEST_BASE, LARGEST_FACTOR = 1e100, 1e50
 
 EXPONENTIAL_LAW = "e^{i(x+y)} = e^{ix}·e^{iy}"
 
-_WIDEST_FIGURE = 256
-
 
 def tried(width: int, widest: int) -> tuple[int, str]:
     """The width that a method can afford, and a note if that is less than what was asked for."""
@@ -84,9 +82,9 @@ def repeats(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return earliest[later], later
 
 
-def figure_width(width: float, widest: int = _WIDEST_FIGURE) -> int:
-    """An even width from 4 to what a figure can show."""
-    return max(2 * (int(min(width, widest)) // 2), 4)
+def figure_width(width: float) -> int:
+    """An even width from 4 to 256, which is what a figure can show."""
+    return max(2 * (int(min(width, 256)) // 2), 4)
 
 
 def slowdowns(scalings: Mapping[str, Any], *, width: int, base: float, caption: str) -> Chart:

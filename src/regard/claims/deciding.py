@@ -13,7 +13,7 @@ from regard.core.errors import DomainError, InputError, RegardError
 from regard.core.processes import Ended
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.render.figures import Figure
-from regard.render.terminal import CatalogEntry
+from regard.render.terminal import CatalogEntry, quantity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +24,24 @@ class Explanation:
     """
 
     verdict: ClaimVerdict
-    latex: str
     settings: Mapping[str, float]
-    derivation: str
-    source: str
-    section: str
     figure: Figure
     near_misses: tuple[ClaimVerdict, ...] = ()
-    demonstration: str | None = None
+
+    @property
+    def claim(self) -> Claim:
+        """The claim itself, looked up by its id, since claims cannot be sent between processes."""
+        return all_claims()[self.verdict.id]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Where the claim holds, the values at which it was decided, and the result; empty where there is nothing."""
+        return {
+            "domain": self.verdict.domain or "",
+            "decided at": ", ".join(f"{name} = {value:g}" for name, value in self.settings.items()),
+            "assumes": "; ".join(self.verdict.assumes or ()),
+            "value": quantity(self.verdict.value, self.verdict.bound, digits=12),
+        }
 
 
 Overrides = Mapping[str, float]
@@ -102,17 +112,7 @@ def explanation_of(
 ) -> Explanation:
     """The claim explained, with a verdict that was reached at these overrides."""
     at = settings(claim.parameters, overrides)
-    return Explanation(
-        verdict=verdict,
-        latex=claim.latex,
-        settings=vars(at),
-        derivation=claim.derivation,
-        source=claim.source,
-        section=claim.section,
-        figure=claim.figure(at),
-        near_misses=near_misses,
-        demonstration=claim.demonstration,
-    )
+    return Explanation(verdict=verdict, settings=vars(at), figure=claim.figure(at), near_misses=near_misses)
 
 
 def _select(pattern: str | None) -> list[Claim]:

@@ -24,7 +24,7 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
     """The page's whole text; a single claim is shown with all details open."""
     verdicts = [explanation.verdict for explanation in explanations]
     is_alone = len(explanations) == 1
-    sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.section)]
+    sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.claim.section)]
     body = "".join(_section(place, title, group, is_alone) for place, (title, group) in enumerate(sections))
     title = verdicts[0].id if is_alone else f"{len(verdicts)} claims about attention"
     page = Page(
@@ -43,9 +43,7 @@ def section_name(section: str) -> str:
     >>> section_name("7 softmax")
     'Softmax'
     """
-    number, _, name = section.partition(" ")
-    name = name if number.isdigit() and name else section
-    return name[:1].upper() + name[1:]
+    return section.partition(" ")[2].capitalize()
 
 
 def title_tags(verdict: ClaimVerdict) -> str:
@@ -64,16 +62,11 @@ def counterexample(verdict: ClaimVerdict) -> str:
 
 
 def facts(explanation: Explanation) -> str:
-    """Where a claim holds, the values at which it was decided, and the result."""
-    verdict = explanation.verdict
-    named = {
-        "Domain": verdict.domain,
-        "Decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "Value": quantity(verdict.value, verdict.bound, digits=12),
-        "Assumes": "; ".join(verdict.assumes or ()),
-        "Source": explanation.source,
-    }
-    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact)
+    """Where a claim holds, the values at which it was decided, the result and its source."""
+    named = {**explanation.facts, "source": explanation.claim.source}
+    rows = "".join(
+        f"<div><dt>{name.capitalize()}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact
+    )
     return f'<dl class="facts">{rows}</dl>'
 
 
@@ -112,10 +105,10 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
     parts = (
         f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
         f'<p class="statement">{scripted(verdict.statement)}</p>',
-        equation(explanation.latex),
+        equation(explanation.claim.latex),
         counterexample(verdict),
         draw_figure(explanation.figure),
-        f'<h4>Why</h4><p class="why">{scripted(explanation.derivation)}</p>',
+        f'<h4>Why</h4><p class="why">{scripted(explanation.claim.derivation)}</p>',
         facts(explanation),
         evidence_list(verdict.evidence, is_open=is_open),
         _folded(tested, map(_near_miss, near_misses), is_open=is_open),

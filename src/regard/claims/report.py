@@ -1,6 +1,6 @@
 """Verdicts on claims in a terminal: a table with one line each, or a single claim explained."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -35,9 +35,9 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
     console.print(_heading(console, verdict))
     say(console, verdict.statement, indent=2)
     console.print()
-    _show_facts(console, _facts(explanation))
+    _show_facts(console, {**explanation.facts, "against it": verdict.counterexample or ""})
     _show_title(console, "Why")
-    say(console, explanation.derivation, indent=2)
+    say(console, explanation.claim.derivation, indent=2)
     _show_title(console, "Evidence")
     for item in verdict.evidence:
         _show_finding(console, item.status, item.method, _finding(item, already_shown=verdict.counterexample))
@@ -47,8 +47,8 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
         detail = near_miss.counterexample or near_miss.reason or ""
         _show_finding(console, near_miss.status, near_miss.statement + ending, detail)
     console.print()
-    _show_facts(console, {"source": explanation.source})
-    for name, text in (("LaTeX", explanation.latex), ("reproduce", verdict.reproduce or "")):
+    _show_facts(console, {"source": explanation.claim.source})
+    for name, text in (("LaTeX", explanation.claim.latex), ("reproduce", verdict.reproduce or "")):
         # Never broken into lines, so that it can be copied whole.
         console.print(_label(name) + Text(spelled(text, console.encoding)), soft_wrap=True)
 
@@ -66,18 +66,12 @@ def _show_line(console: Console, verdict: ClaimVerdict, widths: Sequence[int]) -
     line.append(_fitted(_deciding_methods(verdict), console.width - line.cell_len, console.encoding), style="dim")
     line.rstrip()
     console.print(line, no_wrap=True, overflow="crop", crop=True)
-    for text, note_style in _notes(verdict):
-        say(console, text, style=note_style, indent=6)
-
-
-def _notes(verdict: ClaimVerdict) -> Iterable[tuple[str, str]]:
-    """What must be said under the line: an unexpected verdict with its reason, and the counterexample."""
     if not verdict.is_as_expected:
-        yield f"the catalog expects {verdict.expected}. {verdict.reason or ''}", ALARM
+        say(console, f"the catalog expects {verdict.expected}. {verdict.reason or ''}", style=ALARM, indent=6)
     elif verdict.status == "undecided" and verdict.reason:
-        yield verdict.reason, STYLES["undecided"]
+        say(console, verdict.reason, style=STYLES["undecided"], indent=6)
     if verdict.counterexample:
-        yield verdict.counterexample, "dim"
+        say(console, verdict.counterexample, style="dim", indent=6)
 
 
 def _deciding_methods(verdict: ClaimVerdict) -> list[str]:
@@ -102,17 +96,6 @@ def _heading(console: Console, verdict: ClaimVerdict) -> Text:
     elif verdict.expected == "refuted":
         line.append(", as expected of a misconception", style="dim")
     return line
-
-
-def _facts(explanation: Explanation) -> Mapping[str, str]:
-    verdict = explanation.verdict
-    return {
-        "domain": verdict.domain or "",
-        "decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "assumes": "; ".join(verdict.assumes or ()),
-        "value": quantity(verdict.value, verdict.bound, digits=12),
-        "against it": verdict.counterexample or "",
-    }
 
 
 def _show_facts(console: Console, facts: Mapping[str, str]) -> None:

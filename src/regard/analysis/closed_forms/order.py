@@ -28,8 +28,8 @@ class LayerWeights:
 
 def softmax(scores: Any) -> Any:
     """e^{s_ij} / Σ_l e^{s_il}: the softmax of each row."""
-    if hasattr(scores, "softmax"):
-        return scores.softmax()
+    if hasattr(scores, "apply"):
+        return scores.apply("softmax")
     return _shares(scores, np.ones(scores.shape, dtype=bool))
 
 
@@ -42,8 +42,8 @@ def causal_softmax(scores: Any) -> Any:
 
 def relu(x: Any) -> Any:
     """max(0, x), entry by entry."""
-    if hasattr(x, "relu"):
-        return x.relu()
+    if hasattr(x, "apply"):
+        return x.apply("ReLU")
     # A ball around zero cannot be compared with zero, but has a maximum with it.
     return np.frompyfunc(lambda entry: entry.max(0), 1, 1)(x) if x.dtype == object else np.maximum(x, 0)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.analysis.engines.questions import Quantity, Question
 from regard.analysis.engines.sampling import Draws, SamplingRun, estimates
-from regard.analysis.gaussian_keys import KeySpace, require_memory
+from regard.analysis.gaussian_keys import KeySpace
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.axes import Float
 from regard.core.estimate import Estimate
@@ -27,11 +27,6 @@ def answers(
     """
     num_keys = len(keys.names)
     numbers = num_keys * (num_keys + 1)
-    require_memory(
-        3 * numbers,
-        what=f"One draw of {num_keys} keys of width {num_keys}",
-        instead="Use monte_carlo with the law of the logits: it needs no key space.",
-    )
     outline = _outline(keys)
     run = SamplingRun(method="direct", draws=draws, seed=seed, confidence=confidence, numbers_per_draw=numbers)
     center = _read(np.eye(num_keys)[None], keys, outline)

@@ -147,12 +147,6 @@ class _Event(NamedTuple):
     at_least: float
     at_most: float | arb
 
-    def values(self, piece: _Piece) -> arb:
-        """A ball that contains all values of Q on a piece."""
-        if self.is_monotone(piece):
-            return self.quantity(piece.low_shares).union(self.quantity(piece.high_shares))
-        return self.quantity(piece.hull())
-
     def happens_on(self, piece: _Piece) -> bool | None:
         """True if the event happens on the whole piece, False if nowhere on it, None if neither is certain."""
         if not self.is_monotone(piece):
@@ -190,9 +184,9 @@ class _Event(NamedTuple):
 
     def is_blurred(self, piece: _Piece) -> bool:
         """True if Q is uncertain because of the working precision, not the length of the piece."""
-        values = self.values(piece)
-        ends = self.quantity(piece.low_shares).rad() + self.quantity(piece.high_shares).rad()
-        return bool(values.rad() <= 2 * ends)
+        low, high = self.quantity(piece.low_shares), self.quantity(piece.high_shares)
+        values = low.union(high) if self.is_monotone(piece) else self.quantity(piece.hull())
+        return bool(values.rad() <= 2 * (low.rad() + high.rad()))
 
 
 def _subdivide(law: OneDirectionLaw, stretch: NormalSpread, event: _Event) -> tuple[list[Bounds], list[Bounds]]:

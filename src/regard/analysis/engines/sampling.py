@@ -24,7 +24,6 @@ from regard.core.random_streams import stream
 
 Interval = tuple[float, float, float]
 
-_MAX_GROUPS = 2000
 # Sums over a block lose at most this share of the largest value a draw can have.
 _ROUNDING = 1e-13
 _MIN_DRAWS = 100
@@ -104,7 +103,7 @@ class Estimator:
 
 
 Sampler = Callable[[np.random.Generator, int, Deviation | None], Draws]
-Record = Moments | np.ndarray
+Record = Any  # Moments, or the values themselves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,15 +200,7 @@ def _answers(
 
 def _merged(left: list[Record], right: list[Record]) -> list[Record]:
     """Two neighboring ranges of draws as one; the order never depends on which thread finished first."""
-    return [_joined(x, y) for x, y in zip(left, right, strict=True)]
-
-
-def _joined(left: Record, right: Record) -> Record:
-    if isinstance(left, Moments):
-        assert isinstance(right, Moments)
-        return left.merged(right)
-    assert isinstance(right, np.ndarray)
-    return np.concatenate([left, right])
+    return [x.merged(y) if isinstance(x, Moments) else np.concatenate([x, y]) for x, y in zip(left, right, strict=True)]
 
 
 def _estimate(estimator: Estimator, part: Record, run: SamplingRun) -> Estimate:
@@ -339,11 +330,6 @@ def _variance(quantity: Quantity, law: LogitLaw, center: Draws) -> Estimator:
 
 def _total_variance(law: LogitLaw, center: Draws) -> Estimator:
     """tr Cov(c) = E‖c − m‖² − Σ_g (E Σ_{i∈g} (c_i − m_g))²/count_g for any fixed m, as keys of a group are alike."""
-    if len(law.names) > _MAX_GROUPS:
-        raise InputError(
-            f"The total variance over {len(law.names)} groups needs a sum for each pair of groups; the limit is "
-            f"{_MAX_GROUPS} groups. Give keys that are identical in law the same name."
-        )
     counts = np.array(law.counts, dtype=np.float64)
     middle = center.group_coefficients()[:, 0] / counts
 

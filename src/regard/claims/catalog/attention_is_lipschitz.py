@@ -50,13 +50,9 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
 
 def _broken(trial: Trial, slope: float, *, detail: str) -> Evidence:
-    at = f"n = 3, d = 1, {_place(_radius(trial.at.L))}"
+    at = "n = 3, d = 1, x = (0, {0:.6g}, −{0:.6g})".format(_radius(trial.at.L))
     shown = f"{at}: moving x₁ moves f₁ {slope:.6g} times as far, more than L = {trial.at.L:g}"
     return Evidence(status="refuted", detail=detail, counterexample=shown)
-
-
-def _place(radius: float) -> str:
-    return f"x = (0, {radius:.6g}, −{radius:.6g})"
 
 
 def _by_differences(trial: Trial) -> Evidence:
@@ -69,7 +65,8 @@ def _by_differences(trial: Trial) -> Evidence:
         ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
     claimed = in_balls(trial.form.slope, radius)
-    exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=_place(radius))
+    at = f"x = (0, {radius:.6g}, −{radius:.6g})"
+    exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=at)
     if trial.form.is_bounded and found > trial.at.L * (1 + 1e-8):
         broken = _broken(trial, found, detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
         return replace(broken, value=found, bound=exact.bound)

@@ -112,17 +112,14 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
             deep, deep_swapped = (attention_block(z, _averaging(width), mask=mask) for z in (deep, deep_swapped))
         pairs = ((once_swapped, once[order]), (once[-1], once_swapped[-1]), (deep[-1], deep_swapped[-1]))
         gaps = np.maximum(gaps, [np.abs(one - other).max() / _order.rounding_of(one) for one, other in pairs])
-    answers = (
-        ("Z(PX) and PZ(X)", form.is_equivariant),
-        ("one layer's last rows", form.last_row_forgets),
-        (f"{layers} layers' last rows", form.deep_last_row_forgets),
-    )
+    names = ("Z(PX) and PZ(X)", "one layer's last rows", f"{layers} layers' last rows")
+    answers = (form.is_equivariant, form.last_row_forgets, form.deep_last_row_forgets)
     at = f"T = {tokens}, d = {width}, seed {trial.seed}, random X, the first two tokens swapped"
     return [
         from_one_case(
             f"{at}: {what} are {gap:.3g} roundings apart", claimed=claimed, differs=not gap <= 1, certain="holds"
         )
-        for (what, claimed), gap in zip(answers, gaps, strict=True)
+        for what, claimed, gap in zip(names, answers, gaps, strict=True)
     ]
 
 

@@ -37,8 +37,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         found = _violation(trial.form, bound, np.append(0.0, -margin - gaps), values)
         if found is not None:
             return smaller_case(found, tried=n, asked=trial.at.n)
-    at = f"{size}, Δ = {margin:g}"
-    detail = f"both bounds hold, and equal logits reach the first, in 40 draws with {at}"
+    detail = f"both bounds hold, and equal logits reach the first, in 40 draws with {size}, Δ = {margin:g}"
     kept = Evidence(status="holds", value=bound, bound=rounding(n, margin), detail=detail)
     return smaller_case(kept, tried=n, asked=trial.at.n)
 

@@ -6,7 +6,7 @@ from functools import partial
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight
 from regard.analysis.engines import Estimate, Variance, coefficient
 from regard.analysis.engines.symbolic import identity, positive
-from regard.analysis.scenarios import QueryDesign, identical_heads, one_head, two_heads
+from regard.analysis.scenarios import identical_heads, one_head, two_heads
 from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence
 from regard.claims._figures import around
@@ -33,9 +33,14 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     return parts
 
 
-def _compared(trial: Trial, setting: course.CourseSetting, one: Estimate, many: Estimate) -> Evidence:
-    """The variance under all heads against one head's, divided by the claimed ratio."""
-    at, claimed = f"{trial.form.num_heads} equal heads, {setting}", one / _ratio(trial)
+def _compared(trial: Trial, answer: Callable[[course.DesignAtScale, int], tuple[Estimate, ...]]) -> Evidence:
+    """The variance under all heads over one head's, against the claimed ratio; `answer` takes a design and a seed.
+
+    The single head has a seed of its own, so that the two cannot agree just by sharing draws.
+    """
+    design = partial(identical_heads, num_heads=trial.form.num_heads)
+    [one], [many] = answer(one_head, trial.seed + 1), answer(design, trial.seed)
+    at, claimed = f"{trial.form.num_heads} equal heads, {course.CourseSetting.of(trial.at)}", one / _ratio(trial)
     return course.compared("Var of v_a's coefficient", claimed=claimed.value, found=many, slack=claimed.width, at=at)
 
 
@@ -44,21 +49,14 @@ def _ratio(trial: Trial) -> float:
     return averaged_variance_ratio(trial.form.correlation, trial.form.num_heads)
 
 
-def _design(trial: Trial) -> Callable[[float], QueryDesign]:
-    return partial(identical_heads, num_heads=trial.form.num_heads)
-
-
 def _by_enclosure(trial: Trial) -> Evidence:
     setting = course.CourseSetting.of(trial.at)
-    one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, _design(trial)))
-    return _compared(trial, setting, one, many)
+    return _compared(trial, lambda design, _: setting.certified(design, [_QUESTION]))
 
 
 def _by_sampling(trial: Trial) -> Evidence:
-    """Separate draws for the single head, so that the two cannot agree just by sharing draws."""
     setting = course.CourseSetting.of(trial.at)
-    one = setting.sampled(one_head, [_QUESTION], seed=trial.seed + 1)[0]
-    return _compared(trial, setting, one, setting.sampled(_design(trial), [_QUESTION], seed=trial.seed)[0])
+    return _compared(trial, lambda design, seed: setting.sampled(design, [_QUESTION], seed=seed))
 
 
 def _figure(at: Settings) -> Chart:

@@ -77,11 +77,10 @@ def _by_adding(trial: Trial) -> list[Evidence]:
 
 
 def _equal(what: str, claimed: int | Fraction, found: int | Fraction, status: Status) -> Evidence:
+    shown, against = f"{what} {float(found):.12g}", f"the statement says {float(claimed):.12g}"
     if claimed == found:
-        return Evidence(status=status, detail=f"{what} {float(found):.12g}", value=float(found), bound=0.0)
-    shown, said = f"{what} {float(found):.12g}", f"{float(claimed):.12g}"
-    against = f"{shown}, the statement says {said}"
-    return Evidence(status="refuted", detail=f"{shown}, not {said}", counterexample=against)
+        return Evidence(status=status, detail=shown, value=float(found), bound=0.0)
+    return Evidence(status="refuted", detail=shown, counterexample=f"{shown}; {against}")
 
 
 def _figure(at: Settings) -> Chart:

@@ -82,7 +82,7 @@ def _floor(trial: Trial) -> Evidence:
     found, stated = float(values.mean()), trial.form.floor(trial.at.d)
     tolerance = 5 * float(envelope_floor(trial.at.d)) * 0.523 / np.sqrt(count) + 0.01 * stated
     shown = f"{_code(trial)}: at huge lags the mean is {found:.2f} ± {tolerance:.2f} over {count} lags"
-    return one_case(shown, agrees=abs(found - stated) <= tolerance, said=f"{stated:.2f}")
+    return one_case(shown, agrees=bool(abs(found - stated) <= tolerance), said=f"{stated:.2f}")
 
 
 def _figure(at: Settings) -> Chart:

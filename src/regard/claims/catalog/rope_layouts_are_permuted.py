@@ -40,9 +40,9 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     """Where each number goes, for every pair and width; matrices at widths 2, 4 and 6; the mixed score."""
     *angles, i, d = trial.field(angles=tuple(f"{t}*theta_{i}" for t in "tu" for i in range(3)), counts=("i", "d"))
     # The mixed score of e_1 with itself, from columns 1 of the two matrices.
-    here, there = ([angles[:n] for n in (2, 3)], [angles[3 : 3 + n] for n in (2, 3)])
-    scores = [rotation_matrix(t)[:, 1] @ _half_split_matrix(u)[:, 1] for t, u in zip(here, there, strict=True)]
-    claimed = [trial.form.mixed(t, u) for t, u in zip(here, there, strict=True)]
+    halves = [(angles[:half], angles[3 : 3 + half]) for half in (2, 3)]
+    scores = [rotation_matrix(t)[:, 1] @ _half_split_matrix(u)[:, 1] for t, u in halves]
+    claimed = [trial.form.mixed(t, u) for t, u in halves]
     slots = np.array([trial.form.destination(i, part, d) for part in (0, 1)])
     return [
         _conjugate(trial.form.destination, angles[:3]),

@@ -6,7 +6,7 @@ from flint import arb, ctx
 from regard.analysis.closed_forms.arithmetic import cos
 from regard.analysis.closed_forms.position_codes import FirstPair, favour_lost, rotation_matrix
 from regard.analysis.engines.symbolic import identity
-from regard.claims._evidence import Evidence, smaller_case
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary, rotary_frequencies
@@ -52,16 +52,12 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         half_turns = (distances - r)[:, None] * code.frequencies(width) / 2
         stated = q @ q - trial.form.lost(q[0::2] ** 2 + q[1::2] ** 2, half_turns).sum(axis=-1)
         peak, off = int(np.argmax(scores)), float(np.abs(scores - stated).max())
-        if peak != claimed or not off <= 1e-10 * (q @ q):
-            shown = f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'q')}, k = R_r q with r = {r}"
-            detail = f"the score is largest at distance {peak}{note}"
-            largest = f"of distances 0…{len(distances) - 1} the score is largest at {peak}"
-            against = f"{shown}: {largest} ({scores[peak]:.9g}, against {scores[claimed]:.9g} at {claimed})"
-            found = Evidence(status="refuted", detail=detail, value=float(peak), counterexample=against)
+        case = f"d = {width}{note}, B = {trial.at.B:g}, {vectors.described(row, 'q')}, k = R_r q with r = {r}"
+        shown = f"{case}: of distances 0…{len(distances) - 1} the score is largest at {peak}, {scores[peak]:.9g}"
+        agrees, said = (peak == claimed and off <= 1e-10 * float(q @ q), f"at {claimed} ({scores[claimed]:.9g})")
+        found = one_case(shown, agrees=agrees, said=said, value=float(peak))
+        if not agrees:
             break
-    else:
-        detail = f"k = R_r q with r = {r} scores highest at distance {r}, for 4 vectors q of width {width}{note}"
-        found = Evidence(status="holds", detail=detail, value=float(r))
     return smaller_case(found, tried=r, asked=trial.at.r)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_margin, uniform_weight, unit_bound, unit_gain
 from regard.analysis.engines.symbolic import identity, nonnegative, positive
-from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
+from regard.claims._evidence import Evidence, agreement, in_balls, one_case, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
 from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
@@ -42,10 +42,9 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     found = [float(weights(gain * each[0], each)[0]) for each in keys]
     bound, worst = in_balls(trial.form.bound, gain, n), int(np.argmax(found))
     if not found[worst] <= bound * (1 + rounding(n, gain)):
-        keys_shown = f"n = {n} unit keys of width {_WIDTH}, {'random' if worst else 'opposite'} other keys"
-        weight = f"a_j = {found[worst]:.12g} exceeds the claimed bound {bound:.12g}"
-        against, detail = f"{keys_shown}, g = {gain:g}, q = k_j: {weight}", "a weight exceeds the bound"
-        return [Evidence(status="refuted", detail=detail, value=found[worst], counterexample=against)]
+        others = f"n = {n} unit keys of width {_WIDTH}, {'random' if worst else 'opposite'} other keys"
+        shown = f"{others}, g = {gain:g}, q = k_j: a_j = {found[worst]:.12g}"
+        return [one_case(shown, agrees=False, said=f"at most {bound:.12g}", value=found[worst])]
     at = f"{size} unit keys, g = {gain:g}, the others opposite to q = k_j"
     tight = agreement("a_j", claimed=bound, found=found[0], tolerance=rounding(n, gain), at=at)
     epsilon = trial.at.epsilon
