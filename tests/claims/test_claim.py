@@ -1,8 +1,10 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from regard.claims import Claim, Parameter, Trial
+from regard.claims import Claim, NearMiss, Parameter, Trial
+from regard.claims.claim import Form
 from regard.core.errors import DomainError, InputError
 from regard.core.verdict import Evidence
 from regard.render.figures import Axis, HeatMap
@@ -52,6 +54,17 @@ def test_a_near_miss_is_tried_in_the_claims_place():
     tried = []
     make_claim(lambda trial: tried.append(trial.form) or says("holds")(trial)).decide(form=3)
     assert tried == [3]
+
+
+@pytest.mark.parametrize(("expected", "becomes"), [("proved", "refuted"), ("refuted", "proved")])
+def test_a_near_miss_changes_the_parts_it_names_and_turns_the_verdict(expected, becomes):
+    plain = make_claim(says("holds"), expected=expected)
+    claim = replace(plain, form=Form(left=2, right=2), near_misses=(NearMiss("2 = 3", {"right": 3}),))
+    [near_miss] = claim.near_misses
+    assert near_miss.form == Form(left=2, right=3)
+    assert near_miss.becomes == becomes
+    with pytest.raises(AssertionError, match="middle"):
+        claim.decide(form={"middle": 1})
 
 
 def test_each_stream_is_its_own_and_repeats():

@@ -5,10 +5,6 @@ import pytest
 from regard.analysis.closed_forms.arithmetic import sin
 from regard.analysis.closed_forms.position_codes import last_bucket_start
 from regard.claims import all_claims
-from regard.claims.catalog.averaging_heads_divides_variance import Averaged
-from regard.claims.catalog.planes_tell_far_distances_apart import Apart
-from regard.claims.catalog.rope_only_favours_near_keys import Favourite
-from regard.claims.catalog.t5_buckets_are_far_sighted_alike import LastBucket
 
 CLAIMS = all_claims()
 
@@ -27,7 +23,7 @@ def test_one_step_beside_the_last_buckets_start_is_refuted(chosen):
     claim = CLAIMS["t5-buckets-are-far-sighted-alike"]
     assert claim.decide(chosen).status == "proved"
     for step in (-1, 1):
-        form = LastBucket(start=lambda n, d, step=step: last_bucket_start(n, d) + step)
+        form = {"start": lambda n, d, step=step: last_bucket_start(n, d) + step}
         assert claim.decide(chosen, form=form).status == "refuted"
 
 
@@ -72,21 +68,21 @@ def test_yarn_keeps_and_stretches_at_any_trained_length(length):
 def test_a_far_key_is_favoured_wherever_it_is(r):
     claim = CLAIMS["rope-only-favours-near-keys"]
     assert claim.decide({"r": r}).status == "refuted"
-    assert claim.decide({"r": r}, form=Favourite(peak=lambda r: r)).status == "proved"
-    assert claim.decide({"r": r}, form=Favourite(peak=lambda r: r + 1)).status == "refuted"
+    assert claim.decide({"r": r}, form={"peak": lambda r: r}).status == "proved"
+    assert claim.decide({"r": r}, form={"peak": lambda r: r + 1}).status == "refuted"
 
 
 def test_a_wrong_loss_is_refuted():
-    form = Favourite(peak=lambda r: r, lost=lambda energy, half: energy * sin(half) * sin(half))
+    form = {"peak": lambda r: r, "lost": lambda energy, half: energy * sin(half) * sin(half)}
     assert CLAIMS["rope-only-favours-near-keys"].decide(form=form).status == "refuted"
 
 
 def test_planes_return_at_44_and_at_710():
     claim = CLAIMS["planes-tell-far-distances-apart"]
     assert claim.decide().value == pytest.approx(6.028870673e-5, abs=1e-13)
-    nearest = Apart(least=lambda _: 6.0288707e-5, longest=103_993)
+    nearest = {"least": lambda _: 6.0288707e-5, "longest": 103_993}
     assert claim.decide(form=nearest).status == "refuted"
-    within = Apart(least=lambda _: 6.0288706e-5)
+    within = {"least": lambda _: 6.0288706e-5}
     assert claim.decide({"N": 103_993}, form=within).status == "proved"
     assert claim.decide({"N": 103_994}, form=within).status == "refuted"
 
@@ -96,7 +92,7 @@ def test_eleven_copies_are_needed():
     verdict = claim.decide()
     assert "0.0201835116 and 0.0204629539" in verdict.reason
     for copies in (2, 10, 12):
-        assert claim.decide(form=Averaged(copies=copies)).status == "refuted"
+        assert claim.decide(form={"copies": copies}).status == "refuted"
 
 
 @pytest.mark.parametrize("rho", [0.0, 1e-9, 1.0])

@@ -17,15 +17,15 @@ def part(status: str, **more) -> Evidence:
 
 @pytest.mark.parametrize("other", STATUSES)
 def test_a_refuted_part_refutes_the_whole(other):
-    whole = conjunction([part(other), part("refuted", counterexample="here")])
+    whole = conjunction(part(other), part("refuted", counterexample="here"))
     assert whole.status == "refuted"
     assert whole.counterexample == "here"
 
 
 def test_a_whole_is_as_strong_as_its_weakest_part():
-    assert conjunction([part("proved"), part("proved")]).status == "proved"
-    assert conjunction([part("proved"), part("holds")]).status == "holds"
-    assert conjunction([part("holds"), part("undecided"), part("proved")]).status == "undecided"
+    assert conjunction(part("proved"), part("proved")).status == "proved"
+    assert conjunction(part("proved"), part("holds")).status == "holds"
+    assert conjunction(part("holds"), part("undecided"), part("proved")).status == "undecided"
 
 
 @pytest.mark.parametrize(

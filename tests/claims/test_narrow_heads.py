@@ -6,8 +6,6 @@ import pytest
 from regard.analysis.closed_forms.low_rank import centred_logs_rank, circle_gap, neighbours_margin
 from regard.analysis.closed_forms.softmax import average_scale, copy_margin
 from regard.claims import all_claims
-from regard.claims._retrieval import Width
-from regard.claims.catalog.attention_rank_is_head_width import LargestRank
 
 CLAIMS = all_claims()
 SINGLE, PAIRS, RANK = (
@@ -28,9 +26,9 @@ def test_the_neighbours_scale_is_the_known_one_and_all_but_enough():
 @pytest.mark.parametrize(("claim", "width"), [(SINGLE, 2), (PAIRS, 4)])
 def test_only_the_true_least_width_is_proved(claim, width, n):
     n = max(n, 5)
-    assert claim.decide({"n": n}, form=Width(least=lambda _n: width)).status == "proved"
+    assert claim.decide({"n": n}, form={"least": lambda _n: width}).status == "proved"
     for wrong in (width - 1, width + 1, n):
-        verdict = claim.decide({"n": n}, form=Width(least=lambda _n, wrong=wrong: wrong))
+        verdict = claim.decide({"n": n}, form={"least": lambda _n, wrong=wrong: wrong})
         assert verdict.status == ("proved" if wrong == width else "refuted")
         assert wrong == width or "the statement says that width" in verdict.counterexample
 
@@ -38,9 +36,9 @@ def test_only_the_true_least_width_is_proved(claim, width, n):
 @pytest.mark.parametrize(
     ("claim", "form"),
     [
-        (SINGLE, Width(least=lambda _n: 2, enough=neighbours_margin)),
-        (SINGLE, Width(least=lambda _n: 2, needed=copy_margin)),
-        (PAIRS, Width(least=lambda _n: 4, enough=lambda epsilon, n: average_scale(epsilon, n / 2))),
+        (SINGLE, {"least": lambda _n: 2, "enough": neighbours_margin}),
+        (SINGLE, {"least": lambda _n: 2, "needed": copy_margin}),
+        (PAIRS, {"least": lambda _n: 4, "enough": lambda epsilon, n: average_scale(epsilon, n / 2)}),
     ],
 )
 def test_a_scale_that_is_too_small_or_not_needed_is_refuted(claim, form):
@@ -57,11 +55,11 @@ def test_a_head_of_width_one_reaches_full_rank():
 @pytest.mark.parametrize("chosen", [{}, {"d": 3, "extra": 1}, {"d": 3, "extra": 9}, {"d": 10**9}])
 def test_the_rank_bottleneck_is_exactly_the_width(chosen):
     bottleneck = "row-centred log A"
-    assert RANK.decide(chosen, form=LargestRank(most=centred_logs_rank, of=bottleneck)).status == "proved"
+    assert RANK.decide(chosen, form={"most": centred_logs_rank, "of": bottleneck}).status == "proved"
     for shift in (-1, 1):
-        form = LargestRank(most=lambda d, t, shift=shift: centred_logs_rank(d, t) + shift, of=bottleneck)
+        form = {"most": lambda d, t, shift=shift: centred_logs_rank(d, t) + shift, "of": bottleneck}
         assert RANK.decide(chosen, form=form).status == "refuted"
-    assert RANK.decide(chosen, form=LargestRank(most=lambda _d, tokens: tokens - 1)).status == "refuted"
+    assert RANK.decide(chosen, form={"most": lambda _d, tokens: tokens - 1}).status == "refuted"
 
 
 @pytest.mark.parametrize("chosen", [{"H": 2, "d": 1}, {"H": 16, "d": 2}, {"H": 10**6, "d": 10**6}])

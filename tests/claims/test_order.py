@@ -1,7 +1,5 @@
 """The claims about order: every size, the rules they rest on, and what each method may and may not say."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -36,7 +34,7 @@ def test_what_is_taken_from_group_theory_is_said(name):
 
 
 def test_the_rules_are_proved_for_a_swap():
-    assert swap_lemmas(np.random.default_rng(0)).status == "proved"
+    assert swap_lemmas().status == "proved"
 
 
 def test_symmetric_pooling_other_than_the_sum_is_invariant_too():
@@ -63,14 +61,13 @@ def test_algebra_never_refutes_alone(name):
 def test_every_answer_counts(name):
     """Reversing any of the yes/no answers refutes the statement."""
     claim = CLAIMS[name]
-    for field in dataclasses.fields(claim.form):
-        turned = dataclasses.replace(claim.form, **{field.name: not getattr(claim.form, field.name)})
-        verdict = claim.decide(form=turned)
+    for name, answer in vars(claim.form).items():
+        verdict = claim.decide(form={name: not answer})
         assert verdict.status == "refuted"
         assert verdict.counterexample
 
 
 def test_a_single_case_does_not_refute_that_some_case_differs():
     claim = CLAIMS["causal-breaks-equivariance"]
-    evidence = claim.decide(form=dataclasses.replace(claim.form, last_row_forgets=False)).evidence
+    evidence = claim.decide(form={"last_row_forgets": False}).evidence
     assert [item.status for item in evidence if item.method != "algebra"] == ["undecided", "undecided"]

@@ -13,7 +13,6 @@ from regard.analysis.closed_forms.random_keys import (
 )
 from regard.analysis.engines import (
     ConditionProbability,
-    Correlation,
     Mean,
     Probability,
     SquaredError,
@@ -160,9 +159,7 @@ def test_given_a_positive_gamma_the_variance_vanishes(beta, variance):
     assert verdict.value + verdict.bound < most
 
 
-def test_identical_heads_have_correlation_one():
-    found = certified_answer(identical_heads, Correlation(between=(weight("a", 0), weight("a", 1))), beta=20.0)
-    assert (found.lower, found.upper) == (1.0, 1.0)
+def test_identical_heads_are_one_head():
     question = Variance(of=coefficient("a"))
     assert certified_answer(one_head, question, beta=20.0) == certified_answer(identical_heads, question, beta=20.0)
 

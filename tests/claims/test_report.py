@@ -2,13 +2,14 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from regard.claims import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims import ClaimVerdict, all_claims
+from regard.claims.deciding import Explanation
 from regard.claims.report import show_explanation, show_verdicts
 from regard.core.verdict import Evidence
 from regard.render.figures import Axis, HeatMap
@@ -132,13 +133,9 @@ def explained(verdict: ClaimVerdict = VERDICT, becomes="refuted") -> str:
     stream = io.StringIO()
     opened = Explanation(
         verdict=verdict,
-        latex=r"\alpha_j",
         settings={"n": 3, "beta": 2.5},
-        derivation="Divide by e^β.",
-        source="a book",
-        section="1 retrieval",
         figure=FIGURE,
-        near_misses=(NearMissOutcome(statement="n instead of n−1", becomes=becomes, verdict=REFUTED),),
+        near_misses=(replace(REFUTED, statement="n instead of n−1", expected=becomes),),
     )
     show_explanation(Console(file=stream, width=80, highlight=False), opened)
     return stream.getvalue()
@@ -153,13 +150,13 @@ def test_everything_there_is_to_say_is_said():
         "n = 3, beta = 2.5",
         "exp is increasing",
         "0.5 ± 1e-9",
-        "Divide by e^β.",
+        "Since Σ a_i = 1",
         "algebra",
         "an identity; value 0.5",
         "n instead of n−1",
         "n = 4",
-        "a book",
-        r"\alpha_j",
+        "CS224N assignment 4, question 1(a)",
+        all_claims()["copy"].latex,
     ):
         assert part in text
 
@@ -174,6 +171,6 @@ def test_a_near_miss_that_is_not_refuted_is_named():
 
 
 def test_a_misconception_and_an_unexpected_verdict_are_named():
-    misconception = ClaimVerdict(id="a", statement="s", status="refuted", expected="refuted")
+    misconception = replace(REFUTED, expected="refuted")
     assert "as expected of a misconception" in explained(misconception)
     assert "but the catalog expects proved" in explained(REFUTED)

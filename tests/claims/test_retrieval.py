@@ -8,10 +8,6 @@ import pytest
 from regard.analysis.closed_forms.arithmetic import exp, log
 from regard.attention import masked_softmax
 from regard.claims import all_claims
-from regard.claims._retrieval import Extraction
-from regard.claims.catalog.average_of_two import Averaging
-from regard.claims.catalog.copy import Copying
-from regard.claims.catalog.scale_keeps_variance import ScoreScaling
 from regard.core.errors import DomainError
 
 CLAIMS = all_claims()
@@ -112,14 +108,14 @@ def test_outside_the_domain_a_claim_is_refused(name, overrides):
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("copy", Copying(weight=lambda margin, n: exp(margin) / (exp(margin) + n - 1))),
-        ("copy", Copying(error=lambda weight, distance: 2 * (1 - weight) * distance)),
+        ("copy", {"weight": lambda margin, n: exp(margin) / (exp(margin) + n - 1)}),
+        ("copy", {"error": lambda weight, distance: 2 * (1 - weight) * distance}),
         ("copy-margin", lambda epsilon, n: log(n - 1) + log(1 - epsilon) - log(epsilon)),
         ("average-scale", lambda epsilon, n: log(n - 2) - log(4 * epsilon / (1 - 2 * epsilon))),
-        ("average-of-two", Averaging(pair=lambda beta, n: 1 / (2 + (n - 2) * exp(-beta)))),
+        ("average-of-two", {"pair": lambda beta, n: 1 / (2 + (n - 2) * exp(-beta))}),
         ("dispersion", lambda spread, n: exp(spread) / n),
-        ("scale-keeps-variance", ScoreScaling(variance=lambda d: (d + 1) ** 2 - d * d - d - 1)),
-        ("subspace-extraction", Extraction(matrix=lambda a, b: (a @ a.T - b @ b.T) @ (a @ a.T))),
+        ("scale-keeps-variance", {"variance": lambda d: (d + 1) ** 2 - d * d - d - 1}),
+        ("subspace-extraction", {"matrix": lambda a, b: (a @ a.T - b @ b.T) @ (a @ a.T)}),
     ],
 )
 def test_the_same_truth_in_other_words_is_proved(name, form):

@@ -6,7 +6,7 @@ import pytest
 
 from regard.claims import all_claims
 from regard.claims._position_codes import as_format, repeats
-from regard.claims.catalog.sinusoid_unique_in_floats import IN_BFLOAT16, Distinct
+from regard.claims.catalog.sinusoid_unique_in_floats import MEETS_AT
 from regard.core.errors import DomainError
 from regard.positions.sinusoidal import sinusoid
 
@@ -36,7 +36,7 @@ def lost(name: str, width: int, count: int) -> int:
 )
 def test_as_many_positions_are_lost_as_is_known(name, width, count, expected):
     assert lost(name, width, count) == expected
-    verdict = UNIQUE.decide({"d": width, "T": count}, form=Distinct(format=name))
+    verdict = UNIQUE.decide({"d": width, "T": count}, form={"format": name})
     assert verdict.value == expected
     assert verdict.status == ("refuted" if expected else "holds")
     assert len({item.value for item in verdict.evidence}) == 1
@@ -68,15 +68,15 @@ def test_narrow_codes_stay_apart_until_they_first_meet(width, meets_at):
     assert f"and {meets_at}" in after.counterexample
 
 
-def statuses(form: Distinct) -> set[str]:
+def statuses(form: dict) -> set[str]:
     places = [(2, 711), (2, 712), (4, 84_830), (4, 84_831), (6, LONGEST)]
     return {UNIQUE.decide({"d": width, "T": count}, form=form).status for width, count in places}
 
 
 @pytest.mark.parametrize("wrong", [{}, {2: 711}, {2: 710, 4: 84_830}, {2: 711, 4: 84_831}, {2: 711, 4: 84_830, 6: 5}])
 def test_only_the_true_first_meetings_pass_everywhere(wrong):
-    assert statuses(IN_BFLOAT16) == {"holds"}
-    assert "refuted" in statuses(Distinct(meets_at=wrong))
+    assert statuses({"meets_at": MEETS_AT}) == {"holds"}
+    assert "refuted" in statuses({"meets_at": wrong})
 
 
 def test_the_nearest_two_positions_are_710_apart():

@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.position_codes import envelope
-from regard.analysis.closed_forms.random_keys import one_head_density, two_head_density
+from regard.analysis.closed_forms.random_keys import one_head_density, reliability_score
 from regard.analysis.closed_forms.softmax import (
     average_scale,
     average_weight,
@@ -187,6 +187,12 @@ def test_exact_means_variances_and_errors_under_random_keys(call, rng):
         exact = certified.answers(keys.logits(designs[state["design"]](state["beta"])), questions)
         names = ("mean", "variance", "trace", "error")
         assert close([moments[name] for name in names], [estimate.value for estimate in exact]), state
+
+
+def two_head_density(weight, beta, n, sigma):
+    """φ((β − L)/(βσ))/(βσ·w(1−w)): L is the logit βγ at which head 1's weight is w, and dL/dw = 1/(w(1−w))."""
+    score = reliability_score(beta, copy_margin(1 - weight, n), sigma)
+    return (-score * score / 2).exp() / (2 * arb.pi()).sqrt() / (beta * sigma * weight * (1 - weight))
 
 
 def test_densities_of_the_weight(call, rng):

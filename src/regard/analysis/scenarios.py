@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from regard.core.errors import DomainError, InputError
 
 if TYPE_CHECKING:
-    from regard.analysis.gaussian_keys import Lookup
+    from regard.analysis.gaussian_keys import KeySpace
 
 Row = Sequence[float]
 
@@ -91,13 +91,11 @@ class LogitLaw:
     normalised: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(self.names))
-        object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
         for field in ("means", "directions", "variances"):
-            object.__setattr__(self, field, _frozen(getattr(self, field)))
-        self._check_groups()
-        self._check_numbers()
-        self._check_normalised()
+            numbers = _frozen(getattr(self, field))
+            if not all(map(math.isfinite, _leaves(numbers))):
+                raise InputError(f"`{field}` has entries that are not finite. Logits need finite means and spreads.")
+            object.__setattr__(self, field, numbers)
 
     @property
     def num_keys(self) -> int:
@@ -148,57 +146,9 @@ class LogitLaw:
                 "the length of that key random."
             )
 
-    def _check_groups(self) -> None:
-        if not self.names or len(set(self.names)) != len(self.names):
-            raise InputError(
-                f"The group names {self.names} are missing or not unique. Give each group a name of its own."
-            )
-        if len(self.counts) != len(self.names) or any(count < 1 for count in self.counts):
-            raise InputError(f"The counts {self.counts} do not give each of {self.names} at least one key.")
-
-    def _check_numbers(self) -> None:
-        num_groups = len(self.names)
-        found = {field: _shape(getattr(self, field)) for field in ("means", "directions", "variances")}
-        num_heads, rank = (found["means"] or (0,))[-1], (found["variances"] or (0,))[-1]
-        wanted = {
-            "means": (num_groups, num_heads),
-            "directions": (num_groups, num_heads, rank),
-            "variances": (num_groups, rank),
-        }
-        for field, shape in wanted.items():
-            if found[field] != shape or num_heads == 0:
-                raise InputError(
-                    f"`{field}` has shape {found[field]}; {num_groups} groups under at least one head need "
-                    f"(group, head) means, (group, head, rank) directions and (group, rank) variances."
-                )
-            if not all(map(math.isfinite, _leaves(getattr(self, field)))):
-                raise InputError(f"`{field}` has entries that are not finite. Logits need finite means and spreads.")
-        for name, row in zip(self.names, self.variances, strict=True):
-            if min(row, default=0.0) < 0:
-                raise InputError(f"Group {name!r} has the variance {min(row):g}; variances are not negative.")
-
-    def _check_normalised(self) -> None:
-        for name in self.normalised:
-            group = self.index(name)
-            along_mean = tuple(row[0] for row in self.directions[group]) == self.means[group]
-            if not along_mean or any(self.random_columns(group, range(self.num_heads))[1:]):
-                raise InputError(
-                    f"Keys of {name!r} do not lie on the line of their mean, so dividing them by their norm does not "
-                    "give a sign. Sample them in key space with the direct engine."
-                )
-
 
 def _frozen(numbers: Any) -> Any:
     return tuple(map(_frozen, numbers)) if isinstance(numbers, Sequence) else float(numbers)
-
-
-def _shape(numbers: Any) -> tuple[int, ...] | None:
-    """The shape of nested tuples, None if rows differ in length."""
-    if not isinstance(numbers, tuple):
-        return ()
-    shapes = {_shape(row) for row in numbers} or {()}
-    inner = shapes.pop()
-    return None if shapes or inner is None else (len(numbers), *inner)
 
 
 def _leaves(numbers: Any) -> Iterator[float]:
@@ -249,10 +199,10 @@ def two_heads(beta: float) -> QueryDesign:
     return QueryDesign(coefficients={"a": (scale, 0.0), "b": (0.0, scale)})
 
 
-def identical_heads(beta: float) -> QueryDesign:
-    """The same query twice: q_1 = q_2 = β(μ_a + μ_b)."""
-    scale = _scale(beta)
-    return QueryDesign(coefficients={"a": (scale, scale), "b": (scale, scale)})
+def identical_heads(beta: float, *, num_heads: int = 2) -> QueryDesign:
+    """The same query β(μ_a + μ_b) in every head."""
+    row = (_scale(beta),) * num_heads
+    return QueryDesign(coefficients={"a": row, "b": row})
 
 
 def _scale(beta: float) -> float:
@@ -325,30 +275,26 @@ class CourseKeys:
             normalised=frozenset(self.noise) if self.is_normalised else frozenset(),
         )
 
-    def in_key_space(self, design: QueryDesign, *, width: int | None = None) -> "Lookup":
-        """The same scenario with explicit keys of a given width (by default n), for the direct engine."""
+    def in_key_space(self, design: QueryDesign) -> "KeySpace":
+        """The same scenario with explicit keys of width n, for the direct engine."""
         import numpy as np
 
-        from regard.analysis.gaussian_keys import GaussianKeys, Lookup, require_memory
+        from regard.analysis.gaussian_keys import KeySpace, require_memory
 
-        width = self.n if width is None else width
-        if width < self.n:
-            raise InputError(f"{self.n} orthonormal means do not fit in width {width}. Give width ≥ n.")
         require_memory(
-            2 * self.n * width,
-            what=f"{self.n} keys of width {width}",
+            3 * self.n * (self.n + 1),
+            what=f"One draw of {self.n} keys of width {self.n}",
             instead="Use `logits(design)`: the law of the logits needs no key space.",
         )
         named = self.names(design)
         names = (*named, *("other" for _ in range(self.n - len(named))))
-        means, factors = np.eye(self.n, width), np.zeros((self.n, width, 1))
-        for place, name in enumerate(named):
-            factors[place, place, 0] = math.sqrt(self.noise.get(name, 0.0))
-        queries = np.zeros((design.num_heads, width))
-        queries[:, : len(named)] = np.array([design.row(name) for name in named]).T
-        noise = np.full(self.n, self.alpha)
-        keys = GaussianKeys(means=means, noise=noise, factors=factors, names=names, is_normalised=self.is_normalised)
-        return Lookup(keys=keys, queries=queries)
+        return KeySpace(
+            names=names,
+            noise=np.array([self.noise.get(name, 0.0) for name in names]),
+            alpha=self.alpha,
+            queries=np.array([design.row(name) for name in names]).T,
+            is_normalised=self.is_normalised,
+        )
 
     def _spread(self, name: str, design: QueryDesign) -> list[tuple[tuple[float, ...], float]]:
         """The directions of a key's logits with their variances: first along its own mean, then the isotropic rest."""

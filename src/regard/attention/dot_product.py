@@ -140,7 +140,11 @@ def attend(
     >>> attend(np.zeros((1, 2)), np.eye(2), np.array([[1.0], [3.0]]))
     array([[2.]])
     """
-    _check_values(keys, values)
+    if keys.shape[:-1] != values.shape[:-1]:
+        raise InputError(
+            f"Keys have shape {tuple(keys.shape)} and values have shape {tuple(values.shape)}, "
+            "so some keys have no value. Give one value per key."
+        )
     xp = array_namespace(queries, keys, values)
     weights = attention_weights(widened(queries), widened(keys), mask=mask, rule=rule)
     return xp.astype(xp.matmul(weights, widened(values)), queries.dtype)
@@ -190,14 +194,6 @@ def _check_queries_and_keys(queries: Array, keys: Array) -> None:
         raise InputError(
             f"Queries have leading axes {tuple(queries.shape[:-2])} and keys have {tuple(keys.shape[:-2])}, "
             "so they do not match. Give both the same leading axes; repeat_heads shares key heads among query heads."
-        )
-
-
-def _check_values(keys: Array, values: Array) -> None:
-    if keys.shape[:-1] != values.shape[:-1]:
-        raise InputError(
-            f"Keys have shape {tuple(keys.shape)} and values have shape {tuple(values.shape)}, "
-            "so some keys have no value. Give one value per key."
         )
 
 

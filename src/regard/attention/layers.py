@@ -88,16 +88,13 @@ def repeat_heads(
     >>> repeat_heads(np.array([[[5.0]], [[7.0]]]), 4).ravel()
     array([5., 5., 7., 7.])
     """
-    return array_namespace(x).repeat(x, _group_size(num_heads, x.shape[-3]), axis=-3)
-
-
-def _group_size(num_heads: int, num_kv_heads: int) -> int:
+    num_kv_heads = x.shape[-3]
     if num_kv_heads < 1 or num_heads < 1 or num_heads % num_kv_heads:
         raise InputError(
             f"{num_heads} query heads cannot share {num_kv_heads} key/value heads evenly. "
             "Make the number of query heads a multiple of the number of key/value heads."
         )
-    return num_heads // num_kv_heads
+    return array_namespace(x).repeat(x, num_heads // num_kv_heads, axis=-3)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -32,14 +32,13 @@ def combine(evidence: Iterable[Evidence]) -> tuple[Status, str]:
     return "undecided", "no method gave any evidence"
 
 
-def conjunction(parts: Iterable[Evidence]) -> Evidence:
+def conjunction(*parts: Evidence) -> Evidence:
     """One method's evidence for a statement of several parts: as strong as the weakest part.
 
     >>> parts = [Evidence(status="proved", detail="the weight"), Evidence(status="holds", detail="the limit")]
-    >>> conjunction(parts).status
+    >>> conjunction(*parts).status
     'holds'
     """
-    parts = tuple(parts)
     status = min(parts, key=lambda part: _WEAKEST_FIRST.index(part.status)).status
     deciding = parts if status in ("holds", "proved") else [part for part in parts if part.status == status]
     first = next((part for part in deciding if part.value is not None), deciding[0])
@@ -104,6 +103,20 @@ def yes_or_no(proof: Evidence, *, claimed: bool, truth: bool, counterexample: st
         return proof
     detail = f"{proof.detail}; the statement says otherwise"
     return replace(proof, status="refuted", detail=detail, counterexample=counterexample)
+
+
+def one_case(
+    shown: str, *, agrees: bool, said: str, value: float | None = None, bound: float | None = None
+) -> Evidence:
+    """A case that supports the statement if it agrees, and otherwise is a counterexample to what the statement says.
+
+    >>> one_case("T = 3: rank 3", agrees=False, said="at most 2").counterexample
+    'T = 3: rank 3; the statement says at most 2'
+    """
+    if agrees:
+        return Evidence(status="holds", detail=shown, value=value, bound=bound)
+    against = f"{shown}; the statement says {said}"
+    return Evidence(status="refuted", detail=shown, value=value, counterexample=against)
 
 
 def from_one_case(shown: str, *, claimed: bool, differs: bool, certain: Status) -> Evidence:

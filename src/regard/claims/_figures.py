@@ -1,14 +1,9 @@
 """What the claims' figures share: ranges to draw over, smooth curves, and lines that mark a value."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from regard.core.axes import Float, Int
 from regard.render.figures import Axis, Chart, Guide, Series
-
-# Singular values below the rounding error of the largest are zeros.
-_ZERO = 1e-13
 
 
 def around(value: float, lower: float, upper: float, count: int) -> Float[np.ndarray, " point"]:
@@ -51,7 +46,8 @@ def spectra(matrices: dict[str, Float[np.ndarray, "_ _"]], *, title: str, captio
         values = np.linalg.svd(matrix, compute_uv=False)
         shares = values / values[0]
         places = np.arange(1, len(shares) + 1)
-        series.append(Series(label=name, x=places, y=np.where(shares > _ZERO, shares, np.nan), style="points"))
+        # Singular values below the rounding error of the largest are zeros.
+        series.append(Series(label=name, x=places, y=np.where(shares > 1e-13, shares, np.nan), style="points"))
     return Chart(
         title=title,
         caption=caption,
@@ -78,16 +74,9 @@ def smoothed(
     is_turn = before * after <= 0
     inner = np.where(is_turn, 0.0, 2 * before * after / np.where(is_turn, 1.0, before + after))
     rises = np.concatenate([slopes[:1], inner, slopes[-1:]])
-    found = [
-        _cubic(share, (y[k], y[k + 1]), ((at[k + 1] - at[k]) * rises[k], (at[k + 1] - at[k]) * rises[k + 1]))
-        for k in range(len(x) - 1)
-    ]
-    places = [10 ** (start + share * (end - start)) for start, end in pairwise(at)]
-    return np.concatenate([*places, x[-1:]]), np.concatenate([*found, y[-1:]])
-
-
-def _cubic(share: np.ndarray, ends: tuple[float, float], rises: tuple[float, float]) -> np.ndarray:
-    """The cubic with these values and slopes at 0 and 1."""
-    rest = 1 - share
-    start = ends[0] * rest**2 * (1 + 2 * share) + rises[0] * share * rest**2
-    return start + ends[1] * share**2 * (3 - 2 * share) - rises[1] * share**2 * rest
+    widths, rest = np.diff(at)[:, None], 1 - share
+    start, end = y[:-1, None], y[1:, None]
+    rising, falling = widths * rises[:-1, None] * share * rest**2, widths * rises[1:, None] * share**2 * rest
+    found = start * rest**2 * (1 + 2 * share) + rising + end * share**2 * (3 - 2 * share) - falling
+    places = 10 ** (at[:-1, None] + share * widths)
+    return np.append(places, x[-1]), np.append(found, y[-1])

@@ -7,20 +7,18 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from regard.claims.claim import Parameter, integer
+from regard.claims.claim import integer, real
 from regard.positions.rotary import rotary_frequencies
 from regard.render.figures import Axis, Chart, Series
 
 WIDTH = integer("d", 64, lower=2, is_even=True)
 SMALL_WIDTH = replace(WIDTH, default=8)
-BASE = Parameter(name="B", default=10_000.0, lower=1, is_open=True)
+BASE = real("B", 10_000.0, lower=1, is_open=True)
 
 # Products of these and of the widths that methods try stay within the range of float64.
 LARGEST_BASE, LARGEST_FACTOR = 1e100, 1e50
 
 EXPONENTIAL_LAW = "e^{i(x+y)} = e^{ix}·e^{iy}"
-
-_WIDEST_FIGURE = 256
 
 
 def tried(width: int, widest: int) -> tuple[int, str]:
@@ -84,9 +82,9 @@ def repeats(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return earliest[later], later
 
 
-def figure_width(width: float, widest: int = _WIDEST_FIGURE) -> int:
-    """An even width from 4 to what a figure can show."""
-    return max(2 * (int(min(width, widest)) // 2), 4)
+def figure_width(width: float) -> int:
+    """An even width from 4 to 256, which is what a figure can show."""
+    return max(2 * (int(min(width, 256)) // 2), 4)
 
 
 def slowdowns(scalings: Mapping[str, Any], *, width: int, base: float, caption: str) -> Chart:

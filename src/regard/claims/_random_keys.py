@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import normal_cdf
-from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score, reliability_threshold
+from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, Question, certified, direct, monte_carlo
 from regard.analysis.scenarios import QueryDesign, course_keys
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import around, guide_at, smoothed
-from regard.claims.claim import Parameter, Settings, integer
+from regard.claims.claim import Method, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
-KEYS = integer("n", 10, lower=3)
-BETA = Parameter(name="beta", default=20.0, lower=0, is_open=True)
-SIGMA2 = Parameter(name="sigma2", default=0.5, lower=0, is_open=True)
-COURSE = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other keys at their means (α → 0 first)")
+PARAMETERS = (
+    integer("n", 10, lower=3),
+    real("beta", 20.0, lower=0, is_open=True),
+    real("sigma2", 0.5, lower=0, is_open=True),
+)
+CONDITIONS = ("orthonormal means", "k_a = γμ_a with γ ~ N(1, σ²), the other keys at their means (α → 0 first)")
 
 # At this scale softmax is a step for all practical purposes; beyond it steps get no sharper in float64.
 FAR = 1e15
@@ -116,6 +119,30 @@ def compared(what: str, *, claimed: float, found: Estimate, at: object, slack: f
     return replace(outcome, bound=radius)
 
 
+def engine_methods(
+    design: DesignAtScale,
+    questions: Callable[[Trial], Sequence[Question]],
+    compare: Callable[[Trial, CourseSetting, tuple[Estimate, ...]], list[Evidence]],
+    *,
+    scales: tuple[float | None, ...] = (None,),
+) -> dict[str, Method]:
+    """Two methods that compare the claim with an engine's answers: enclosures at all scales, and draws at the first.
+
+    The scale None is the claim's own.
+    """
+
+    def by_enclosure(trial: Trial) -> list[Evidence]:
+        settings = [CourseSetting.of(trial.at, beta=scale) for scale in scales]
+        answers = [(setting, setting.certified(design, questions(trial))) for setting in settings]
+        return [part for setting, found in answers for part in compare(trial, setting, found)]
+
+    def by_sampling(trial: Trial) -> list[Evidence]:
+        setting = CourseSetting.of(trial.at, beta=scales[0])
+        return compare(trial, setting, setting.sampled(design, questions(trial), seed=trial.seed))
+
+    return {"certified": by_enclosure, "monte carlo": by_sampling}
+
+
 def ordered(what: str, *, smaller: Estimate, larger: Estimate, at: object) -> Evidence:
     """Whether one estimate is certainly below another; undecided if their intervals overlap."""
     shown = f"{smaller.value:.9g} and {larger.value:.9g}"
@@ -147,7 +174,7 @@ def reliability_chart(at: Settings, *, epsilon: float, ns: Sequence[int]) -> Cha
     ceiling = float(normal_cdf(ceiling_score(sigma)))
 
     def chance(n: int) -> np.ndarray:
-        return normal_cdf(reliability_score(scales, reliability_threshold(epsilon, float(n)), sigma))
+        return normal_cdf(reliability_score(scales, copy_margin(epsilon, float(n)), sigma))
 
     return Chart(
         title="No scale gets past the ceiling",

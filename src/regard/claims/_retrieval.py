@@ -10,11 +10,11 @@ from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import average_weight, sink_weight, uniform_weight, weight_beside_a_sink
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.engines.symbolic import identity, limit_identity, positive
 from regard.attention import AttentionRule, attention_weights, masked_softmax
-from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, smaller_case, yes_or_no
+from regard.claims._evidence import Evidence, agreement, conjunction, in_balls, one_case, smaller_case, yes_or_no
 from regard.claims._figures import counts, guide_at
-from regard.claims.claim import Method, Settings, Trial, integer
+from regard.claims.claim import Form, Method, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -81,9 +81,8 @@ def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mappi
     """Two methods for a statement "q = β·(sum of num_hot of the orthonormal keys) puts about this weight on each"."""
 
     def by_algebra(trial: Trial) -> Evidence:
-        field = Field(counts=("n",), exponentials=("beta",))
-        softmax = hot_weight(field["beta"], field["n"], num_hot)
-        found = identity(trial.form(field["beta"], field["n"]), softmax, rng=trial.rng("algebra"), what=name)
+        count, scale = trial.field(counts=("n",), exponentials=("beta",))
+        found = identity(trial.form(scale, count), hot_weight(scale, count, num_hot), name)
         if found.status == "proved":
             return found
         n = trial.at.n
@@ -98,7 +97,7 @@ def weight_methods(name: str, query: str, *, num_hot: int, beta: float) -> Mappi
         found = weights(beta * keys[:num_hot].sum(axis=0), keys)[:num_hot]
         at, claimed = f"{size} random orthonormal keys, {query}", in_balls(trial.form, beta, n)
         parts = [agreement(name, claimed=claimed, found=weight, tolerance=APPROXIMATELY, at=at) for weight in found]
-        return smaller_case(replace(conjunction(parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
+        return smaller_case(replace(conjunction(*parts), bound=rounding(n, beta)), tried=n, asked=trial.at.n)
 
     return {"algebra": by_algebra, "brute force": by_brute_force}
 
@@ -119,15 +118,6 @@ def short_of_half(at: Settings, *, beta: float, name: str) -> Chart:
         ),
         guides=(Guide(at=0.5, label="the misconception: ½"), *guide_at(at.n, f"n = {at.n:g}", keys)),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Width:
-    """The least head width that does a task for n keys; the margin that is enough for 1−ε, or that is needed."""
-
-    least: Callable[[int], int]
-    enough: Callable[[Any, Any], Any] | None = None
-    needed: Callable[[Any, Any], Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,22 +146,13 @@ def least_width_tried(trial: Trial, *, n: int, weight: float, wanted: float, kno
     if not weight >= wanted:
         against = f"{at}, but {wanted:.9g} is wanted"
         return Evidence(status="refuted", detail="a weight is too small", value=weight, counterexample=against)
-    if claimed > known.width:
-        against = f"{at}; the statement says that width {claimed} is needed"
-        return Evidence(status="refuted", detail=at, value=weight, counterexample=against)
-    return Evidence(status="holds" if claimed == known.width else "undecided", detail=at, value=weight)
+    if claimed < known.width:
+        return Evidence(status="undecided", detail=at, value=weight)
+    return one_case(at, agrees=claimed == known.width, said=f"that width {claimed} is needed", value=weight)
 
 
 SUBSPACES = (integer("m", 3, lower=1), integer("p", 2, lower=0), integer("spare", 3, lower=0))
 MOST_COLUMNS = 16
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extraction:
-    """The matrix M as a function of A and B, and what M(Ax + By) should be as a function of A and x."""
-
-    matrix: Callable[[Any, Any], Any]
-    target: Callable[[Any, Any], Any] = lambda a, x: a @ x
 
 
 def _extraction_by_algebra(trial: Trial) -> Evidence:
@@ -181,7 +162,7 @@ def _extraction_by_algebra(trial: Trial) -> Evidence:
     x, y = algebra.matrix("x", columns, "1"), algebra.matrix("y", "p", "1")
     algebra.let_vanish(a.T, b)
     return matrix_identity(
-        lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), what="M(v_a+v_b)"
+        lambda: trial.form.matrix(a, b) @ (a @ x + b @ y), lambda: trial.form.target(a, x), "M(v_a+v_b)"
     )
 
 
@@ -213,27 +194,25 @@ def _extraction_by_draws(trial: Trial) -> Evidence:
 EXTRACTION_METHODS: Mapping[str, Method] = {"random subspaces": _extraction_by_draws, "algebra": _extraction_by_algebra}
 
 
-def subspace_sum(at: Settings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A, a random v_a in its columns' span, and v_a + v_b, for figures."""
+def subspace_chart(
+    at: Settings, *, title: str, caption: str, name: str, matrix: Callable[[np.ndarray], np.ndarray]
+) -> Chart:
+    """A random v_a in the span of A's columns and what M(A) makes of v_a + v_b, coordinate by coordinate."""
     m, p, spare = (int(min(number, MOST_COLUMNS)) for number in (at.m, at.p, at.spare))
     width, rng = m + p + spare, np.random.default_rng(0)
     basis = np.linalg.qr(rng.normal(size=(width, width)))[0]
     first, second = basis[:, :m], basis[:, m : m + p]
     value = first @ rng.normal(size=m)
-    return first, value, value + second @ rng.normal(size=p)
-
-
-def coordinates(title: str, caption: str, vectors: Mapping[str, np.ndarray]) -> Chart:
-    """Two vectors, coordinate by coordinate: the first as points, the second as a line."""
+    found = matrix(first) @ (value + second @ rng.normal(size=p))
     return Chart(
         title=title,
         caption=caption,
         x=Axis(label="coordinate"),
         y=Axis(label="value"),
-        series=[
-            Series(label=name, x=np.arange(1, len(vector) + 1), y=vector, style="line" if place else "points")
-            for place, (name, vector) in enumerate(vectors.items())
-        ],
+        series=(
+            Series(label="v_a", x=np.arange(1, width + 1), y=value, style="points"),
+            Series(label=name, x=np.arange(1, len(found) + 1), y=found),
+        ),
         guides=(Guide(at=0.0, label=""),),
     )
 
@@ -244,17 +223,9 @@ _DEPTH = 600.0
 _LARGEST_SINK = 300.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SinkHead:
-    """A key's weight as a function of its exponential, the others' sum and e^s, and the sink's as one of Z and e^s.
-
-    `limit` is what the real keys keep in total as their logits go to −∞ together. Without a sink e^s is 0.
-    """
-
-    weight: Callable[[Any, Any, Any], Any] = weight_beside_a_sink
-    sink: Callable[[Any, Any], Any] = sink_weight
-    limit: int = 0
-    has_sink: bool = True
+# A key's weight as a function of its exponential, the others' sum and e^s, and the sink's as one of Z and e^s.
+# `limit` is what the real keys keep in total as their logits go to −∞ together. Without a sink e^s is 0.
+SINK_HEAD = Form(weight=weight_beside_a_sink, sink=sink_weight, limit=0, has_sink=True)
 
 
 def _sink_by_algebra(trial: Trial) -> list[Evidence]:
@@ -262,24 +233,20 @@ def _sink_by_algebra(trial: Trial) -> list[Evidence]:
 
     Lowering all real logits by D divides Z by e^D: the limit of Z/e^D over its sum with e^s, as e^D → ∞.
     """
-    field, rng, form = Field("own", "rest", "earlier", "e^s", "Z", "e^D"), trial.rng("algebra"), trial.form
-    own, rest, earlier, sink, total, depth = (field[name] for name in field.symbols)
+    own, rest, earlier, sink, total, depth = trial.field("own", "rest", "earlier", "e^s", "Z", "e^D")
+    form = trial.form
     sink = sink if form.has_sink else 0 * sink
     kept = total / depth / (total / depth + sink)
     added = form.weight(earlier, own + rest, sink) + form.weight(own, earlier + rest, sink)
-    limit, claimed = kept.limit("e^D"), field.constant(form.limit)
     parts = [
-        identity(form.weight(own, rest, sink), own / (own + rest + sink), rng=rng, what="a_i, with the sink as a key"),
-        identity(added, form.weight(earlier + own, rest, sink), rng=rng, what="the real keys' weights add up"),
-        identity(form.sink(total, sink), sink / (sink + total), rng=rng, what="the sink's weight"),
-        identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), rng=rng, what="the real keys' total"),
-        identity(limit, claimed, rng=rng, what="what the real keys keep as their logits go to −∞"),
+        identity(form.weight(own, rest, sink), own / (own + rest + sink), "a_i, with the sink as a key"),
+        identity(added, form.weight(earlier + own, rest, sink), "the real keys' weights add up"),
+        identity(form.sink(total, sink), sink / (sink + total), "the sink's weight"),
+        identity(form.weight(total, 0 * total, sink), 1 - form.sink(total, sink), "the real keys' total"),
+        limit_identity(kept, "e^D", form.limit, "what the real keys keep as their logits go to −∞"),
     ]
     if form.has_sink:
-        parts += [
-            positive(kept, rng=rng, what="the real keys keep more than 0"),
-            positive(1 - kept, rng=rng, what="and less than 1"),
-        ]
+        parts += [positive(kept, "the real keys keep more than 0"), positive(1 - kept, "and less than 1")]
     return parts
 
 
@@ -301,7 +268,7 @@ def _sink_by_brute_force(trial: Trial) -> list[Evidence]:
     return smaller_case(parts, tried=n, asked=trial.at.n)
 
 
-def _sink_weights(form: SinkHead, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:
+def _sink_weights(form: Form, logits: Float[np.ndarray, " key"], level: float, *, at: str) -> list[Evidence]:
     found = masked_softmax(np.append(logits, level)[None, :])[0]
     tolerance = rounding(len(logits), abs(level) if form.has_sink else 1.0)
     with ctx.workprec(128):

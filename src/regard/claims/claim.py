@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.analysis.engines.symbolic import Field
 from regard.claims._evidence import combine, conjunction
 from regard.core.errors import DomainError, InputError
 from regard.core.verdict import Evidence, Status, Verdict
@@ -38,18 +39,15 @@ class Parameter:
     @property
     def domain(self) -> str:
         """The domain as a reader would write it."""
-        return f"{self._range}, {self.name} even" if self.is_even else self._range
-
-    @property
-    def _range(self) -> str:
         below, above = ("<", ">") if self.is_open else ("≤", "≥")
         if math.isinf(self.lower) and math.isinf(self.upper):
-            return f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
-        if math.isinf(self.upper):
-            return f"{self.name} {above} {self.lower:g}"
-        if math.isinf(self.lower):
-            return f"{self.name} {below} {self.upper:g}"
-        return f"{self.lower:g} {below} {self.name} {below} {self.upper:g}"
+            shown = f"{self.name} any {'whole' if self.is_integer else 'finite'} number"
+        elif math.isinf(self.upper):
+            shown = f"{self.name} {above} {self.lower:g}"
+        else:
+            least = "" if math.isinf(self.lower) else f"{self.lower:g} {below} "
+            shown = f"{least}{self.name} {below} {self.upper:g}"
+        return f"{shown}, {self.name} even" if self.is_even else shown
 
     def check(self, value: float) -> float:
         """The value itself if it is in the domain, else a DomainError that names the domain."""
@@ -74,6 +72,11 @@ def integer(name: str, default: int, **domain: Any) -> Parameter:
     return Parameter(name=name, default=default, is_integer=True, **domain)
 
 
+def real(name: str, default: float, **domain: Any) -> Parameter:
+    """A parameter that is a real number."""
+    return Parameter(name=name, default=default, **domain)
+
+
 def settings(parameters: tuple[Parameter, ...], overrides: Mapping[str, float]) -> Settings:
     """The default values with the overrides applied, each checked against its domain."""
     known = {parameter.name: parameter for parameter in parameters}
@@ -95,17 +98,29 @@ class Trial:
         """A random stream of its own for each name, so that one method never changes another's draws."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
 
+    def field(self, *symbols: str, stream: str = "algebra", **kinds: tuple[str, ...]) -> Field:
+        """A field of generic symbols whose counterexamples are drawn from the stream of that name."""
+        return Field(*symbols, rng=self.rng(stream), **kinds)
+
 
 Method = Callable[[Trial], Evidence | Iterable[Evidence]]
 
 
+class Form(SimpleNamespace):
+    """The parts of a statement by name: closed forms, numbers, and answers to yes/no questions."""
+
+
 @dataclass(frozen=True)
 class NearMiss:
-    """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`."""
+    """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`.
+
+    Where the claim's form has parts, the near miss names only those that it changes.
+    By default a near miss of a claim becomes refuted, and one of a misconception proved.
+    """
 
     statement: str
     form: Any
-    becomes: Status = "refuted"
+    becomes: Status | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +144,8 @@ class ClaimVerdict(Verdict):
 class Claim:
     """A statement with the independent methods that decide it, by name.
 
-    Every method gets the closed form as `trial.form`, so that near misses are tested just as hard. A method may return
-    evidence for each part of the statement; the weakest part counts.
+    Every method gets the closed form as `trial.form`, so that near misses are tested just as hard; a statement of
+    several parts has a `Form`. A method may return evidence for each part; the weakest part counts.
     A misconception is a claim whose expected verdict is `refuted`; the truth is among its near misses.
     Where the truth depends on the parameters, `expected_at` gives the expected verdict at their values.
     `figure` draws the claim at its parameters. `demonstration` is where the interactive page shows it live: a part of
@@ -154,6 +169,21 @@ class Claim:
     expected_at: Callable[[Settings], Status] | None = None
     demonstration: str | None = None
 
+    def __post_init__(self) -> None:
+        becomes: Status = "proved" if self.is_misconception else "refuted"
+        completed = [
+            replace(each, form=self._completed(each.form), becomes=each.becomes or becomes) for each in self.near_misses
+        ]
+        object.__setattr__(self, "near_misses", tuple(completed))
+
+    def _completed(self, form: Any) -> Any:
+        """The form, with the claim's own parts where it does not name them."""
+        if not isinstance(form, Mapping):
+            return form
+        parts = vars(self.form)
+        assert form.keys() <= parts.keys(), f"{self.id} has no part {form.keys() - parts.keys()}"
+        return Form(**{**parts, **form})
+
     @property
     def is_misconception(self) -> bool:
         """True if the claim is in the catalog because people believe it, although it is false."""
@@ -167,10 +197,15 @@ class Claim:
     def decide(self, overrides: Mapping[str, float] | None = None, *, seed: int = 0, form: Any = None) -> ClaimVerdict:
         """The verdict at the given parameters; `form` puts a near miss in the claim's place."""
         overrides = overrides or {}
-        trial = Trial(form=self.form if form is None else form, at=settings(self.parameters, overrides), seed=seed)
+        trial = Trial(
+            form=self.form if form is None else self._completed(form),
+            at=settings(self.parameters, overrides),
+            seed=seed,
+        )
         evidence = tuple(_found(name, method, trial) for name, method in self.methods.items())
         status, reason = combine(evidence)
         measured = next((item for item in evidence if item.value is not None and not item.is_of_smaller_case), None)
+        sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
         refuting = next((item for item in evidence if item.counterexample), None)
         return ClaimVerdict(
             id=self.id,
@@ -184,20 +219,16 @@ class Claim:
             value=None if measured is None else measured.value,
             bound=None if measured is None else measured.bound,
             seed=seed,
-            reproduce=self._command(overrides, seed),
+            reproduce=f"regard claims {self.id}{sets} --seed {seed}",
             counterexample=None if refuting is None or status != "refuted" else refuting.counterexample,
             expected=self.expected if self.expected_at is None else self.expected_at(trial.at),
             evidence=evidence,
         )
 
-    def _command(self, overrides: Mapping[str, float], seed: int) -> str:
-        sets = "".join(f" --set {name}={_exactly(value)}" for name, value in overrides.items())
-        return f"regard claims {self.id}{sets} --seed {seed}"
-
 
 def _found(name: str, method: Method, trial: Trial) -> Evidence:
     found = method(trial)
-    return replace(found if isinstance(found, Evidence) else conjunction(found), method=name)
+    return replace(found if isinstance(found, Evidence) else conjunction(*found), method=name)
 
 
 def _exactly(value: float) -> str:

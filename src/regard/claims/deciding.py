@@ -4,41 +4,44 @@ import difflib
 import fnmatch
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from regard.claims import Claim, ClaimVerdict, all_claims
 from regard.claims.claim import settings
 from regard.core.errors import DomainError, InputError, RegardError
 from regard.core.processes import Ended
-from regard.core.verdict import Status
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.render.figures import Figure
-from regard.render.terminal import CatalogEntry
-
-
-@dataclass(frozen=True, kw_only=True)
-class NearMissOutcome:
-    """What a near miss turned the verdict into when it took the claim's place."""
-
-    statement: str
-    becomes: Status
-    verdict: ClaimVerdict
+from regard.render.terminal import CatalogEntry, quantity
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Everything there is to say about a claim, with its verdict at these settings."""
+    """Everything there is to say about a claim, with its verdict at these settings.
+
+    `near_misses` are the verdicts on near misses tried in the claim's place, each beside the one it should get.
+    """
 
     verdict: ClaimVerdict
-    latex: str
     settings: Mapping[str, float]
-    derivation: str
-    source: str
-    section: str
     figure: Figure
-    near_misses: tuple[NearMissOutcome, ...] = ()
-    demonstration: str | None = None
+    near_misses: tuple[ClaimVerdict, ...] = ()
+
+    @property
+    def claim(self) -> Claim:
+        """The claim itself, looked up by its id, since claims cannot be sent between processes."""
+        return all_claims()[self.verdict.id]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Where the claim holds, the values at which it was decided, and the result; empty where there is nothing."""
+        return {
+            "domain": self.verdict.domain or "",
+            "decided at": ", ".join(f"{name} = {value:g}" for name, value in self.settings.items()),
+            "assumes": "; ".join(self.verdict.assumes or ()),
+            "value": quantity(self.verdict.value, self.verdict.bound, digits=12),
+        }
 
 
 Overrides = Mapping[str, float]
@@ -105,21 +108,11 @@ def by_section(verdicts: Iterable[ClaimVerdict]) -> dict[str, list[ClaimVerdict]
 
 
 def explanation_of(
-    claim: Claim, verdict: ClaimVerdict, overrides: Overrides, near_misses: tuple[NearMissOutcome, ...] = ()
+    claim: Claim, verdict: ClaimVerdict, overrides: Overrides, near_misses: tuple[ClaimVerdict, ...] = ()
 ) -> Explanation:
     """The claim explained, with a verdict that was reached at these overrides."""
     at = settings(claim.parameters, overrides)
-    return Explanation(
-        verdict=verdict,
-        latex=claim.latex,
-        settings=vars(at),
-        derivation=claim.derivation,
-        source=claim.source,
-        section=claim.section,
-        figure=claim.figure(at),
-        near_misses=near_misses,
-        demonstration=claim.demonstration,
-    )
+    return Explanation(verdict=verdict, settings=vars(at), figure=claim.figure(at), near_misses=near_misses)
 
 
 def _select(pattern: str | None) -> list[Claim]:
@@ -170,15 +163,11 @@ def _decide(claim: Claim, chosen: Overrides, seed: int) -> ClaimVerdict:
 
 
 def _explain(claim: Claim, chosen: Overrides, seed: int) -> Explanation:
-    outcomes = tuple(
-        NearMissOutcome(
-            statement=near_miss.statement,
-            becomes=near_miss.becomes,
-            verdict=claim.decide(chosen, seed=seed, form=near_miss.form),
-        )
-        for near_miss in claim.near_misses
+    near_misses = tuple(
+        replace(claim.decide(chosen, seed=seed, form=each.form), statement=each.statement, expected=each.becomes)
+        for each in claim.near_misses
     )
-    return explanation_of(claim, claim.decide(chosen, seed=seed), chosen, outcomes)
+    return explanation_of(claim, claim.decide(chosen, seed=seed), chosen, near_misses)
 
 
 def _run(

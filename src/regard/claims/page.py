@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from regard.claims.claim import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims.deciding import Explanation
 from regard.core.verdict import STATUSES, Evidence, Status, count_statuses
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
@@ -24,13 +24,13 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
     """The page's whole text; a single claim is shown with all details open."""
     verdicts = [explanation.verdict for explanation in explanations]
     is_alone = len(explanations) == 1
-    sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.section)]
+    sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.claim.section)]
     body = "".join(_section(place, title, group, is_alone) for place, (title, group) in enumerate(sections))
     title = verdicts[0].id if is_alone else f"{len(verdicts)} claims about attention"
     page = Page(
         title=f"{title} · {_outcome(verdicts)}",
         main=_head(title, verdicts) + body + '<p class="nothing" hidden>No claim matches the search.</p>',
-        margin=_margin(verdicts, sections),
+        margin=_legend() if is_alone else _counts(verdicts) + _filter(verdicts) + _contents(sections) + _legend(),
         styles=("document.css", "charts.css", "claims/claims.css"),
         scripts=("claims/claims.js",),
     )
@@ -43,9 +43,7 @@ def section_name(section: str) -> str:
     >>> section_name("7 softmax")
     'Softmax'
     """
-    number, _, name = section.partition(" ")
-    name = name if number.isdigit() and name else section
-    return name[:1].upper() + name[1:]
+    return section.partition(" ")[2].capitalize()
 
 
 def title_tags(verdict: ClaimVerdict) -> str:
@@ -64,16 +62,11 @@ def counterexample(verdict: ClaimVerdict) -> str:
 
 
 def facts(explanation: Explanation) -> str:
-    """Where a claim holds, the values at which it was decided, and the result."""
-    verdict = explanation.verdict
-    named = {
-        "Domain": verdict.domain,
-        "Decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "Value": quantity(verdict.value, verdict.bound, digits=12),
-        "Assumes": "; ".join(verdict.assumes or ()),
-        "Source": explanation.source,
-    }
-    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact)
+    """Where a claim holds, the values at which it was decided, the result and its source."""
+    named = {**explanation.facts, "source": explanation.claim.source}
+    rows = "".join(
+        f"<div><dt>{name.capitalize()}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact
+    )
     return f'<dl class="facts">{rows}</dl>'
 
 
@@ -112,10 +105,10 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
     parts = (
         f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
         f'<p class="statement">{scripted(verdict.statement)}</p>',
-        equation(explanation.latex),
+        equation(explanation.claim.latex),
         counterexample(verdict),
         draw_figure(explanation.figure),
-        f'<h4>Why</h4><p class="why">{scripted(explanation.derivation)}</p>',
+        f'<h4>Why</h4><p class="why">{scripted(explanation.claim.derivation)}</p>',
         facts(explanation),
         evidence_list(verdict.evidence, is_open=is_open),
         _folded(tested, map(_near_miss, near_misses), is_open=is_open),
@@ -139,10 +132,9 @@ def _finding(item: Evidence) -> str:
     return _row(item.status, item.method, *item.detail.split("; "), f"value {number}{note}" if number else "")
 
 
-def _near_miss(near_miss: NearMissOutcome) -> str:
-    found = near_miss.verdict
-    ending = "" if found.status == near_miss.becomes else f", but it should be {near_miss.becomes}"
-    return _row(found.status, near_miss.statement + ending, found.counterexample or found.reason or "")
+def _near_miss(found: ClaimVerdict) -> str:
+    ending = "" if found.is_as_expected else f", but it should be {found.expected}"
+    return _row(found.status, found.statement + ending, found.counterexample or found.reason or "")
 
 
 def _row(status: Status, title: str, *details: str) -> str:
@@ -151,12 +143,6 @@ def _row(status: Status, title: str, *details: str) -> str:
         f'<li class="{status}">{icon(status)}<div><b>{scripted(title)}</b> '
         f'<span class="status">{status}</span>{shown}</div></li>'
     )
-
-
-def _margin(verdicts: Sequence[ClaimVerdict], sections: Sequence[tuple[str, Sequence[Explanation]]]) -> str:
-    if len(verdicts) == 1:
-        return _legend()
-    return "".join((_counts(verdicts), _filter(verdicts), _contents(sections), _legend()))
 
 
 def _counts(verdicts: Sequence[ClaimVerdict]) -> str:

@@ -1,13 +1,13 @@
 """Verdicts on claims in a terminal: a table with one line each, or a single claim explained."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from regard.claims.claim import ClaimVerdict
-from regard.claims.deciding import Explanation, NearMissOutcome
+from regard.claims.deciding import Explanation
 from regard.core.verdict import Evidence, Status, count_statuses
 from regard.render.terminal import ALARM, SIGNS, STYLES, plural, quantity, say, spelled
 
@@ -35,18 +35,20 @@ def show_explanation(console: Console, explanation: Explanation) -> None:
     console.print(_heading(console, verdict))
     say(console, verdict.statement, indent=2)
     console.print()
-    _show_facts(console, _facts(explanation))
+    _show_facts(console, {**explanation.facts, "against it": verdict.counterexample or ""})
     _show_title(console, "Why")
-    say(console, explanation.derivation, indent=2)
+    say(console, explanation.claim.derivation, indent=2)
     _show_title(console, "Evidence")
     for item in verdict.evidence:
         _show_finding(console, item.status, item.method, _finding(item, already_shown=verdict.counterexample))
     _show_title(console, "Near misses, each tested in the claim's place")
     for near_miss in explanation.near_misses:
-        _show_near_miss(console, near_miss)
+        ending = "" if near_miss.is_as_expected else f", but it should be {near_miss.expected}"
+        detail = near_miss.counterexample or near_miss.reason or ""
+        _show_finding(console, near_miss.status, near_miss.statement + ending, detail)
     console.print()
-    _show_facts(console, {"source": explanation.source})
-    for name, text in (("LaTeX", explanation.latex), ("reproduce", verdict.reproduce or "")):
+    _show_facts(console, {"source": explanation.claim.source})
+    for name, text in (("LaTeX", explanation.claim.latex), ("reproduce", verdict.reproduce or "")):
         # Never broken into lines, so that it can be copied whole.
         console.print(_label(name) + Text(spelled(text, console.encoding)), soft_wrap=True)
 
@@ -64,18 +66,12 @@ def _show_line(console: Console, verdict: ClaimVerdict, widths: Sequence[int]) -
     line.append(_fitted(_deciding_methods(verdict), console.width - line.cell_len, console.encoding), style="dim")
     line.rstrip()
     console.print(line, no_wrap=True, overflow="crop", crop=True)
-    for text, note_style in _notes(verdict):
-        say(console, text, style=note_style, indent=6)
-
-
-def _notes(verdict: ClaimVerdict) -> Iterable[tuple[str, str]]:
-    """What must be said under the line: an unexpected verdict with its reason, and the counterexample."""
     if not verdict.is_as_expected:
-        yield f"the catalog expects {verdict.expected}. {verdict.reason or ''}", ALARM
+        say(console, f"the catalog expects {verdict.expected}. {verdict.reason or ''}", style=ALARM, indent=6)
     elif verdict.status == "undecided" and verdict.reason:
-        yield verdict.reason, STYLES["undecided"]
+        say(console, verdict.reason, style=STYLES["undecided"], indent=6)
     if verdict.counterexample:
-        yield verdict.counterexample, "dim"
+        say(console, verdict.counterexample, style="dim", indent=6)
 
 
 def _deciding_methods(verdict: ClaimVerdict) -> list[str]:
@@ -102,17 +98,6 @@ def _heading(console: Console, verdict: ClaimVerdict) -> Text:
     return line
 
 
-def _facts(explanation: Explanation) -> Mapping[str, str]:
-    verdict = explanation.verdict
-    return {
-        "domain": verdict.domain or "",
-        "decided at": ", ".join(f"{name} = {value:g}" for name, value in explanation.settings.items()),
-        "assumes": "; ".join(verdict.assumes or ()),
-        "value": quantity(verdict.value, verdict.bound, digits=12),
-        "against it": verdict.counterexample or "",
-    }
-
-
 def _show_facts(console: Console, facts: Mapping[str, str]) -> None:
     for name, fact in facts.items():
         if fact:
@@ -126,14 +111,6 @@ def _label(name: str) -> Text:
 def _show_title(console: Console, title: str) -> None:
     console.print()
     console.print(Text(title, style="bold"))
-
-
-def _show_near_miss(console: Console, near_miss: NearMissOutcome) -> None:
-    found = near_miss.verdict
-    title = near_miss.statement
-    if found.status != near_miss.becomes:
-        title += f", but it should be {near_miss.becomes}"
-    _show_finding(console, found.status, title, found.counterexample or found.reason or "")
 
 
 def _show_finding(console: Console, status: Status, title: str, detail: str) -> None:

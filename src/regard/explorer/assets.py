@@ -8,7 +8,6 @@ import html
 import posixpath
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
@@ -69,39 +68,32 @@ def bundle(entry: str, read: Callable[[str], str]) -> str:
     return {  };
     })();
     """
-    bundled = _Bundle(read=read)
-    bundled.add(entry, ())
-    return "\n".join(bundled.pieces)
+    pieces: list[str] = []
+    names: dict[str, str] = {}
 
-
-@dataclass(kw_only=True)
-class _Bundle:
-    """The modules bundled so far, each after everything it imports."""
-
-    read: Callable[[str], str]
-    pieces: list[str] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-
-    def add(self, path: str, importers: tuple[str, ...]) -> str:
-        """The name of the module at that path, which is added if it is new."""
+    def add(path: str, importers: tuple[str, ...]) -> str:
+        """The name of the module at that path, which is added, after everything it imports, if it is new."""
         if path in importers:
             raise UnknownSyntaxError(f"{' → '.join((*importers, path))}: modules import each other in a cycle.")
-        if path not in self.names:
-            body = _IMPORT.sub(lambda found: self._imported(found, path, (*importers, path)), self.read(path))
+        if path not in names:
+            body = _IMPORT.sub(lambda found: imported(found, path, (*importers, path)), read(path))
             exports = [found["name"] for found in _EXPORT.finditer(body)]
             body = _EXPORT.sub("", body)
             left = _LEFT.search(body)
             if left:
                 raise UnknownSyntaxError(f"{path}: the bundler does not understand `{left[0]}`.")
-            self.names[path] = f"module_{len(self.names)}"
-            self.pieces.append(
-                f"const {self.names[path]} = (() => {{\n{body.strip()}\nreturn {{ {', '.join(exports)} }};\n}})();"
+            names[path] = f"module_{len(names)}"
+            pieces.append(
+                f"const {names[path]} = (() => {{\n{body.strip()}\nreturn {{ {', '.join(exports)} }};\n}})();"
             )
-        return self.names[path]
+        return names[path]
 
-    def _imported(self, found: re.Match[str], path: str, importers: tuple[str, ...]) -> str:
-        name = self.add(posixpath.normpath(posixpath.join(posixpath.dirname(path), found["path"])), importers)
+    def imported(found: re.Match[str], path: str, importers: tuple[str, ...]) -> str:
+        name = add(posixpath.normpath(posixpath.join(posixpath.dirname(path), found["path"])), importers)
         if found["all"]:
             return f"const {found['all']} = {name};\n"
-        names = ", ".join(part.strip().replace(" as ", ": ") for part in found["some"].split(",") if part.strip())
-        return f"const {{ {names} }} = {name};\n"
+        parts = ", ".join(part.strip().replace(" as ", ": ") for part in found["some"].split(",") if part.strip())
+        return f"const {{ {parts} }} = {name};\n"
+
+    add(entry, ())
+    return "\n".join(pieces)

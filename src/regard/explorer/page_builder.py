@@ -97,7 +97,7 @@ def _claim_entry(explanation: Explanation) -> Mapping[str, object]:
     verdict = explanation.verdict
     return {
         "id": verdict.id,
-        "section": section_name(explanation.section),
+        "section": section_name(explanation.claim.section),
         "status": verdict.status,
         "isMisconception": verdict.expected == "refuted",
         "statement": verdict.statement,
@@ -106,15 +106,15 @@ def _claim_entry(explanation: Explanation) -> Mapping[str, object]:
 
 
 def _claim_card(explanation: Explanation) -> str:
-    verdict, state = explanation.verdict, explanation.demonstration
-    why = _CLAIM_ID.sub(r'<a href="#verdicts?claim=\1">\1</a>', scripted(explanation.derivation))
+    verdict, state = explanation.verdict, explanation.claim.demonstration
+    why = _CLAIM_ID.sub(r'<a href="#verdicts?claim=\1">\1</a>', scripted(explanation.claim.derivation))
     parts = (
         f'<header><h2 id="claim-title" tabindex="-1">{html.escape(verdict.id)}</h2>{title_tags(verdict)}</header>',
         f'<p class="statement">{scripted(verdict.statement)}</p>',
         counterexample(verdict),
         draw_figure(explanation.figure),
         f'<p class="demonstration"><a href="#{html.escape(state)}">See it live and change it</a></p>' if state else "",
-        equation(explanation.latex),
+        equation(explanation.claim.latex),
         f'<h3>Why</h3><p class="why">{why}</p>',
         evidence_list(verdict.evidence, is_open=True),
         facts(explanation),

@@ -8,7 +8,6 @@ from flint import arb
 
 from regard.analysis.closed_forms.order import (
     LayerWeights,
-    bos_weight,
     causal_softmax,
     layer,
     mixture,
@@ -18,6 +17,7 @@ from regard.analysis.closed_forms.order import (
     softmax,
     swapped_code,
 )
+from regard.analysis.closed_forms.softmax import uniform_weight
 from regard.attention import Block, Linear, attention_block, causal_mask
 
 TOKENS, WIDTH, INNER = 5, 3, 7
@@ -156,4 +156,4 @@ def test_a_mixture_is_what_softmax_makes_of_two_kinds_of_value(rng):
 
 
 def test_the_first_tokens_weight_is_that_of_a_causal_layer_with_equal_logits():
-    np.testing.assert_allclose(causal_softmax(np.zeros((9, 9)))[:, 0], bos_weight(np.arange(1, 10)), rtol=1e-15)
+    np.testing.assert_allclose(causal_softmax(np.zeros((9, 9)))[:, 0], uniform_weight(np.arange(1, 10)), rtol=1e-15)

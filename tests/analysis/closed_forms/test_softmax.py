@@ -15,7 +15,6 @@ from regard.analysis.closed_forms.softmax import (
     copy_error,
     copy_margin,
     copy_weight,
-    dispersed_weight,
     entropy_slope,
     gaussian_effective_share,
     gaussian_entropy_loss,
@@ -50,8 +49,8 @@ def softmax(z) -> np.ndarray:
         (average_weight(1.0, 2), "0.5"),
         (average_weight(0.5, 10), "0.1459"),
         (average_weight(0.5, 3), "0.3837"),
-        (dispersed_weight(2.0, 10), "0.45085"),
-        (dispersed_weight(2.0, 1000), "0.0073421"),
+        (copy_weight(2.0, 10), "0.45085"),
+        (copy_weight(2.0, 1000), "0.0073421"),
     ],
 )
 def test_the_printed_digits(value, printed):
@@ -73,9 +72,9 @@ def test_the_winner_weighs_at_least_the_copy_weight(z):
 
 
 @given(logits)
-def test_nobody_weighs_more_than_the_dispersed_weight(z):
+def test_nobody_weighs_more_than_a_key_that_leads_by_the_spread(z):
     z = np.array(z)
-    assert softmax(z).max() <= dispersed_weight(np.ptp(z), len(z)) + 1e-12
+    assert softmax(z).max() <= copy_weight(np.ptp(z), len(z)) + 1e-12
 
 
 @given(st.floats(-30, 30), st.integers(2, 50))

@@ -7,7 +7,6 @@ import pytest
 from overlap import overlap
 from regard.analysis.engines import (
     ConditionProbability,
-    Correlation,
     Mean,
     Probability,
     Quantile,
@@ -21,12 +20,10 @@ from regard.analysis.engines import (
 )
 from regard.analysis.engines.monte_carlo import LawArrays, noiseless, numbers_per_draw, sample
 from regard.analysis.engines.sampling import Moments, SamplingRun, estimates
-from regard.analysis.gaussian_keys import GaussianKeys, Lookup
 from regard.analysis.scenarios import (
     GAMMA_POSITIVE,
     CourseKeys,
     Deviation,
-    LogitLaw,
     QueryDesign,
     course_keys,
     one_head,
@@ -101,7 +98,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say_and_shorter_ones_do_not()
         Quantile(of=weight("a"), level=0.25),
         SquaredError(target={"a": 0.5, "b": 0.5}),
         TotalVariance(),
-        Correlation(between=(weight("a", 0), weight("a", 1))),
         ConditionProbability(of=Deviation(group="a", upper=-1.0)),
     ]
     truths = [estimate.value for estimate in certified.answers(law, questions)]
@@ -137,30 +133,9 @@ def test_runs_that_cannot_work_are_refused_before_they_start(law, question, sett
         monte_carlo.answer(law, question, **settings)
 
 
-def test_the_total_variance_of_very_many_groups_is_refused():
-    many = LogitLaw(
-        names=tuple(f"key {place}" for place in range(3000)),
-        counts=(1,) * 3000,
-        means=[[0.0]] * 3000,
-        directions=[[[0.0]]] * 3000,
-        variances=[[0.0]] * 3000,
-    )
-    with pytest.raises(InputError, match="3000 groups"):
-        monte_carlo.answer(many, TotalVariance(), draws=100)
-
-
-def test_a_constant_has_no_sampled_correlation():
-    still = course_keys(n=10, sigma2=0.0).logits(one_head(1.0))
-    with pytest.raises(InputError, match="did not vary"):
-        monte_carlo.answer(still, Correlation(between=(weight("a"), weight("b"))), draws=100)
-
-
-def test_the_direct_engine_takes_any_gaussian_keys():
-    rng = np.random.default_rng(4)
-    keys = GaussianKeys(
-        means=rng.normal(size=(4, 3)), noise=np.full(4, 0.2), factors=rng.normal(size=(4, 3, 2)), names=tuple("abcd")
-    )
-    lookup = Lookup(keys=keys, queries=rng.normal(size=(2, 3)))
+def test_the_direct_engine_draws_the_keys_of_the_law():
+    keys = CourseKeys(n=4, noise={"a": 0.5, "c": 0.3}, alpha=0.2)
+    design = QueryDesign(coefficients={"a": (2.0, -1.0), "b": (1.0, 0.5), "c": (0.0, 3.0)})
     questions = [
         Mean(of=weight("c", 1)),
         TotalVariance(),
@@ -168,8 +143,8 @@ def test_the_direct_engine_takes_any_gaussian_keys():
         ConditionProbability(of=Deviation(group="b", upper=-0.3)),
     ]
     # A correct engine fails one of these four with probability below 1e-5; the seed is fixed.
-    plain = direct.answers(lookup, questions, draws=20_000, confidence=1 - 1e-6)
-    sampled = monte_carlo.answers(lookup.logits(), questions, draws=100_000, confidence=1 - 1e-6)
+    plain = direct.answers(keys.in_key_space(design), questions, draws=20_000, confidence=1 - 1e-6)
+    sampled = monte_carlo.answers(keys.logits(design), questions, draws=100_000, confidence=1 - 1e-6)
     assert all(overlap(one, other) for one, other in zip(plain, sampled, strict=True))
     assert plain[0].width < 0.05
 
@@ -178,15 +153,14 @@ def test_normalised_noisy_keys_approach_their_limit_in_key_space():
     truth = certified.answer(course_keys(n=5, is_normalised=True).logits(one_head(5.0)), Mean(of=weight("a")))
     noisy = CourseKeys(n=5, noise={"a": 0.5}, alpha=1e-8, is_normalised=True).in_key_space(one_head(5.0))
     # The seed is fixed; at this confidence a correct engine fails with probability 1e-4, tiny α included.
-    sampled = direct.answer(noisy, Mean(of=weight("a")), draws=20_000, seed=2, confidence=1 - 1e-4)
+    [sampled] = direct.answers(noisy, [Mean(of=weight("a"))], draws=20_000, seed=2, confidence=1 - 1e-4)
     assert overlap(sampled, truth)
 
 
 def test_keys_too_large_to_draw_are_refused(monkeypatch):
     monkeypatch.setattr("regard.analysis.gaussian_keys.MAX_BYTES", 10_000)
-    wide = GaussianKeys(means=np.eye(30), noise=np.zeros(30), factors=np.zeros((30, 30, 0)))
-    with pytest.raises(InputError, match=r"21\.6 kB.*limit is 10\.0 kB.*monte_carlo"):
-        direct.answer(Lookup(keys=wide, queries=np.eye(30)[:1]), Mean(of=weight("key 1")))
+    with pytest.raises(InputError, match=r"11\.1 kB.*limit is 10\.0 kB.*logits"):
+        course_keys(n=21).in_key_space(one_head(1.0))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")

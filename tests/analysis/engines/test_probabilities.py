@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.analysis.engines import coefficient, probabilities, weight
-from regard.analysis.engines.one_direction import OneDirectionLaw, along_one_direction
+from regard.analysis.engines.one_direction import Affine, OneDirectionLaw, along_one_direction
 from regard.analysis.scenarios import Deviation, QueryDesign, course_keys, one_head
 
 CONDITIONS = [None, Deviation(group="a", lower=-1.0), Deviation(group="a", lower=0.5, upper=0.75)]
@@ -55,4 +55,5 @@ def test_what_cannot_be_inverted_is_left_to_subdivision():
     two = reduced(QueryDesign(coefficients={"a": (3.0, 7.0), "b": (1.0, 0.0)}))
     assert probabilities._by_inversion(two, two.affine(coefficient("a")), 0.1, 0.2) is None
     flat = reduced(one_head(5.0))
-    assert probabilities._by_inversion(flat, flat.affine(weight("a") - weight("a")), 0.1, 0.2) is None
+    constant = Affine(constant=arb(0.15), slopes=(arb(0),))
+    assert probabilities._by_inversion(flat, constant, 0.1, 0.2) is None

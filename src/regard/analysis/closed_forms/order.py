@@ -27,36 +27,23 @@ class LayerWeights:
 
 
 def softmax(scores: Any) -> Any:
-    """e^{s_ij} / Σ_l e^{s_il}: the softmax of each row.
-
-    >>> softmax(np.zeros((1, 2)))
-    array([[0.5, 0.5]])
-    """
-    if hasattr(scores, "softmax"):
-        return scores.softmax()
+    """e^{s_ij} / Σ_l e^{s_il}: the softmax of each row."""
+    if hasattr(scores, "apply"):
+        return scores.apply("softmax")
     return _shares(scores, np.ones(scores.shape, dtype=bool))
 
 
 def causal_softmax(scores: Any) -> Any:
-    """e^{s_ij} / Σ_{l≤i} e^{s_il} for j ≤ i, otherwise 0: the softmax of each row over the tokens up to its own.
-
-    >>> causal_softmax(np.zeros((2, 2)))
-    array([[1. , 0. ],
-           [0.5, 0.5]])
-    """
+    """e^{s_ij} / Σ_{l≤i} e^{s_il} for j ≤ i, otherwise 0: the softmax of each row over the tokens up to its own."""
     if hasattr(scores, "apply"):
         return scores.apply("causal softmax")
     return _shares(scores, np.tri(*scores.shape, dtype=bool))
 
 
 def relu(x: Any) -> Any:
-    """max(0, x), entry by entry.
-
-    >>> relu(np.array([-1.0, 2.0]))
-    array([0., 2.])
-    """
-    if hasattr(x, "relu"):
-        return x.relu()
+    """max(0, x), entry by entry."""
+    if hasattr(x, "apply"):
+        return x.apply("ReLU")
     # A ball around zero cannot be compared with zero, but has a maximum with it.
     return np.frompyfunc(lambda entry: entry.max(0), 1, 1)(x) if x.dtype == object else np.maximum(x, 0)
 
@@ -86,39 +73,19 @@ def output_row(last: Any, x: Any, weights: LayerWeights) -> Any:
 
 
 def running_means(numbers: Sequence[Any]) -> list[Any]:
-    """y_t = (x_1 + … + x_t)/t: a causal layer with d = 1, W_Q = 0, other weights 1 and no biases, on positive numbers.
-
-    >>> running_means([1, 2, 6])
-    [1.0, 1.5, 3.0]
-    """
+    """y_t = (x_1 + … + x_t)/t: a causal layer with d = 1, W_Q = 0, other weights 1, no biases, on positive numbers."""
     return [total / count for count, total in enumerate(accumulate(numbers), start=1)]
 
 
 def mixture(own: Any, rest: Any, value: Any, other: Any) -> Any:
-    """(Ev + Ru)/(E + R): a head's output for a value v of exponential E and others of sum R and mean value u.
-
-    >>> mixture(1, 3, 0.0, 4.0)
-    3.0
-    """
+    """(Ev + Ru)/(E + R): a head's output for a value v of exponential E and others of sum R and mean value u."""
     return (own * value + rest * other) / (own + rest)
-
-
-def bos_weight(position: Any) -> Any:
-    """1/t: the weight of the first token at position t = 1, 2, … of a causal layer whose logits are all equal.
-
-    >>> bos_weight(4)
-    0.25
-    """
-    return 1 / position
 
 
 def swapped_code(growth: Any, tokens: Any) -> Any:
     """(E − 1/E)/(E + 1/E + T−2), E = e^{|δ|²/√d}: the output of a layer with Z = H for tokens δ, −δ, 0, …, 0, per δ.
 
     These are the tokens PX + Φ if X = −Φ and P swaps two positions whose codes differ by δ.
-
-    >>> swapped_code(2.0, 2)
-    0.6
     """
     return (growth - 1 / growth) / (growth + 1 / growth + tokens - 2)
 

@@ -8,58 +8,34 @@ from regard.analysis.closed_forms.softmax import average_weight, share
 
 
 def one_head_weight(logit: Any, beta: Any, n: Any) -> Any:
-    """e^{βγ}/(e^{βγ} + e^β + n−2): the weight on a under q = β(μ_a + μ_b), where a's logit is βγ.
-
-    >>> round(float(one_head_weight(1.0, 1.0, 10)), 4)
-    0.2023
-    """
+    """e^{βγ}/(e^{βγ} + e^β + n−2): the weight on a under q = β(μ_a + μ_b), where a's logit is βγ."""
     return share(exp(logit), exp(beta) + (n - 2))
 
 
 def two_head_weight(logit: Any, n: Any) -> Any:
-    """e^{βγ}/(e^{βγ} + n−1): the weight that head 1, q_1 = βμ_a, gives a, whose logit is βγ.
-
-    >>> two_head_weight(0.0, 4).item()
-    0.25
-    """
+    """e^{βγ}/(e^{βγ} + n−1): the weight that head 1, q_1 = βμ_a, gives a, whose logit is βγ."""
     return share(exp(logit), n - 1)
 
 
 def swing_offset(beta: Any, n: Any) -> Any:
-    """ℓ = log(1 + (n−2)e^{−β}): one head's weight on a is a sigmoid of β(γ−1) − ℓ.
-
-    >>> float(swing_offset(0.0, 2))
-    0.0
-    """
+    """ℓ = log(1 + (n−2)e^{−β}): one head's weight on a is a sigmoid of β(γ−1) − ℓ."""
     return log(1 + (n - 2) * exp(-beta))
 
 
 def swing_variance(beta: Any, sigma: Any, root_two_pi: Any) -> Any:
-    """¼ − 1/(βσ√(2π)): one head's variance of w_a, to first order.
-
-    >>> round(swing_variance(20.0, 0.5**0.5, 2.5066282746), 5)
-    0.22179
-    """
+    """¼ − 1/(βσ√(2π)): one head's variance of w_a, to first order."""
     return (1 + 0 * beta) / 4 - 1 / (beta * sigma * root_two_pi)
 
 
 def swing_error(beta: Any, sigma: Any, offset: Any, root_two_pi: Any) -> Any:
-    """(π²/3 + ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²): an upper bound of the error of that first order.
-
-    >>> f"{swing_error(20.0, 0.5**0.5, 0.0, 2.5066282746):.1e}"
-    '2.3e-04'
-    """
+    """(π²/3 + ℓ²)/(2√(2π)(βσ)³) + ℓ²/(2π(βσ)²): an upper bound of the error of that first order."""
     spread = beta * sigma
     second_moment = root_two_pi**4 / 12 + offset**2
     return second_moment / (2 * root_two_pi * spread**3) + offset**2 / (root_two_pi * spread) ** 2
 
 
 def swing_score(margin: Any, offset: Any, beta: Any, sigma: Any) -> Any:
-    """−(m + ℓ)/(βσ): P(w_a ≥ x) = Φ of it under one head, m = log(x/(1−x)).
-
-    >>> swing_score(2.0, 0.0, 2.0, 1.0)
-    -1.0
-    """
+    """−(m + ℓ)/(βσ): P(w_a ≥ x) = Φ of it under one head, m = log(x/(1−x))."""
     return -(margin + offset) / (beta * sigma)
 
 
@@ -67,51 +43,24 @@ def one_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
     """φ((m + ℓ)/(βσ))/(βσ·w(1−w)), m = log(w/(1−w)): the density of w_a under one head, 0 < w < 1.
 
     Its logit m = β(γ−1) − ℓ is Gaussian, and dm/dw = 1/(w(1−w)).
-
-    >>> round(float(one_head_density(0.5, 1.0, 3, 1.0)), 4)
-    1.5194
     """
     score = swing_score(log(weight / (1 - weight)), swing_offset(beta, n), beta, sigma)
-    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
-
-
-def two_head_density(weight: Any, beta: Any, n: Any, sigma: Any) -> Any:
-    """φ((β − L)/(βσ))/(βσ·w(1−w)), L = log((n−1)w/(1−w)): the density of head 1's w_a, 0 < w < 1.
-
-    L is the logit βγ at which the weight is w, and dL/dw = 1/(w(1−w)).
-
-    >>> round(float(two_head_density(0.5, 1.0, 2, 1.0)), 4)
-    0.9679
-    """
-    score = reliability_score(beta, reliability_threshold(1 - weight, n), sigma)
-    return _normal_density(score) / (beta * sigma * weight * (1 - weight))
+    return exp(-score * score / 2) / _root_two_pi(score) / (beta * sigma * weight * (1 - weight))
 
 
 def backwards_chance(sigma: Any) -> Any:
-    """Φ(−1/σ) = P(γ < 0): the probability that the key points against its mean.
-
-    >>> round(float(backwards_chance(0.5**0.5)), 10)
-    0.0786496035
-    """
+    """Φ(−1/σ) = P(γ < 0): the probability that the key points against its mean."""
     return normal_tail(1 / sigma)
 
 
 def steady_ratio(sigma: Any) -> Any:
-    """1/(Φ(1/σ)Φ(−1/σ)): variance of v_a's coefficient under one head over that under two, as β → ∞.
-
-    >>> round(float(steady_ratio(0.5**0.5)), 5)
-    13.79999
-    """
+    """1/(Φ(1/σ)Φ(−1/σ)): variance of v_a's coefficient under one head over that under two, as β → ∞."""
     chance = backwards_chance(sigma)
     return 1 / (chance * (1 - chance))
 
 
 def steady_trace_ratio(sigma: Any, n: Any) -> Any:
-    """2(n−1)/(nΦ(1/σ)Φ(−1/σ)): the same ratio for tr Cov(c), the values being orthonormal.
-
-    >>> round(float(steady_trace_ratio(0.5**0.5, 10)), 3)
-    24.84
-    """
+    """2(n−1)/(nΦ(1/σ)Φ(−1/σ)): the same ratio for tr Cov(c), the values being orthonormal."""
     return steady_ratio(sigma) * 2 * (n - 1) / n
 
 
@@ -119,20 +68,13 @@ def given_positive_bound(beta: Any, n: Any, sigma: Any) -> Any:
     """(log n − 1 + 1/n)/(βσ√(2π)Φ(1/σ)): an upper bound of the variance of w_a under head 1, given γ > 0.
 
     E[(1−w_a)² | γ > 0], the density of γ replaced by its peak.
-
-    >>> round(float(given_positive_bound(20.0, 10, 0.5**0.5)), 4)
-    0.0429
     """
     peak = 1 / (sigma * _root_two_pi(sigma) * (1 - backwards_chance(sigma)))
     return (log(n) - 1 + 1 / n) * peak / beta
 
 
 def given_positive_slope(n: Any, sigma: Any) -> Any:
-    """(log n − 1 + 1/n)e^{−1/(2σ²)}/(σ√(2π)Φ(1/σ)): the limit of β·Var(w_a | γ > 0) under head 1.
-
-    >>> round(float(given_positive_slope(10, 0.5**0.5)), 4)
-    0.316
-    """
+    """(log n − 1 + 1/n)e^{−1/(2σ²)}/(σ√(2π)Φ(1/σ)): the limit of β·Var(w_a | γ > 0) under head 1."""
     return given_positive_bound(1 + 0 * sigma, n, sigma) * exp(-1 / (2 * sigma**2))
 
 
@@ -145,21 +87,8 @@ def averaged_variance_ratio(correlation: Any, num_heads: Any) -> Any:
     return num_heads / (1 + (num_heads - 1) * correlation)
 
 
-def reliability_threshold(epsilon: Any, n: Any) -> Any:
-    """L = log((n−1)(1−ε)/ε): head 1 gives a at least 1−ε exactly when its logit βγ is at least L.
-
-    >>> round(float(reliability_threshold(0.1, 10)), 4)
-    4.3944
-    """
-    return log((n - 1) * (1 - epsilon) / epsilon)
-
-
 def reliability_score(beta: Any, threshold: Any, sigma: Any) -> Any:
-    """(β−L)/(βσ): P(βγ ≥ L) = Φ of it.
-
-    >>> reliability_score(2.0, 2.0, 0.5)
-    0.0
-    """
+    """(β−L)/(βσ): P(βγ ≥ L) = Φ of it."""
     return (beta - threshold) / (beta * sigma)
 
 
@@ -176,26 +105,14 @@ def normalised_variance(beta: Any, n: Any, sigma: Any) -> Any:
     """Φ(1/σ)Φ(−1/σ)(w₊ − w₋)²: one head's variance of w_a when keys are normalised, so that γ = ±1.
 
     w₊ = e^β/(2e^β + n−2),  w₋ = e^{−β}/(e^{−β} + e^β + n−2)
-
-    >>> round(float(normalised_variance(5.0, 10, 0.5**0.5)), 10)
-    0.0171745122
     """
     forward, backward = average_weight(beta, n), one_head_weight(-beta, beta, n)
     return 4 * normalised_limit(sigma) * (forward - backward) ** 2
 
 
 def normalised_limit(sigma: Any) -> Any:
-    """Φ(1/σ)Φ(−1/σ)/4: its limit as β → ∞, and that of v_a's coefficient under two heads without normalising.
-
-    >>> round(float(normalised_limit(0.5**0.5)), 11)
-    0.01811596085
-    """
+    """Φ(1/σ)Φ(−1/σ)/4: its limit as β → ∞, and that of v_a's coefficient under two heads without normalising."""
     return 1 / (4 * steady_ratio(sigma))
-
-
-def _normal_density(x: Any) -> Any:
-    """φ(x) = e^{−x²/2}/√(2π)."""
-    return exp(-x * x / 2) / _root_two_pi(x)
 
 
 def _root_two_pi(like: Any) -> Any:

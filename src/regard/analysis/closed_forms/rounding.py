@@ -1,29 +1,19 @@
 """Whole numbers in narrow floating point: where they merge, how many are lost, where they overflow."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from regard.analysis.closed_forms.arithmetic import log
 from regard.core.axes import Float
 
 
 def first_merge(bits: int) -> int:
-    """2^p + 1: the first whole number that p significant bits cannot represent; it rounds to 2^p.
-
-    >>> first_merge(8), first_merge(11)
-    (257, 2049)
-    """
+    """2^p + 1: the first whole number that p significant bits cannot represent; it rounds to 2^p."""
     return 2**bits + 1
 
 
 def overflow_from(bits: int, largest_exponent: int) -> int:
-    """2^{e+1} − 2^{e−p}: the number from which rounding gives infinity, half a step above the largest number.
-
-    >>> overflow_from(11, 15)
-    65520
-    """
+    """2^{e+1} − 2^{e−p}: the number from which rounding gives infinity, half a step above the largest number."""
     return 2 ** (largest_exponent + 1) - 2 ** (largest_exponent - bits)
 
 
@@ -56,37 +46,16 @@ def lost_whole_numbers(count: int, bits: int) -> int:
 
 
 def rounded(x: Float[np.ndarray, "..."], bits: int) -> Float[np.ndarray, "..."]:
-    """The nearest numbers of p significant bits, ties to even, with unbounded exponents.
-
-    >>> rounded(np.array([2.57, 257.0]), 8).tolist()
-    [2.5625, 256.0]
-    """
+    """The nearest numbers of p significant bits, ties to even, with unbounded exponents."""
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, bits)), exponent - bits)
 
 
 def stall(bits: int) -> int:
-    """2^p: where counting up by ones stops in p significant bits, ties to even.
-
-    >>> stall(8), stall(11), stall(24)
-    (256, 2048, 16777216)
-    """
+    """2^p: where counting up by ones stops in p significant bits, ties to even."""
     return 2**bits
 
 
 def narrow_sum(count: int, bits: int) -> Fraction:
-    """min(n, 2^p)/n: the sum of n weights 1/n, n a power of two, added one by one in p significant bits.
-
-    >>> narrow_sum(4096, 8)
-    Fraction(1, 16)
-    """
+    """min(n, 2^p)/n: the sum of n weights 1/n, n a power of two, added one by one in p significant bits."""
     return Fraction(min(count, stall(bits)), count)
-
-
-def overflow_logit(overflow: Any) -> Any:
-    """log M: the logit from which e^z is infinite in a format that rounds to infinity from M on.
-
-    >>> round(float(overflow_logit(65520.0)), 4)
-    11.0901
-    """
-    return log(overflow)

@@ -2,33 +2,18 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import acb, arb, ctx
 
 from regard.analysis.engines import probabilities
+from regard.analysis.engines import questions as ask
 from regard.analysis.engines.enclosures import doubles_around, exact_ball
 from regard.analysis.engines.one_direction import Affine, NormalSpread, OneDirectionLaw, along_one_direction
-from regard.analysis.engines.questions import (
-    ConditionProbability,
-    Correlation,
-    Covariance,
-    Mean,
-    Probability,
-    Quantile,
-    Quantity,
-    Question,
-    RawMoment,
-    SquaredError,
-    TotalVariance,
-    Variance,
-    Within,
-    check_question,
-    exact,
-    heads_of,
-)
+from regard.analysis.engines.questions import Question, check_question, heads_of
 from regard.analysis.scenarios import Deviation, LogitLaw
-from regard.core.errors import InputError, NotCertifiable
+from regard.core.errors import NotCertifiable
 from regard.core.estimate import Estimate
 
 # Working precisions in bits; the next one is tried if too few digits are certain.
@@ -75,34 +60,28 @@ class _FixedPrecision:
         self.tolerance = 2.0 ** (_SPARE_BITS - ctx.prec)
 
     def answer(self, question: Question) -> arb:
-        if isinstance(question, ConditionProbability):
+        if isinstance(question, ask.ConditionProbability):
             return self._condition_probability(question.of)
         law = self._reduced(question)
         match question:
-            case Mean(of=quantity):
+            case ask.Mean(of=quantity):
                 return self._moments(law).mean(law.affine(quantity))
-            case Variance(of=quantity):
-                return self._moments(law).covariance(law.affine(quantity), law.affine(quantity))
-            case Covariance(between=(left, right)):
-                return self._moments(law).covariance(law.affine(left), law.affine(right))
-            case Correlation(between=pair):
-                return self._correlation(law, pair)
-            case RawMoment(of=quantity, order=order):
-                return self._raw_moment(law, law.affine(quantity), order)
-            case Probability(of=quantity, at_least=low, at_most=high):
+            case ask.Variance(of=quantity):
+                return self._moments(law).variance(law.affine(quantity))
+            case ask.Probability(of=quantity, at_least=low, at_most=high):
                 return probabilities.probability(law, law.affine(quantity), low, high)
-            case Quantile(of=quantity, level=level):
-                return probabilities.quantile(law, law.affine(quantity), level, quantity.reach)
-            case SquaredError(target=target):
+            case ask.Quantile(of=quantity, level=level):
+                return probabilities.quantile(law, law.affine(quantity), level)
+            case ask.SquaredError(target=target):
                 return self._squared_error(law, self._targets(target))
-            case Within(target=target, radius=radius):
+            case ask.Within(target=target, radius=radius):
                 distance = law.squared_distance(self._targets(target))
-                return probabilities.probability(law, distance, -math.inf, exact_ball(exact(radius)) ** 2)
-            case TotalVariance():
+                return probabilities.probability(law, distance, -math.inf, exact_ball(Fraction(radius)) ** 2)
+            case ask.TotalVariance():
                 return self._total_variance(law)
 
     def _targets(self, target: Mapping[str, float]) -> list[arb]:
-        return [exact_ball(exact(target.get(name, 0.0))) for name in self.law.names]
+        return [exact_ball(Fraction(target.get(name, 0.0))) for name in self.law.names]
 
     def _reduced(self, question: Question) -> OneDirectionLaw:
         key = (heads_of(question, self.law) or (0,), question.given)
@@ -121,24 +100,6 @@ class _FixedPrecision:
             return arb(int(event.lower <= 0 <= event.upper))
         return NormalSpread(variance=arb(variance)).mass(event.lower, event.upper)
 
-    def _correlation(self, law: OneDirectionLaw, pair: tuple[Quantity, Quantity]) -> arb:
-        left, right = (law.affine(quantity) for quantity in pair)
-        if any(all(slope == 0 for slope in each.slopes) for each in (left, right)):
-            raise InputError(f"{pair[0]} or {pair[1]} does not vary under this law, so their correlation is undefined.")
-        if len(law.sigmoids) == 1:
-            # Both are affine in the same sigmoid.
-            return (left.slopes[0] * right.slopes[0]).sgn()
-        moments = self._moments(law)
-        spreads = moments.covariance(left, left) * moments.covariance(right, right)
-        return moments.covariance(left, right) / spreads.sqrt()
-
-    def _raw_moment(self, law: OneDirectionLaw, quantity: Affine, order: int) -> arb:
-        def power(shares: Sequence[Ball]) -> Ball:
-            # Not `**`, which takes logarithms and fails on balls that contain zero.
-            return math.prod([acb(quantity(shares))] * order)
-
-        return law.spread.expectation(power, law.sigmoids, self.tolerance).real
-
     def _squared_error(self, law: OneDirectionLaw, target: Sequence[arb]) -> arb:
         moments = self._moments(law)
         biases = [moments.mean(each) - aim for (_, each), aim in zip(law.coefficients(), target, strict=True)]
@@ -147,7 +108,7 @@ class _FixedPrecision:
 
     def _total_variance(self, law: OneDirectionLaw) -> arb:
         moments = self._moments(law)
-        return sum((count * moments.covariance(each, each) for count, each in law.coefficients()), arb(0))
+        return sum((count * moments.variance(each) for count, each in law.coefficients()), arb(0))
 
 
 class _Moments:
@@ -168,12 +129,10 @@ class _Moments:
     def mean(self, quantity: Affine) -> arb:
         return quantity(self.means)
 
-    def covariance(self, left: Affine, right: Affine) -> arb:
-        """Cov(Q, R) = Σ_jk slopes_j slopes_k Cov(s_j, s_k)."""
-        return sum(
-            (x * y * self.covariances[j][k] for j, x in enumerate(left.slopes) for k, y in enumerate(right.slopes)),
-            arb(0),
-        )
+    def variance(self, quantity: Affine) -> arb:
+        """Var Q = Σ_jk slopes_j slopes_k Cov(s_j, s_k)."""
+        slopes = list(enumerate(quantity.slopes))
+        return sum((x * y * self.covariances[j][k] for j, x in slopes for k, y in slopes), arb(0))
 
 
 def _pair(first: tuple[int, ...], second: tuple[int, ...]) -> Callable[[Sequence[Ball]], Ball]:
@@ -186,7 +145,7 @@ def _pair(first: tuple[int, ...], second: tuple[int, ...]) -> Callable[[Sequence
 
 def _is_sharp(ball: arb, question: Question) -> bool:
     """True if a higher precision is not worth its time."""
-    if isinstance(question, Probability | Within):
+    if isinstance(question, ask.Probability | ask.Within):
         return bool(ball.rad() < 2.0**-44)
     return ball.is_exact() or ball.rel_accuracy_bits() >= _ENOUGH_BITS
 
@@ -198,8 +157,8 @@ def _estimate(ball: arb, question: Question) -> Estimate:
             f"The integral for {question} did not converge in ball arithmetic. Use monte_carlo.answer."
         )
     low, high = doubles_around(ball)
-    if isinstance(question, Variance | TotalVariance | SquaredError | Probability | Within | ConditionProbability):
+    if not isinstance(question, ask.Mean | ask.Quantile):
         low = max(low, 0.0)
-    if isinstance(question, Probability | Within | ConditionProbability | Correlation):
-        low, high = max(low, -1.0), min(high, 1.0)
+    if isinstance(question, ask.Probability | ask.Within | ask.ConditionProbability):
+        high = min(high, 1.0)
     return Estimate(value=min(max(float(ball.mid()), low), high), lower=low, upper=high, method="certified")

@@ -1,7 +1,7 @@
 """Identities between matrix expressions of any size, decided by rewriting noncommutative words.
 
 A matrix is a letter, a product is a word, an expression is a sum of words. An `Algebra` knows rules that shorten words
-(PᵀP = I, P1 = 1, AᵀB = 0) and functions that commute with permutations (softmax(PA) = P·softmax(A)).
+(PᵀP = I, P1 = 1, AᵀB = 0) and that softmax and ReLU commute with permutations (softmax(PA) = P·softmax(A)).
 Two expressions with the same normal form are equal for all matrices, of any size, that obey the rules. Two expressions
 with different normal forms may still be equal, so a difference refutes nothing.
 """
@@ -9,7 +9,7 @@ with different normal forms may still be equal, so a difference refutes nothing.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from regard.core.errors import InputError
 from regard.core.verdict import Evidence
@@ -17,7 +17,9 @@ from regard.core.verdict import Evidence
 _MAX_SHOWN = 100
 
 Shape = tuple[str, str]
-Side = Literal["rows", "columns"]
+
+# Functions that commute with every permutation of their argument's rows or columns.
+_COMMUTING = ("softmax", "ReLU")
 
 
 class ShapeMismatch(InputError):
@@ -71,8 +73,7 @@ class Algebra:
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[Letter, Letter], tuple[Letter, ...] | None] = {}
-        self._commuting: dict[str, frozenset[Side]] = {}
-        self._permutations: set[str] = set()
+        self.permutations: set[str] = set()
 
     def matrix(self, name: str, rows: str, columns: str) -> "MatrixExpression":
         """A matrix of which only the shape is known."""
@@ -84,7 +85,7 @@ class Algebra:
 
     def permutation(self, name: str, size: str) -> "MatrixExpression":
         """A permutation matrix: PᵀP = PPᵀ = I and P1 = Pᵀ1 = 1."""
-        self._permutations.add(name)
+        self.permutations.add(name)
         letter, ones = Letter(name), Letter(f"1_{size}")
         for one in (letter, letter.transposed):
             self._pairs[one.transposed, one] = ()
@@ -104,10 +105,6 @@ class Algebra:
         self._pairs[one, other] = None
         self._pairs[other.transposed, one.transposed] = None
 
-    def commutes(self, function: str, *sides: Side) -> None:
-        """Adds the rule that the function commutes with permutations of its argument's rows or columns."""
-        self._commuting[function] = frozenset(sides)
-
     def reduced(self, letters: Iterable[Letter]) -> tuple[Letter, ...] | None:
         """The word in normal form, or None if it is zero; every rule shortens it, so this terminates."""
         done: list[Letter] = []
@@ -122,9 +119,6 @@ class Algebra:
                 return None
             waiting.extend(result[::-1])
         return tuple(done)
-
-    def _commutes_with(self, function: str, side: Side, letter: Letter) -> bool:
-        return letter.name in self._permutations and side in self._commuting.get(function, ())
 
 
 class MatrixExpression:
@@ -200,14 +194,6 @@ class MatrixExpression:
         value = Letter(function, argument=argument)
         return self._collect(self.shape, [((*left, value, *right), (), Fraction(1))])
 
-    def softmax(self) -> "MatrixExpression":
-        """The softmax of each row."""
-        return self.apply("softmax")
-
-    def relu(self) -> "MatrixExpression":
-        """ReLU of each entry."""
-        return self.apply("ReLU")
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MatrixExpression) and self.shape == other.shape and self.terms == other.terms
 
@@ -219,13 +205,14 @@ class MatrixExpression:
 
     def _strip(self, function: str) -> "tuple[MatrixExpression, tuple[Letter, ...], tuple[Letter, ...]] | None":
         """f(A) = P·f(PᵀA) = f(AQ)·Qᵀ with a permutation whose removal shortens the argument, if there is one."""
+        permutations = self.algebra.permutations if function in _COMMUTING else ()
         for word in self.terms:
             first, last = word.letters[:1], word.letters[-1:]
-            if first and self.algebra._commutes_with(function, "rows", first[0]):
+            if first and first[0].name in permutations:
                 shorter = self._square(first[0].transposed, self.shape[0]) @ self
                 if shorter.length < self.length:
                     return shorter, first, ()
-            if last and self.algebra._commutes_with(function, "columns", last[0]):
+            if last and last[0].name in permutations:
                 shorter = self @ self._square(last[0].transposed, self.shape[1])
                 if shorter.length < self.length:
                     return shorter, (), last
@@ -249,7 +236,7 @@ def _size(expression: MatrixExpression) -> str:
     return f"{expression} ({expression.shape[0]}×{expression.shape[1]})"
 
 
-def matrix_identity(left: Callable[[], Any], right: Callable[[], Any], *, what: str) -> Evidence:
+def matrix_identity(left: Callable[[], Any], right: Callable[[], Any], what: str) -> Evidence:
     """Whether both sides have the same normal form; they are thunks, since even their shapes may not fit."""
     try:
         one, other = left(), right()

@@ -92,10 +92,6 @@ class LawArrays:
         is_own_of_single[self.singles, :1] = True
         return (moves | is_own_of_single) & (self.variances > 0)
 
-    def without_noise(self) -> "LawArrays":
-        """The same law with every key at its mean."""
-        return replace(self, variances=np.zeros_like(self.variances), normalised=frozenset())
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sums:
@@ -116,7 +112,8 @@ def numbers_per_draw(law: LawArrays) -> int:
 
 def noiseless(law: LawArrays) -> Draws:
     """The weights when every key is at its mean."""
-    return sample(law.without_noise(), np.random.default_rng(0), 1, None)
+    still = replace(law, variances=np.zeros_like(law.variances), normalised=frozenset())
+    return sample(still, np.random.default_rng(0), 1, None)
 
 
 def sample(law: LawArrays, rng: np.random.Generator, num_draws: int, given: Deviation | None) -> Draws:

@@ -8,6 +8,7 @@ and gives any other key j the share p_j (1 − s(δ)), p = softmax of the fixed 
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -220,19 +221,13 @@ class OneDirectionLaw:
     fixed: arb  # the deviation of heads that do not vary
 
     def affine(self, quantity: Quantity) -> Affine:
-        """The quantity as a function of the sigmoids; equal weights of identical heads cancel exactly."""
-        factors: dict[tuple[int, int], Fraction] = {}
-        leaders = {id(each): head for head, each in reversed(self.classes.items())}
-        for term in quantity.terms:
-            group = self.law.index(term.group)
-            heads = range(self.law.num_heads) if term.head is None else (term.head,)
-            for head in heads:
-                place = (group, leaders[id(self.classes[head])])
-                share = term.factor * (self.law.counts[group] if term.is_total else 1) / len(heads)
-                factors[place] = factors.get(place, Fraction(0)) + share
-        total = Affine(constant=exact_ball(quantity.constant), slopes=tuple(arb(0) for _ in self.sigmoids))
-        for (group, head), factor in factors.items():
-            total = total.plus(self._weight(group, self.classes[head]), exact_ball(factor))
+        """The quantity as a function of the sigmoids; identical heads count as one."""
+        heads, group = quantity.heads(self.law), self.law.index(quantity.group)
+        kinds = {id(self.classes[head]): self.classes[head] for head in heads}
+        counts = Counter(id(self.classes[head]) for head in heads)
+        total = Affine(constant=arb(0), slopes=tuple(arb(0) for _ in self.sigmoids))
+        for key, count in counts.items():
+            total = total.plus(self._weight(group, kinds[key]), exact_ball(Fraction(count, len(heads))))
         return total
 
     def coefficients(self) -> tuple[tuple[int, Affine], ...]:

@@ -41,8 +41,8 @@ def probability(law: OneDirectionLaw, quantity: Curve, at_least: float, at_most:
     return (certain + doubt * arb(0.5, 0.5)) / stretch.mass(stretch.lower, stretch.upper)
 
 
-def quantile(law: OneDirectionLaw, quantity: Affine, level: float, reach: float) -> arb:
-    """The smallest x with P(Q ≤ x) ≥ level, for |Q| ≤ reach."""
+def quantile(law: OneDirectionLaw, quantity: Affine, level: float) -> arb:
+    """The smallest x with P(Q ≤ x) ≥ level, for |Q| ≤ 1."""
     rising = [slope * curve.slope for slope, curve in zip(quantity.slopes, law.sigmoids, strict=True)]
     if isinstance(law.spread, NormalSpread):
         if all(product >= 0 for product in rising):
@@ -53,7 +53,7 @@ def quantile(law: OneDirectionLaw, quantity: Affine, level: float, reach: float)
     def excess(place: float) -> Estimate:
         return _estimate(probability(law, quantity, -math.inf, place) - level)
 
-    crossing = certified_root(excess, -reach - 1.0, reach + 1.0, tolerance=_FINEST_STEP * (1 + reach))
+    crossing = certified_root(excess, -2.0, 2.0, tolerance=2 * _FINEST_STEP)
     return arb(crossing.lower).union(arb(crossing.upper))
 
 
@@ -147,12 +147,6 @@ class _Event(NamedTuple):
     at_least: float
     at_most: float | arb
 
-    def values(self, piece: _Piece) -> arb:
-        """A ball that contains all values of Q on a piece."""
-        if self.is_monotone(piece):
-            return self.quantity(piece.low_shares).union(self.quantity(piece.high_shares))
-        return self.quantity(piece.hull())
-
     def happens_on(self, piece: _Piece) -> bool | None:
         """True if the event happens on the whole piece, False if nowhere on it, None if neither is certain."""
         if not self.is_monotone(piece):
@@ -190,9 +184,9 @@ class _Event(NamedTuple):
 
     def is_blurred(self, piece: _Piece) -> bool:
         """True if Q is uncertain because of the working precision, not the length of the piece."""
-        values = self.values(piece)
-        ends = self.quantity(piece.low_shares).rad() + self.quantity(piece.high_shares).rad()
-        return bool(values.rad() <= 2 * ends)
+        low, high = self.quantity(piece.low_shares), self.quantity(piece.high_shares)
+        values = low.union(high) if self.is_monotone(piece) else self.quantity(piece.hull())
+        return bool(values.rad() <= 2 * (low.rad() + high.rad()))
 
 
 def _subdivide(law: OneDirectionLaw, stretch: NormalSpread, event: _Event) -> tuple[list[Bounds], list[Bounds]]:

@@ -1,133 +1,51 @@
 """Questions about attention weights, as values that every engine can answer.
 
-A `Quantity` is a linear combination of weights; a question asks for its mean, variance, probability and so on.
+A `Quantity` is a weight or a coefficient; a question asks for its mean, variance, probability and so on.
 `answer(law, question)` of each engine gives an Estimate. Every question takes `given`, a condition on a key.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from numbers import Rational
+from dataclasses import dataclass
 
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.errors import InputError
 
-Number = float | Rational
-
-
-@dataclass(frozen=True, kw_only=True)
-class Term:
-    """A multiple of a weight: of one key of a group or of all its keys, under one head or averaged over the heads."""
-
-    group: str
-    head: int | None
-    is_total: bool
-    factor: Fraction
-
-    def __str__(self) -> str:
-        owner = f"Σ{self.group}" if self.is_total else self.group
-        symbol = f"c[{owner}]" if self.head is None else f"w[{owner}, head {self.head}]"
-        return symbol if self.factor == 1 else f"{float(self.factor):g}·{symbol}"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A linear combination of weights, built with +, − and multiples of `weight`, `coefficient` and their totals.
+    """The weight of one key of a group, under one head or averaged over the heads: a number between 0 and 1.
 
     The output is c = (1/H) Σ_h Σ_i w_i^h v_i, so the coefficient of v_i in c is its weight averaged over the heads.
 
-    >>> str(weight("a") - 0.5 * coefficient("b") + 1)
-    'w[a, head 0] + -0.5·c[b] + 1'
+    >>> str(weight("a")), str(coefficient("b"))
+    ('w[a, head 0]', 'c[b]')
     """
 
-    terms: tuple[Term, ...]
-    constant: Fraction = Fraction(0)
-
-    def __add__(self, other: "Quantity | Number") -> "Quantity":
-        if isinstance(other, Quantity):
-            return Quantity(terms=self.terms + other.terms, constant=self.constant + other.constant)
-        return replace(self, constant=self.constant + exact(other))
-
-    def __mul__(self, factor: Number) -> "Quantity":
-        scale = exact(factor)
-        terms = tuple(replace(term, factor=term.factor * scale) for term in self.terms)
-        return Quantity(terms=terms, constant=self.constant * scale)
-
-    def __neg__(self) -> "Quantity":
-        return self * -1
-
-    def __sub__(self, other: "Quantity | Number") -> "Quantity":
-        return self + (-other if isinstance(other, Quantity) else -exact(other))
-
-    def __rsub__(self, other: Number) -> "Quantity":
-        return -self + other
-
-    def __truediv__(self, divisor: Number) -> "Quantity":
-        return self * (1 / exact(divisor))
-
-    __radd__ = __add__
-    __rmul__ = __mul__
-
-    @property
-    def span(self) -> float:
-        """Length of an interval that contains every value, since weights lie between zero and one."""
-        return float(sum(abs(term.factor) for term in self.terms))
-
-    @property
-    def reach(self) -> float:
-        """An upper bound of the absolute value."""
-        return abs(float(self.constant)) + self.span
+    group: str
+    head: int | None
 
     def heads(self, law: LogitLaw) -> tuple[int, ...]:
         """The heads that the quantity depends on; InputError for a key or head that the law does not have."""
-        used: set[int] = set()
-        for term in self.terms:
-            law.index(term.group)
-            if term.head is not None and not 0 <= term.head < law.num_heads:
-                raise InputError(
-                    f"{self} asks for head {term.head}, but the law has {law.num_heads}. Heads count from 0."
-                )
-            used |= set(range(law.num_heads)) if term.head is None else {term.head}
-        return tuple(sorted(used))
+        law.index(self.group)
+        if self.head is None:
+            return tuple(range(law.num_heads))
+        if not 0 <= self.head < law.num_heads:
+            raise InputError(f"{self} asks for head {self.head}, but the law has {law.num_heads}. Heads count from 0.")
+        return (self.head,)
 
     def __str__(self) -> str:
-        parts = [str(term) for term in self.terms]
-        if self.constant or not parts:
-            parts.append(f"{float(self.constant):g}")
-        return " + ".join(parts)
+        return f"c[{self.group}]" if self.head is None else f"w[{self.group}, head {self.head}]"
 
 
 def weight(group: str, head: int = 0) -> Quantity:
     """The weight of one key of a group under a head; heads count from 0."""
-    return _quantity(group, head, is_total=False)
-
-
-def total_weight(group: str, head: int = 0) -> Quantity:
-    """The weight of all keys of a group together under a head."""
-    return _quantity(group, head, is_total=True)
+    return Quantity(group=group, head=head)
 
 
 def coefficient(group: str) -> Quantity:
     """The coefficient of one key's value in the output c: its weight averaged over the heads."""
-    return _quantity(group, None, is_total=False)
-
-
-def total_coefficient(group: str) -> Quantity:
-    """The coefficients of a group's values in the output c, summed over the group."""
-    return _quantity(group, None, is_total=True)
-
-
-def exact(number: Number) -> Fraction:
-    """The number as a fraction, exactly, even if it is a double."""
-    try:
-        return Fraction(number)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{number} is not finite. Give a finite number.") from error
-
-
-def _quantity(group: str, head: int | None, *, is_total: bool) -> Quantity:
-    return Quantity(terms=(Term(group=group, head=head, is_total=is_total, factor=Fraction(1)),))
+    return Quantity(group=group, head=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,19 +62,6 @@ class Variance:
 
     of: Quantity
     given: Deviation | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RawMoment:
-    """E Q^order."""
-
-    of: Quantity
-    order: int
-    given: Deviation | None = None
-
-    def __post_init__(self) -> None:
-        if self.order < 1:
-            raise InputError(f"A moment of order {self.order} is not a moment. Ask for order 1 or more.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +107,7 @@ class SquaredError:
     given: Deviation | None = None
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in self.target.values()):
-            raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
+        _check_target(self.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,8 +119,7 @@ class Within:
     given: Deviation | None = None
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(number) for number in self.target.values()):
-            raise InputError(f"The target {dict(self.target)} is not finite. Give each group a finite coefficient.")
+        _check_target(self.target)
         if not 0 <= self.radius < math.inf:
             raise InputError(f"The radius {self.radius} is not a distance: it must be finite and not negative.")
 
@@ -228,42 +131,17 @@ class TotalVariance:
     given: Deviation | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Covariance:
-    """E (Q − E Q)(R − E R)."""
-
-    between: tuple[Quantity, Quantity]
-    given: Deviation | None = None
+Question = Mean | Variance | Quantile | Probability | ConditionProbability | SquaredError | Within | TotalVariance
 
 
-@dataclass(frozen=True, kw_only=True)
-class Correlation:
-    """Cov(Q, R)/√(Var Q · Var R)."""
-
-    between: tuple[Quantity, Quantity]
-    given: Deviation | None = None
-
-
-Question = (
-    Mean
-    | Variance
-    | RawMoment
-    | Quantile
-    | Probability
-    | ConditionProbability
-    | SquaredError
-    | Within
-    | TotalVariance
-    | Covariance
-    | Correlation
-)
+def _check_target(target: Mapping[str, float]) -> None:
+    if not all(map(math.isfinite, target.values())):
+        raise InputError(f"The target {dict(target)} is not finite. Give each group a finite coefficient.")
 
 
 def heads_of(question: Question, law: LogitLaw) -> tuple[int, ...]:
     """The heads that the answer depends on."""
     match question:
-        case Covariance(between=pair) | Correlation(between=pair):
-            return tuple(sorted({head for quantity in pair for head in quantity.heads(law)}))
         case SquaredError() | Within() | TotalVariance():
             return tuple(range(law.num_heads))
         case ConditionProbability():

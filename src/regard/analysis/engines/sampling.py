@@ -13,22 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.analysis.engines.questions import (
-    ConditionProbability,
-    Correlation,
-    Covariance,
-    Mean,
-    Probability,
-    Quantile,
-    Quantity,
-    Question,
-    RawMoment,
-    SquaredError,
-    TotalVariance,
-    Variance,
-    Within,
-    check_question,
-)
+from regard.analysis.engines import questions as ask
+from regard.analysis.engines.questions import Quantity, Question, check_question
 from regard.analysis.gaussian_keys import readable_bytes
 from regard.analysis.scenarios import Deviation, LogitLaw
 from regard.core.axes import Float
@@ -38,7 +24,6 @@ from regard.core.random_streams import stream
 
 Interval = tuple[float, float, float]
 
-_MAX_GROUPS = 2000
 # Sums over a block lose at most this share of the largest value a draw can have.
 _ROUNDING = 1e-13
 _MIN_DRAWS = 100
@@ -67,11 +52,8 @@ class Draws:
 
     def values(self, quantity: Quantity, law: LogitLaw) -> Float[np.ndarray, " draw"]:
         """The quantity in each draw."""
-        result = np.full(self.first.shape[2], float(quantity.constant))
-        for term in quantity.terms:
-            weights = (self.total if term.is_total else self.first)[law.index(term.group)]
-            result += float(term.factor) * (weights.mean(axis=0) if term.head is None else weights[term.head])
-        return result
+        weights = self.first[law.index(quantity.group)]
+        return weights.mean(axis=0) if quantity.head is None else weights[quantity.head]
 
     def group_coefficients(self) -> Float[np.ndarray, "group draw"]:
         """Σ_{i∈g} c_i: the coefficients in the output, summed over each group."""
@@ -121,7 +103,7 @@ class Estimator:
 
 
 Sampler = Callable[[np.random.Generator, int, Deviation | None], Draws]
-Record = Moments | np.ndarray
+Record = Any  # Moments, or the values themselves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,19 +168,15 @@ def _check(question: Question, law: LogitLaw, run: SamplingRun) -> None:
         probability = question.given.probability(law.own_variance(question.given.group))
         if probability < _MIN_CONDITION_PROBABILITY:
             raise InputError(
-                f"The condition {question.given} has probability {_shown(probability)}, which is too rare to sample. "
+                f"The condition {question.given} has probability {probability:.2g}, which is too rare to sample. "
                 f"Give a condition more probable than {_MIN_CONDITION_PROBABILITY:g}, or keys that are random in one "
                 "direction only: certified answers have no such limit."
             )
-    if isinstance(question, Quantile) and run.draws > _MAX_KEPT_VALUES:
+    if isinstance(question, ask.Quantile) and run.draws > _MAX_KEPT_VALUES:
         raise InputError(
             f"A quantile keeps every draw, and {run.draws} draws would need {readable_bytes(24 * run.draws)}. "
             f"Ask for at most {_MAX_KEPT_VALUES} draws."
         )
-
-
-def _shown(probability: float) -> str:
-    return f"{probability:.2g}" if probability else "below 1e-300"
 
 
 def _answers(
@@ -222,15 +200,7 @@ def _answers(
 
 def _merged(left: list[Record], right: list[Record]) -> list[Record]:
     """Two neighboring ranges of draws as one; the order never depends on which thread finished first."""
-    return [_joined(x, y) for x, y in zip(left, right, strict=True)]
-
-
-def _joined(left: Record, right: Record) -> Record:
-    if isinstance(left, Moments):
-        assert isinstance(right, Moments)
-        return left.merged(right)
-    assert isinstance(right, np.ndarray)
-    return np.concatenate([left, right])
+    return [x.merged(y) if isinstance(x, Moments) else np.concatenate([x, y]) for x, y in zip(left, right, strict=True)]
 
 
 def _estimate(estimator: Estimator, part: Record, run: SamplingRun) -> Estimate:
@@ -268,17 +238,16 @@ def wilson_interval(share: float, count: int, *, confidence: float) -> Interval:
     return share, max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
-def order_interval(values: Float[np.ndarray, " draw"], level: float, *, reach: float, confidence: float) -> Interval:
+def order_interval(values: Float[np.ndarray, " draw"], level: float, *, confidence: float) -> Interval:
     """The two order statistics between which a quantile lies, by the binomial law of the number of draws below it."""
     ordered = np.sort(values)
     count = len(ordered)
     slack = _normal_quantile(confidence) * math.sqrt(count * level * (1 - level)) + 1
     low_rank, high_rank = math.floor(count * level - slack), math.ceil(count * level + slack)
-    low = float(ordered[low_rank - 1]) if low_rank >= 1 else -reach
-    high = float(ordered[high_rank - 1]) if high_rank <= count else reach
+    low = float(ordered[low_rank - 1]) if low_rank >= 1 else -1.0
+    high = float(ordered[high_rank - 1]) if high_rank <= count else 1.0
     value = float(ordered[math.ceil(count * level) - 1])
-    allowance = _ROUNDING * reach
-    return value, low - allowance, high + allowance
+    return value, low - _ROUNDING, high + _ROUNDING
 
 
 def _normal_quantile(confidence: float) -> float:
@@ -289,30 +258,28 @@ def _normal_quantile(confidence: float) -> float:
 def estimator_for(question: Question, law: LogitLaw, center: Draws) -> Estimator:
     """The estimator for a question; `center` is the noiseless draw, around which second moments lose no digits."""
     match question:
-        case Mean(of=quantity):
-            return _mean_of(lambda draws: draws.values(quantity, law), span=quantity.span)
-        case RawMoment(of=quantity, order=order):
-            return _mean_of(lambda draws: draws.values(quantity, law) ** order, span=quantity.reach**order)
-        case SquaredError(target=target):
+        case ask.Mean(of=quantity):
+            return _mean_of(lambda draws: draws.values(quantity, law), span=1.0)
+        case ask.SquaredError(target=target):
             return _squared_error(np.array([target.get(name, 0.0) for name in law.names]), law)
-        case Within(target=target, radius=radius):
+        case ask.Within(target=target, radius=radius):
             targets, counts = np.array([target.get(name, 0.0) for name in law.names]), np.array(law.counts, dtype=float)
             return _share_of(lambda draws: _between(draws.squared_distances(targets, counts), -math.inf, radius**2))
-        case Variance(of=quantity):
-            return _covariance((quantity, quantity), law, center, is_correlation=False)
-        case Covariance(between=pair):
-            return _covariance(pair, law, center, is_correlation=False)
-        case Correlation(between=pair):
-            return _covariance(pair, law, center, is_correlation=True)
-        case TotalVariance():
+        case ask.Variance(of=quantity):
+            return _variance(quantity, law, center)
+        case ask.TotalVariance():
             return _total_variance(law, center)
-        case Probability(of=quantity, at_least=low, at_most=high):
+        case ask.Probability(of=quantity, at_least=low, at_most=high):
             return _share_of(lambda draws: _between(draws.values(quantity, law), low, high))
-        case ConditionProbability(of=event):
+        case ask.ConditionProbability(of=event):
             group = law.index(event.group)
             return _share_of(lambda draws: _between(draws.deviation[group], event.lower, event.upper))
-        case Quantile(of=quantity, level=level):
-            return _quantile(quantity, level, law)
+        case ask.Quantile(of=quantity, level=level):
+            return Estimator(
+                columns=lambda draws: draws.values(quantity, law)[None],
+                interval=lambda values, confidence: order_interval(values, level, confidence=confidence),
+                keeps_values=True,
+            )
 
 
 def _between(values: Float[np.ndarray, " draw"], low: float, high: float) -> Float[np.ndarray, " draw"]:
@@ -335,13 +302,6 @@ def _squared_error(target: Float[np.ndarray, " group"], law: LogitLaw) -> Estima
     return _mean_of(lambda draws: draws.squared_distances(target, counts), span=span)
 
 
-def _quantile(quantity: Quantity, level: float, law: LogitLaw) -> Estimator:
-    def interval(values: Float[np.ndarray, " draw"], confidence: float) -> Interval:
-        return order_interval(values, level, reach=quantity.reach, confidence=confidence)
-
-    return Estimator(columns=lambda draws: draws.values(quantity, law)[None], interval=interval, keeps_values=True)
-
-
 def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Estimator:
     return Estimator(
         columns=lambda draws: indicator(draws)[None],
@@ -351,46 +311,25 @@ def _share_of(indicator: Callable[[Draws], Float[np.ndarray, " draw"]]) -> Estim
     )
 
 
-def _covariance(pair: tuple[Quantity, Quantity], law: LogitLaw, center: Draws, *, is_correlation: bool) -> Estimator:
-    """E[QR] − E[Q] E[R], optionally divided by √(Var Q · Var R), from five columns of Q and R around the center."""
-    left, right = pair
-    shifts = [float(center.values(quantity, law)[0]) for quantity in pair]
+def _variance(quantity: Quantity, law: LogitLaw, center: Draws) -> Estimator:
+    """E[Q²] − E[Q]², from Q and Q² around the center."""
+    shift = float(center.values(quantity, law)[0])
 
-    def columns(draws: Draws) -> Float[np.ndarray, "5 draw"]:
-        x = draws.values(left, law) - shifts[0]
-        y = x if right is left else draws.values(right, law) - shifts[1]
-        return np.stack([x, y, x * x, y * y, x * y])
+    def columns(draws: Draws) -> Float[np.ndarray, "2 draw"]:
+        x = draws.values(quantity, law) - shift
+        return np.stack([x, x * x])
 
     def interval(moments: Moments, confidence: float) -> Interval:
-        x, y, xx, yy, xy = (float(mean) for mean in moments.mean)
-        covariance, spreads = xy - x * y, (xx - x * x, yy - y * y)
-        gradient = np.array([-y, -x, 0.0, 0.0, 1.0])
-        if not is_correlation:
-            low_limit = 0.0 if left == right else -math.inf
-            span = left.span * right.span
-            return _clipped(
-                smooth_interval(moments, covariance, gradient, span=span, confidence=confidence), low_limit, math.inf
-            )
-        if not min(spreads) > 0:
-            raise InputError(
-                f"{left} or {right} did not vary in {moments.count} draws, so their correlation is undefined."
-            )
-        scale = math.sqrt(spreads[0] * spreads[1])
-        value = covariance / scale
-        of_spreads = np.array([x, 0, -0.5, 0, 0]) / spreads[0] + np.array([0, y, 0, -0.5, 0]) / spreads[1]
-        gradient = gradient / scale + value * of_spreads
-        return _clipped(smooth_interval(moments, value, gradient, span=1.0, confidence=confidence), -1.0, 1.0)
+        mean, square = (float(mean) for mean in moments.mean)
+        gradient = np.array([-2 * mean, 1.0])
+        found = smooth_interval(moments, square - mean * mean, gradient, span=1.0, confidence=confidence)
+        return _at_least_zero(found)
 
     return Estimator(columns=columns, interval=interval)
 
 
 def _total_variance(law: LogitLaw, center: Draws) -> Estimator:
     """tr Cov(c) = E‖c − m‖² − Σ_g (E Σ_{i∈g} (c_i − m_g))²/count_g for any fixed m, as keys of a group are alike."""
-    if len(law.names) > _MAX_GROUPS:
-        raise InputError(
-            f"The total variance over {len(law.names)} groups needs a sum for each pair of groups; the limit is "
-            f"{_MAX_GROUPS} groups. Give keys that are identical in law the same name."
-        )
     counts = np.array(law.counts, dtype=np.float64)
     middle = center.group_coefficients()[:, 0] / counts
 
@@ -403,11 +342,11 @@ def _total_variance(law: LogitLaw, center: Draws) -> Estimator:
         value = distance - float(gaps @ (gaps / counts))
         gradient = np.concatenate([[1.0], -2 * gaps / counts])
         # Two points of the simplex are at most √2 apart.
-        return _clipped(smooth_interval(moments, value, gradient, span=2.0, confidence=confidence), 0.0, math.inf)
+        return _at_least_zero(smooth_interval(moments, value, gradient, span=2.0, confidence=confidence))
 
     return Estimator(columns=columns, interval=interval)
 
 
-def _clipped(interval: Interval, low: float, high: float) -> Interval:
-    value, below, above = (min(max(number, low), high) for number in interval)
+def _at_least_zero(interval: Interval) -> Interval:
+    value, below, above = (max(number, 0.0) for number in interval)
     return value, below, above

@@ -11,7 +11,7 @@ of the circle, so a counterexample is exact.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -22,30 +22,40 @@ from regard.core.verdict import Evidence
 
 
 class Field:
-    """Rational functions over ℚ in the given generic symbols.
+    """Rational functions over ℚ in the given generic symbols; unpacking it gives them in order, angles after symbols.
 
-    >>> field = Field("n", exponentials=("beta",))
-    >>> weight = field["beta"].exp() / (2 * field["beta"].exp() + field["n"] - 2)
-    >>> 2 * weight + (field["n"] - 2) * weight / field["beta"].exp() == 1
+    `rng` draws the points at which counterexamples are looked for.
+
+    >>> n, beta = Field("n", exponentials=("beta",))
+    >>> weight = beta.exp() / (2 * beta.exp() + n - 2)
+    >>> 2 * weight + (n - 2) * weight / beta.exp() == 1
     True
     """
 
-    def __init__(self, *symbols: str, counts: tuple[str, ...] = (), exponentials: tuple[str, ...] = ()) -> None:
-        self.symbols = (*symbols, *counts, *exponentials)
-        self.counts, self.exponentials = counts, exponentials
-        self.names = (*self.symbols, *(f"e^{name}" for name in exponentials))
+    def __init__(
+        self,
+        *symbols: str,
+        angles: tuple[str, ...] = (),
+        counts: tuple[str, ...] = (),
+        exponentials: tuple[str, ...] = (),
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.symbols = (*symbols, *angles, *counts, *exponentials)
+        self.angles, self.counts, self.exponentials = angles, counts, exponentials
+        plain = (tangent(name) if name in angles else name for name in self.symbols)
+        self.names = (*plain, *(f"e^{name}" for name in exponentials))
         self.context = fmpq_mpoly_ctx.get(self.names, Ordering.degrevlex)
+        self.rng = np.random.default_rng(0) if rng is None else rng
         self._by_name = dict(zip(self.names, self.context.gens(), strict=True))
 
-    def __getitem__(self, name: str) -> "RationalFunction":
+    def __getitem__(self, name: str) -> Any:
+        if name in self.angles:
+            m = self[tangent(name)]
+            return Angle((1 - m * m) / (1 + m * m), 2 * m / (1 + m * m))
         return RationalFunction(self, self._by_name[name], self.context.constant(1))
 
-    def array(self, name: str, *shape: int) -> np.ndarray:
-        """The symbols name_0, name_1, … (or name_00, name_01, …) in an array of the given shape."""
-        entries = np.empty(shape, dtype=object)
-        for index in np.ndindex(*shape):
-            entries[index] = self[name + "_" + "".join(map(str, index))]
-        return entries
+    def __iter__(self) -> Iterator[Any]:
+        return (self[name] for name in self.symbols)
 
     def constant(self, number: int | Fraction) -> "RationalFunction":
         """The number as an element of the field."""
@@ -233,8 +243,7 @@ class Logarithm:
 class Angle:
     """An angle represented by its cosine and sine; sums use e^{i(φ+ψ)} = e^{iφ}e^{iψ}.
 
-    >>> field = angle_field("a", "b")
-    >>> a, b = generic_angles(field, "a", "b")
+    >>> a, b = Field(angles=("a", "b"))
     >>> (a - b).cos() == a.cos() * b.cos() + a.sin() * b.sin()
     True
     >>> (2 * a).sin() == 2 * a.sin() * a.cos()
@@ -278,17 +287,6 @@ def tangent(name: str) -> str:
     return f"tan({name}/2)"
 
 
-def angle_field(*angles: str, symbols: tuple[str, ...] = ()) -> Field:
-    """Rational functions in the given symbols and in the half-angle tangents of the named angles."""
-    return Field(*symbols, *map(tangent, angles))
-
-
-def generic_angles(field: Field, *names: str) -> list[Any]:
-    """The named angles of a field, independent of each other."""
-    tangents = [field[tangent(name)] for name in names]
-    return [Angle((1 - m * m) / (1 + m * m), 2 * m / (1 + m * m)) for m in tangents]
-
-
 def _leading(polynomial: fmpq_mpoly, place: int) -> fmpq_mpoly:
     """The coefficient of the highest power of one symbol, a polynomial in the others."""
     highest = polynomial.degrees()[place]
@@ -311,17 +309,17 @@ def _evaluate(polynomial: fmpq_mpoly, inputs: list[Any]) -> Any:
     return total
 
 
-def _point(field: Field, rng: np.random.Generator) -> dict[str, Fraction]:
+def _point(field: Field) -> dict[str, Fraction]:
     """A small positive point; z and e^z get independent values, as identities treat them."""
     return {
-        name: Fraction(int(rng.integers(3, 30)), 1)
+        name: Fraction(int(field.rng.integers(3, 30)), 1)
         if name in field.counts
-        else Fraction(int(rng.integers(1, 8)), int(rng.integers(1, 4)))
+        else Fraction(int(field.rng.integers(1, 8)), int(field.rng.integers(1, 4)))
         for name in field.names
     }
 
 
-def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> Evidence:
+def identity(left: Any, right: Any, what: str) -> Evidence:
     """Whether left = right for all values of the symbols; if not, with a rational counterexample."""
     for one, other in np.broadcast(np.asarray(left, dtype=object), np.asarray(right, dtype=object)):
         difference = one - other
@@ -334,7 +332,7 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
                 counterexample=f"{what}: the sides are {one} and {other} everywhere",
             )
         sides = (one + 0 * difference, other + 0 * difference)
-        place, (here, there) = _where(sides, lambda here, there: here != there, rng)
+        place, (here, there) = _where(sides, lambda here, there: here != there)
         return Evidence(
             status="refuted",
             detail=f"{what}: not an identity",
@@ -344,7 +342,15 @@ def identity(left: Any, right: Any, *, rng: np.random.Generator, what: str) -> E
     return Evidence(status="proved", detail=f"{what}: an identity for all values of the symbols")
 
 
-def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
+def limit_identity(expression: RationalFunction, name: str, limit: Any, what: str) -> Evidence:
+    """Whether the expression tends to that limit as a symbol (or "e^z") goes to infinity; undecided if it has none."""
+    try:
+        return identity(expression.limit(name), limit, what)
+    except ZeroDivisionError as no_limit:
+        return Evidence(status="undecided", detail=str(no_limit))
+
+
+def nonnegative(expression: RationalFunction, what: str) -> Evidence:
     """Whether expression ≥ 0 for all nonnegative symbols, certified by coefficients that are all ≥ 0.
 
     Substitute x = lower + slack first if a symbol has another lower bound. An expression whose coefficients
@@ -352,14 +358,14 @@ def nonnegative(expression: RationalFunction, *, rng: np.random.Generator, what:
     """
     if expression == 0 or _has_one_sign(expression):
         return Evidence(status="proved", detail=f"{what}: every coefficient is nonnegative")
-    return _sign_search(expression, lambda found: found < 0, rng, what)
+    return _sign_search(expression, lambda found: found < 0, what)
 
 
-def positive(expression: RationalFunction, *, rng: np.random.Generator, what: str) -> Evidence:
+def positive(expression: RationalFunction, what: str) -> Evidence:
     """Whether expression > 0 for all positive symbols, certified by coefficients that are all ≥ 0 and not all zero."""
     if expression != 0 and _has_one_sign(expression):
         return Evidence(status="proved", detail=f"{what}: every coefficient is positive")
-    return _sign_search(expression, lambda found: found <= 0, rng, what)
+    return _sign_search(expression, lambda found: found <= 0, what)
 
 
 def _has_one_sign(expression: RationalFunction) -> bool:
@@ -367,11 +373,9 @@ def _has_one_sign(expression: RationalFunction) -> bool:
     return len({coefficient >= 0 for part in parts for coefficient in part.coeffs()}) == 1
 
 
-def _sign_search(
-    expression: RationalFunction, accept: Callable[..., bool], rng: np.random.Generator, what: str
-) -> Evidence:
+def _sign_search(expression: RationalFunction, accept: Callable[..., bool], what: str) -> Evidence:
     try:
-        place, (value,) = _where((expression,), accept, rng)
+        place, (value,) = _where((expression,), accept)
     except LookupError:
         return Evidence(status="undecided", detail=f"{what}: no sign certificate, no counterexample")
     return Evidence(
@@ -382,12 +386,10 @@ def _sign_search(
     )
 
 
-def _where(
-    expressions: tuple[RationalFunction, ...], accept: Callable[..., bool], rng: np.random.Generator
-) -> tuple[str, list[Fraction]]:
+def _where(expressions: tuple[RationalFunction, ...], accept: Callable[..., bool]) -> tuple[str, list[Fraction]]:
     """A point, in words, at which the values are accepted, and those values."""
     for _ in range(1000):
-        point = _point(expressions[0].field, rng)
+        point = _point(expressions[0].field)
         try:
             values = [expression.at(point) for expression in expressions]
         except ZeroDivisionError:

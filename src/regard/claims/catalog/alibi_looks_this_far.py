@@ -1,7 +1,7 @@
 """ALiBi over keys with equal content: the weights follow a geometric distribution over distance."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,10 @@ from flint import arb
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.position_codes import alibi_covered, alibi_mean, alibi_weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity, limit_identity
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, conjunction, in_balls
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Series
 
 # The number of past keys that are tried out; the rest of an infinite past is accounted for in closed form.
@@ -20,36 +20,20 @@ _MOST_KEYS = 4096
 _SMALLEST_SLOPE, _LARGEST_SLOPE = 1e-6, 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distances:
-    """Weight at distance k (given m and mk), the mean distance (given m), the weight of the nearest K (given mK)."""
-
-    weight: Callable[[Any, Any], Any] = alibi_weight
-    mean: Callable[[Any], Any] = alibi_mean
-    covered: Callable[[Any], Any] = alibi_covered
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """The nearest K keys' weight grows from 0 to 1 by that of key K, and each key weighs e^{−m} times the one before.
 
     The mean is Σ_{k≥1} P(distance ≥ k), a geometric series of ratio e^{−m} whose first term is the weight beyond key 0.
     """
-    field, rng, form = Field(exponentials=("m", "mk")), trial.rng("algebra"), trial.form
-    m, mk, zero = field["m"], field["mk"], field.constant(0)
-    weight, beyond = form.weight(m, mk), 1 - form.covered(mk)
-    try:
-        limit = identity(form.covered(mk).limit("e^mk"), field.constant(1), rng=rng, what="all keys together weigh 1")
-    except ZeroDivisionError as no_limit:
-        limit = Evidence(status="undecided", detail=str(no_limit))
+    m, mk = trial.field(exponentials=("m", "mk"))
+    form, weight, beyond = trial.form, trial.form.weight(m, mk), 1 - trial.form.covered(mk)
     return [
-        identity(form.weight(m, mk + m), weight * exp(-m), rng=rng, what="each key weighs e^{−m} times the one before"),
-        identity(form.covered(mk + m) - form.covered(mk), weight, rng=rng, what="one more key adds its weight"),
-        identity(form.covered(zero), zero, rng=rng, what="zero keys weigh 0"),
-        limit,
-        identity(
-            1 - form.covered(mk + m), beyond * exp(-m), rng=rng, what="P(distance ≥ k) falls by a factor e^{−m} per key"
-        ),
-        identity(form.mean(m) * (1 - exp(-m)), 1 - form.covered(m), rng=rng, what="mean = Σ_{k≥1} P(distance ≥ k)"),
+        identity(form.weight(m, mk + m), weight * exp(-m), "each key weighs e^{−m} times the one before"),
+        identity(form.covered(mk + m) - form.covered(mk), weight, "one more key adds its weight"),
+        identity(form.covered(0 * m), 0, "zero keys weigh 0"),
+        limit_identity(form.covered(mk), "e^mk", 1, "all keys together weigh 1"),
+        identity(1 - form.covered(mk + m), beyond * exp(-m), "P(distance ≥ k) falls by a factor e^{−m} per key"),
+        identity(form.mean(m) * (1 - exp(-m)), 1 - form.covered(m), "mean = Σ_{k≥1} P(distance ≥ k)"),
     ]
 
 
@@ -79,7 +63,7 @@ def _by_brute_force(trial: Trial) -> Evidence:
     ]
     far = in_balls(form.mean, m)
     mean_part = Evidence(status="holds", detail=f"mean distance {far:.6g} at m = {m:g}", value=far)
-    return replace(conjunction([mean_part, *parts]), is_of_smaller_case=m != trial.at.m)
+    return replace(conjunction(mean_part, *parts), is_of_smaller_case=m != trial.at.m)
 
 
 def _figure(at: Settings) -> Chart:
@@ -106,17 +90,18 @@ CLAIM = Claim(
     "weight (1−e^{−m})e^{−mk}, so the K nearest keys get 1−e^{−mK}, and the mean distance is 1/(e^m−1)",
     latex=r"a_k=(1-e^{-m})e^{-mk},\quad\sum_{k<K}a_k=1-e^{-mK},\quad\sum_k k\,a_k=\frac1{e^m-1}",
     expected="proved",
-    parameters=(Parameter(name="m", default=0.5, lower=0, is_open=True),),
+    parameters=(real("m", 0.5, lower=0, is_open=True),),
     conditions=("equal content logits", "an endless past"),
     assumes=("a geometric series of ratio x < 1 sums to its first term over 1−x", "E k = Σ_{k≥1} P(distance ≥ k)"),
-    form=Distances(),
+    # Weight at distance k (given m and mk), the mean distance (given m), the weight of the nearest K (given mK).
+    form=Form(weight=alibi_weight, mean=alibi_mean, covered=alibi_covered),
     near_misses=(
-        NearMiss("the mean distance is 1/m", Distances(mean=lambda m: 1 / m)),
-        NearMiss("the mean distance is 1/(1−e^{−m})", Distances(mean=lambda m: 1 / (1 - exp(-m)))),
-        NearMiss("the weight is m·e^{−mk}", Distances(weight=lambda m, mk: m * exp(-mk))),
+        NearMiss("the mean distance is 1/m", {"mean": lambda m: 1 / m}),
+        NearMiss("the mean distance is 1/(1−e^{−m})", {"mean": lambda m: 1 / (1 - exp(-m))}),
+        NearMiss("the weight is m·e^{−mk}", {"weight": lambda m, mk: m * exp(-mk)}),
         NearMiss(
             "the weight is (1−e^{−m})e^{−m(k+1)}: as if the token itself were at distance 1",
-            Distances(weight=lambda m, mk: (1 - exp(-m)) * exp(-mk - m)),
+            {"weight": lambda m, mk: (1 - exp(-m)) * exp(-mk - m)},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

@@ -1,16 +1,12 @@
 """Misconception: attention over sinusoidal codes sees only distances, whatever its weights."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import code, turned_product
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, figure_width, rounding, tried
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.positions.rotary import rotary_frequencies
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, HeatMap
@@ -18,25 +14,14 @@ from regard.render.figures import Axis, HeatMap
 _FURTHEST = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Blocks:
-    """The 2×2 block of W for each pair, from four numbers; and what the pair adds, given two of them and the angles."""
-
-    block: Callable[[Any, Any, Any, Any], tuple[tuple[Any, Any], tuple[Any, Any]]]
-    adds: Callable[[Any, Any, Any, Any], Any] | None = None
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """One pair, generic angles and numbers: shifting both t and u by s must change nothing."""
-    names, rng = ("t*theta", "u*theta", "s*theta"), trial.rng("algebra")
-    field = angle_field(*names, symbols=("a", "b", "c", "d"))
-    t, u, s = generic_angles(field, *names)
-    a, b, c, d = (field[name] for name in "abcd")
+    a, b, c, d, t, u, s = trial.field("a", "b", "c", "d", angles=("t*theta", "u*theta", "s*theta"))
     block = np.array(trial.form.block(a, b, c, d), dtype=object)
     here, moved = (code([x]) @ block @ code([y]) for x, y in ((t, u), (t + s, u + s)))
-    parts = [identity(moved, here, rng=rng, what="Φ(t+s)ᵀWΦ(u+s) = Φ(t)ᵀWΦ(u) for a pair")]
+    parts = [identity(moved, here, "Φ(t+s)ᵀWΦ(u+s) = Φ(t)ᵀWΦ(u) for a pair")]
     if trial.form.adds is not None:
-        parts.append(identity(trial.form.adds(a, b, t, u), here, rng=rng, what="what a pair adds"))
+        parts.append(identity(trial.form.adds(a, b, t, u), here, "what a pair adds"))
     return parts
 
 
@@ -92,23 +77,15 @@ CLAIM = Claim(
     parameters=(SMALL_WIDTH, BASE),
     conditions=("W block-diagonal, one 2×2 block for each pair", "t, u and s any real numbers"),
     assumes=(EXPONENTIAL_LAW,),
-    form=Blocks(block=lambda a, b, c, d: ((a, b), (c, d))),
+    # The 2×2 block of W for each pair, from four numbers; and what the pair adds, given two of them and the angles.
+    form=Form(block=lambda a, b, c, d: ((a, b), (c, d)), adds=None),
     near_misses=(
-        NearMiss(
-            "it does if W's blocks are [[a, −b], [b, a]]",
-            Blocks(block=lambda a, b, _c, _d: ((a, -b), (b, a))),
-            becomes="proved",
-        ),
+        NearMiss("it does if W's blocks are [[a, −b], [b, a]]", {"block": lambda a, b, _c, _d: ((a, -b), (b, a))}),
         NearMiss(
             "a pair then adds a cos((t−u)θ) − b sin((t−u)θ), which distinguishes before from after",
-            Blocks(block=lambda a, b, _c, _d: ((a, -b), (b, a)), adds=turned_product),
-            becomes="proved",
+            {"block": lambda a, b, _c, _d: ((a, -b), (b, a)), "adds": turned_product},
         ),
-        NearMiss(
-            "it does for multiples of the identity",
-            Blocks(block=lambda a, b, _c, _d: ((a, 0 * b), (0 * b, a))),
-            becomes="proved",
-        ),
+        NearMiss("it does for multiples of the identity", {"block": lambda a, b, _c, _d: ((a, 0 * b), (0 * b, a))}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="Shifting both positions by s turns each pair of Φ by sθ: Φᵀ becomes ΦᵀR_sᵀ, so the product is "

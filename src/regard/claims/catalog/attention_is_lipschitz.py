@@ -1,33 +1,23 @@
 """Misconception: dot-product self-attention is Lipschitz."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import self_attention_slope
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity
+from regard.analysis.engines.symbolic import RationalFunction, identity
 from regard.attention import AttentionRule, attend
-from regard.claims._evidence import Evidence, agreement
+from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import around
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # Step of x₁ in units of 1/R: a central difference is then accurate to about 1e-10, rounding included.
 _STEP = 1e-5
 # The square of a larger radius overflows.
 _LARGEST_RADIUS = 1e153
-
-
-@dataclass(frozen=True, kw_only=True)
-class Steepness:
-    """∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes."""
-
-    is_bounded: bool
-    slope: Callable[[Any], Any] = self_attention_slope
 
 
 def _radius(constant: float) -> float:
@@ -41,9 +31,8 @@ def _radius(constant: float) -> float:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """f₁ = Σ_j e^{x₁x_j}x_j/Σ_j e^{x₁x_j}; d/dx₁ acts through x₁, x₁² and x₁R; then x₁ = 0."""
-    field, rng = Field("x", "R", exponentials=("xx", "xR")), trial.rng("algebra")
-    x, radius = field["x"], field["R"]
-    itself, up, down = field["xx"].exp(), field["xR"].exp(), (-field["xR"]).exp()
+    x, radius, own, other = trial.field("x", "R", exponentials=("xx", "xR"))
+    itself, up, down = own.exp(), other.exp(), (-other).exp()
     output = (itself * x + (up - down) * radius) / (itself + up + down)
 
     def change(element: RationalFunction) -> RationalFunction:
@@ -51,24 +40,19 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         return element.derivative("x") + by_logits
 
     slope = change(output).substitute(x=0, e_xx=1, e_xR=1)
-    exact = identity(trial.form.slope(radius), slope, rng=rng, what="∂f₁/∂x₁ at (0, R, −R)")
+    exact = identity(trial.form.slope(radius), slope, "∂f₁/∂x₁ at (0, R, −R)")
     what = "∂f₁/∂x₁ exceeds ⅔R² by ⅓, and so any L where R² = 3L/2"
-    excess = identity(slope - 2 * radius**2 / 3, field.constant(1) / 3, rng=rng, what=what)
+    excess = identity(slope - 2 * radius**2 / 3, Fraction(1, 3), what)
     if trial.form.is_bounded and excess.status == "proved":
-        with ctx.workprec(128):
-            there = self_attention_slope(arb(_radius(trial.at.L)))
-        return [_broken(trial, there.str(6, radius=False), detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")]
+        there = in_balls(self_attention_slope, _radius(trial.at.L))
+        return [_broken(trial, there, detail="∂f₁/∂x₁ = ⅓+⅔R² exceeds every constant")]
     return [exact, excess]
 
 
-def _broken(trial: Trial, slope: str, *, detail: str) -> Evidence:
-    at = f"n = 3, d = 1, {_place(_radius(trial.at.L))}"
-    shown = f"{at}: moving x₁ moves f₁ {slope} times as far, more than L = {trial.at.L:g}"
+def _broken(trial: Trial, slope: float, *, detail: str) -> Evidence:
+    at = "n = 3, d = 1, x = (0, {0:.6g}, −{0:.6g})".format(_radius(trial.at.L))
+    shown = f"{at}: moving x₁ moves f₁ {slope:.6g} times as far, more than L = {trial.at.L:g}"
     return Evidence(status="refuted", detail=detail, counterexample=shown)
-
-
-def _place(radius: float) -> str:
-    return f"x = (0, {radius:.6g}, −{radius:.6g})"
 
 
 def _by_differences(trial: Trial) -> Evidence:
@@ -80,11 +64,11 @@ def _by_differences(trial: Trial) -> Evidence:
         tokens = np.array([[first], [radius], [-radius]])
         ends.append(float(attend(tokens, tokens, tokens, rule=AttentionRule(scale=1.0))[0, 0]))
     found = (ends[0] - ends[1]) / (2 * step)
-    with ctx.workprec(128):
-        claimed = float(arb(trial.form.slope(arb(radius))))
-    exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=_place(radius))
+    claimed = in_balls(trial.form.slope, radius)
+    at = f"x = (0, {radius:.6g}, −{radius:.6g})"
+    exact = agreement("∂f₁/∂x₁", claimed=claimed, found=found, tolerance=1e-8 * found, at=at)
     if trial.form.is_bounded and found > trial.at.L * (1 + 1e-8):
-        broken = _broken(trial, f"{found:.6g}", detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
+        broken = _broken(trial, found, detail=f"∂f₁/∂x₁ is above L = {trial.at.L:g}")
         return replace(broken, value=found, bound=exact.bound)
     return exact
 
@@ -109,19 +93,15 @@ CLAIM = Claim(
     latex=r"f_i(X)=\sum_j\mathrm{softmax}_j(x_i^\top x_j)\,x_j:\quad\exists L\ \forall X,Y:\ "
     r"\|f(X)-f(Y)\|\le L\,\|X-Y\|",
     expected="refuted",
-    parameters=(Parameter(name="L", default=50.0, lower=0),),
+    parameters=(real("L", 50.0, lower=0),),
     conditions=("inputs of any size", "no normalisation before"),
-    form=Steepness(is_bounded=True),
+    # ∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes.
+    form=Form(is_bounded=True, slope=self_attention_slope),
     near_misses=(
-        NearMiss(
-            "no constant works: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²",
-            Steepness(is_bounded=False),
-            becomes="proved",
-        ),
+        NearMiss("no constant works: n = 3, d = 1, x = (0, R, −R) has ∂f₁/∂x₁ = ⅓+⅔R²", {"is_bounded": False}),
         NearMiss(
             "no constant works: the slope there is ⅓ plus the variance ⅔R² of the values under the weights",
-            Steepness(is_bounded=False, slope=lambda radius: (1 + radius**2 + (-radius) ** 2) / 3),
-            becomes="proved",
+            {"is_bounded": False, "slope": lambda radius: (1 + radius**2 + (-radius) ** 2) / 3},
         ),
     ),
     methods={"brute force": _by_differences, "algebra": _by_algebra},

@@ -1,30 +1,20 @@
 """Misconception: the rank of a matrix of attention weights is at most the width of its head."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
 from regard.analysis.closed_forms.low_rank import centred_logs_rank, power_table, rank_of, row_centred, weights_rank
 from regard.analysis.engines.matrix_algebra import Algebra, Scalar, matrix_identity
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attention_weights
-from regard.claims._evidence import Evidence, conjunction, smaller_case, yes_or_no
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case, yes_or_no
 from regard.claims._figures import spectra
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
 
 _MOST_TOKENS, _FLOAT_TOKENS = 24, 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class LargestRank:
-    """The largest rank that A = softmax(QKᵀ), or the row-centred log A, can have at width d and T tokens."""
-
-    most: Callable[[int, int], int]
-    of: Literal["A", "row-centred log A"] = "A"
 
 
 _IN_POWERS = (
@@ -48,7 +38,7 @@ def _by_algebra(trial: Trial) -> Evidence:
     claimed = trial.form.most(width, tokens)
     sizes = f"d = {width:.12g}, T = {tokens:.12g}"
     if trial.form.of == "A":
-        found = _vandermonde(trial.rng("algebra"))
+        found = _vandermonde(trial)
         shown = f"{sizes}; {_IN_POWERS} = {tokens:.12g}; the statement says at most {claimed:.12g}"
         return yes_or_no(found, claimed=claimed == tokens, truth=True, counterexample=shown)
     truth = centred_logs_rank(width, tokens)
@@ -68,23 +58,19 @@ def _bottleneck() -> Evidence:
     centred = logits - logits @ ones @ ones.T * Scalar("1/T")
     bounded, reached = "row-centred log A = Q(CᵀK)ᵀ, of inner size d", "Q = K = U with UᵀU = I and 1ᵀU = 0 reach rank d"
     return conjunction(
-        [
-            matrix_identity(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, what=bounded),
-            matrix_identity(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, what=reached),
-        ]
+        matrix_identity(lambda: (q @ k.T - r @ ones.T) @ centring, lambda: q @ (centring.T @ k).T, bounded),
+        matrix_identity(lambda: unit.T @ centred @ unit, lambda: unit.T @ unit, reached),
     )
 
 
-def _vandermonde(rng: np.random.Generator) -> Evidence:
+def _vandermonde(trial: Trial) -> Evidence:
     """det(s_i x_i^j) = Π_i s_i Π_{i<j} (x_j − x_i) for three generic nodes and divisors; likewise for any number."""
-    field = Field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")
-    x, s = field.array("x", 3), field.array("s", 3)
+    x, s = np.array([*trial.field("x_0", "x_1", "x_2", "s_0", "s_1", "s_2")]).reshape(2, 3)
     a, b, c = (np.array([s[i] * x[i] ** j for i in range(3)]) for j in range(3))
     return identity(
         a @ np.cross(b, c),
         s.prod() * (x[1] - x[0]) * (x[2] - x[0]) * (x[2] - x[1]),
-        rng=rng,
-        what="det(s_i x_i^j) = Π s_i Π(x_j − x_i), not 0 for different nodes x_i = 2^i, so rank A = T is "
+        "det(s_i x_i^j) = Π s_i Π(x_j − x_i), not 0 for different nodes x_i = 2^i, so rank A = T is "
         "reached at every width",
     )
 
@@ -118,11 +104,9 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
 
 
 def _compared(trial: Trial, found: int, claimed: int, tokens: int, shown: str) -> list[Evidence]:
-    if found > claimed:
-        against = f"{shown}; the statement says at most {claimed}"
-        evidence = Evidence(status="refuted", detail=shown, value=float(found), counterexample=against)
-    else:
-        evidence = Evidence(status="holds" if found == claimed else "undecided", detail=shown, value=float(found))
+    evidence = one_case(shown, agrees=found <= claimed, said=f"at most {claimed}", value=float(found))
+    if found < claimed:
+        evidence = replace(evidence, status="undecided")
     return smaller_case(evidence, tried=tokens, asked=trial.at.d + trial.at.extra)
 
 
@@ -150,16 +134,14 @@ CLAIM = Claim(
     parameters=(integer("d", 1, lower=1), integer("extra", 5, lower=1)),
     conditions=("T = d + extra tokens",),
     assumes=("Vandermonde's determinant", "a product has no larger rank than its inner size"),
-    form=LargestRank(most=lambda width, _tokens: width),
+    # The largest rank that A = softmax(QKᵀ), or the row-centred log A, can have at width d and T tokens.
+    form=Form(most=lambda width, _tokens: width, of="A"),
     near_misses=(
         NearMiss(
             "the row-centred log A has rank at most min(d, T−1), and can reach it (the rank bottleneck)",
-            LargestRank(most=centred_logs_rank, of="row-centred log A"),
-            becomes="proved",
+            {"most": centred_logs_rank, "of": "row-centred log A"},
         ),
-        NearMiss(
-            "A itself can have full rank T at every width d ≥ 1", LargestRank(most=weights_rank), becomes="proved"
-        ),
+        NearMiss("A itself can have full rank T at every width d ≥ 1", {"most": weights_rank}),
     ),
     methods={"exact rank": _by_exact_ranks, "reference layer": _by_reference_layer, "algebra": _by_algebra},
     derivation="The logits QKᵀ have rank d, but softmax is not linear: e^{q_i k_j} with q_i = i·log 2, k_j = j is the "

@@ -1,44 +1,31 @@
 """q = β(k_a + k_b) averages two values as β grows."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import average_weight, other_weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, hot_weight, orthonormal_keys, rounding, tempered, weights
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # At this scale the n−2 other keys together weigh less than 10⁻¹⁷·n: in float64 the limit is reached.
 NEARLY_INFINITE = 40.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Averaging:
-    """The weight on each of the two keys and on each other one, and the coefficient of v_a and v_b in the limit."""
-
-    pair: Callable[[Any, Any], Any] = average_weight
-    other: Callable[[Any, Any], Any] = other_weight
-    limit: Fraction = Fraction(1, 2)
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Softmax of the logits (β, β, 0, …, 0), and its limit as e^β → ∞ with n fixed."""
-    field = Field(counts=("n",), exponentials=("beta",))
-    beta, n, form, rng = field["beta"], field["n"], trial.form, trial.rng("algebra")
-    pair = hot_weight(beta, n, 2)
+    n, beta = trial.field(counts=("n",), exponentials=("beta",))
+    form, pair = trial.form, hot_weight(beta, n, 2)
     other = pair / beta.exp()
     return [
-        identity(form.pair(beta, n), pair, rng=rng, what="a_a = a_b"),
-        identity(form.other(beta, n), other, rng=rng, what="each other weight"),
-        identity(pair.limit("e^beta"), field.constant(form.limit), rng=rng, what="the limit of a_a and a_b"),
-        identity(((n - 2) * other).limit("e^beta"), field.constant(0), rng=rng, what="all other weights vanish"),
+        identity(form.pair(beta, n), pair, "a_a = a_b"),
+        identity(form.other(beta, n), other, "each other weight"),
+        identity(pair.limit("e^beta"), form.limit, "the limit of a_a and a_b"),
+        identity(((n - 2) * other).limit("e^beta"), 0, "all other weights vanish"),
     ]
 
 
@@ -88,16 +75,17 @@ CLAIM = Claim(
     latex=r"q=\beta(k_a+k_b)\;\Rightarrow\;a_a=a_b=\frac{e^\beta}{2e^\beta+n-2},\quad "
     r"a_i=\frac1{2e^\beta+n-2},\quad c\to\tfrac12(v_a+v_b)",
     expected="proved",
-    parameters=(integer("n", 10, lower=3), Parameter(name="beta", default=5.0, lower=0)),
+    parameters=(integer("n", 10, lower=3), real("beta", 5.0, lower=0)),
     conditions=("orthonormal keys",),
-    form=Averaging(),
+    # The weight on each of the two keys and on each other one, and the coefficient of v_a and v_b in the limit.
+    form=Form(pair=average_weight, other=other_weight, limit=Fraction(1, 2)),
     near_misses=(
         NearMiss(
-            "n−1 instead of n−2 in the denominator", Averaging(pair=lambda beta, n: exp(beta) / (2 * exp(beta) + n - 1))
+            "n−1 instead of n−2 in the denominator", {"pair": lambda beta, n: exp(beta) / (2 * exp(beta) + n - 1)}
         ),
-        NearMiss("only one e^β in the denominator", Averaging(pair=lambda beta, n: exp(beta) / (exp(beta) + n - 2))),
-        NearMiss("the other keys get weight 0", Averaging(other=lambda beta, n: 0 * beta * n)),
-        NearMiss("c → v_a+v_b", Averaging(limit=Fraction(1))),
+        NearMiss("only one e^β in the denominator", {"pair": lambda beta, n: exp(beta) / (exp(beta) + n - 2)}),
+        NearMiss("the other keys get weight 0", {"other": lambda beta, n: 0 * beta * n}),
+        NearMiss("c → v_a+v_b", {"limit": Fraction(1)}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="k_aᵀq = k_bᵀq = β and k_iᵀq = 0 for the n−2 others, so the denominator of softmax is 2e^β + (n−2). "

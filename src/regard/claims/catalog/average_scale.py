@@ -1,14 +1,15 @@
 """The scale from which the sum of two keys averages their values to within ε."""
 
 import math
+from fractions import Fraction
 
 from regard.analysis.closed_forms.arithmetic import log
 from regard.analysis.closed_forms.softmax import average_scale
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, orthonormal_keys, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 
@@ -17,15 +18,14 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     Since e^β is a multiple of n−2, the scale must grow like β = log(n−2) + a number that depends only on ε.
     """
-    field = Field("1/(2 epsilon)-1", "e^beta/claimed-1", counts=("n-2",))
-    p, s, m = (field[name] for name in field.symbols)
-    epsilon, half, rng = 1 / (2 + 2 * p), field.constant(1) / 2, trial.rng("algebra")
+    p, s, m = trial.field("1/(2 epsilon)-1", "e^beta/claimed-1", counts=("n-2",))
+    epsilon, half = 1 / (2 + 2 * p), Fraction(1, 2)
     claimed = trial.form(epsilon, 2 + m).exp()
     above, below = claimed * (1 + s), claimed / (1 + s)
     return [
-        nonnegative(above / (2 * above + m) - (half - epsilon), rng=rng, what="from this scale on a_a ≥ ½−ε"),
-        positive((half - epsilon) - below / (2 * below + m), rng=rng, what="below it a_a < ½−ε"),
-        identity((claimed / m).derivative("n-2"), field.constant(0), rng=rng, what="e^β grows in proportion to n−2"),
+        nonnegative(above / (2 * above + m) - (half - epsilon), "from this scale on a_a ≥ ½−ε"),
+        positive((half - epsilon) - below / (2 * below + m), "below it a_a < ½−ε"),
+        identity((claimed / m).derivative("n-2"), 0, "e^β grows in proportion to n−2"),
     ]
 
 
@@ -64,7 +64,7 @@ CLAIM = Claim(
     "so the scale must grow like log n",
     latex=r"a_a\ge\tfrac12-\varepsilon\iff\beta\ge\log\frac{(n-2)(1-2\varepsilon)}{4\varepsilon}",
     expected="proved",
-    parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.1, lower=0, upper=0.5, is_open=True)),
+    parameters=(integer("n", 10, lower=3), real("epsilon", 0.1, lower=0, upper=0.5, is_open=True)),
     conditions=("orthonormal keys",),
     form=average_scale,
     near_misses=(

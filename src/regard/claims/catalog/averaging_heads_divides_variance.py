@@ -1,19 +1,17 @@
 """What averaging many heads gains, and how many copies of one query it takes to beat two specialised heads."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight, two_head_weight
 from regard.analysis.engines import Variance, coefficient
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
 from regard.claims._random_keys import CourseSetting, ordered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
@@ -23,22 +21,13 @@ _STANDARD_ERRORS = 10.0
 _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Averaged:
-    """Var of the mean of H heads over that of one, given ρ and H; and how many independent copies beat two heads."""
-
-    factor: Callable[[Any, Any], Any] = lambda rho, heads: 1 / averaged_variance_ratio(rho, heads)
-    copies: int = 11
-
-
 def _by_enclosure(trial: Trial) -> list[Evidence]:
     """The formula for every H and ρ; Var/H of the one-head query against the two heads' variance, in enclosures."""
-    symbols, rng = Field("(1-rho)/rho", "v", counts=("H",)), trial.rng("algebra")
-    odds, v, heads = (symbols[name] for name in symbols.symbols)
+    odds, v, heads = trial.field("(1-rho)/rho", "v", counts=("H",))
     rho = 1 / (1 + odds)
     # H variances and H(H−1) covariances.
     variance = (heads * v + heads * (heads - 1) * rho * v) / heads**2
-    formula = identity(trial.form.factor(rho, heads) * v, variance, rng=rng, what="Var of the mean of H heads")
+    formula = identity(trial.form.factor(rho, heads) * v, variance, "Var of the mean of H heads")
     # The number of copies is decided at one scale only, so the formula alone does not prove the whole.
     status = "holds" if formula.status == "proved" else formula.status
     copies, at = trial.form.copies, f"{_COURSE}, γ drawn independently for each copy"
@@ -100,14 +89,15 @@ CLAIM = Claim(
     latex=r"\mathrm{Var}\,\frac1H\sum_{h}w_h=\frac{1+(H-1)\rho}{H}\,\mathrm{Var}\,w_1;\qquad"
     r"\tfrac1{11}\mathrm{Var}\,w_a^{\text{one}}=0.020184<0.020463=\tfrac14\mathrm{Var}\,w_a^{\text{two}}",
     expected="holds",
-    parameters=(integer("H", 8, lower=1), Parameter(name="rho", default=0.25, lower=0, upper=1)),
+    parameters=(integer("H", 8, lower=1), real("rho", 0.25, lower=0, upper=1)),
     conditions=("the count at n = 10, β = 20, σ² = ½, the course's keys (α → 0 first)",),
-    form=Averaged(),
+    # Var of the mean of H heads over that of one, given ρ and H; and how many independent copies beat two heads.
+    form=Form(factor=lambda rho, heads: 1 / averaged_variance_ratio(rho, heads), copies=11),
     near_misses=(
-        NearMiss("1/H, whatever the correlation is", Averaged(factor=lambda rho, heads: 1 / heads + 0 * rho)),
-        NearMiss("(1+ρ)/H", Averaged(factor=lambda rho, heads: (1 + rho) / heads)),
-        NearMiss("4 copies are enough: two heads only dilute by 4", Averaged(copies=4)),
-        NearMiss("12 copies are needed", Averaged(copies=12)),
+        NearMiss("1/H, whatever the correlation is", {"factor": lambda rho, heads: 1 / heads + 0 * rho}),
+        NearMiss("(1+ρ)/H", {"factor": lambda rho, heads: (1 + rho) / heads}),
+        NearMiss("4 copies are enough: two heads only dilute by 4", {"copies": 4}),
+        NearMiss("12 copies are needed", {"copies": 12}),
     ),
     methods={"certified": _by_enclosure, "sampling": _by_sampling},
     derivation="The variance of a mean is (H·Var + H(H−1)·ρVar)/H². ρ = 0 gives Var/H, ρ = 1 no gain at all (see "

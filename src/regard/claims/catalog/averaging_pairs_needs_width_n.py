@@ -1,5 +1,6 @@
 """Misconception: to average any two of n values, a head must be n wide."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -7,18 +8,18 @@ import numpy as np
 from regard.analysis.closed_forms.low_rank import moment_keys, pair_query
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import average_scale
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import LeastWidth, Width, least_width_proved, least_width_tried
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims._retrieval import LeastWidth, least_width_proved, least_width_tried
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, HeatMap
 
 _MOST_KEYS, _SPACE_QUERIES = 12, 500
 
 
 def _known(trial: Trial, n: int) -> LeastWidth:
-    scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
+    scale = in_balls(trial.form.enough, trial.at.epsilon, n)
     return LeastWidth(
         width=4,
         can=f"width 4, n = {n:.12g} keys (t, t², t³, t⁴), t whole, ε = {trial.at.epsilon:g}, for any pair i, j "
@@ -30,45 +31,38 @@ def _known(trial: Trial, n: int) -> LeastWidth:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """The query's polynomial peaks only at i and j; in width 3 the hulls of two keys and of three meet."""
-    rng = trial.rng("algebra")
-    can, cannot = _curve_is_enough(trial, rng), _space_is_not(rng)
-    return least_width_proved(trial, can=can, cannot=cannot, known=_known(trial, trial.at.n))
+    known = _known(trial, trial.at.n)
+    return least_width_proved(trial, can=_curve_is_enough(trial), cannot=_space_is_not(trial), known=known)
 
 
-def _curve_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
+def _curve_is_enough(trial: Trial) -> Evidence:
     """z_t = β(i²j² − (t−i)²(t−j)²): at least β below the pair at every other whole t; n = m+2, ε = 1/(2(1+p))."""
-    field = Field("t", "i", "j", "(1-2epsilon)/2epsilon", "slack", counts=("n-2",))
-    t, i, j, p, slack, m = (field[name] for name in field.symbols)
-    logit = sum((c * t ** (power + 1) for power, c in enumerate(pair_query(i, j))), field.constant(0))
+    t, i, j, p, slack, m = trial.field("t", "i", "j", "(1-2epsilon)/2epsilon", "slack", counts=("n-2",))
+    logit = sum(c * t ** (power + 1) for power, c in enumerate(pair_query(i, j)))
     epsilon = 1 / (2 * (1 + p))
-    claimed = (trial.form.enough or average_scale)(epsilon, m + 2).exp()
+    claimed = trial.form.enough(epsilon, m + 2).exp()
     weight = 1 / (2 + m / claimed / (1 + slack))
     peaks = "kᵀq/β = i²j² − (t−i)²(t−j)², which at whole t ≠ i, j is at least 1 below its value at i and j"
-    half = field.constant(1) / 2
     return conjunction(
-        [
-            identity(logit, i * i * j * j - (t - i) ** 2 * (t - j) ** 2, rng=rng, what=peaks),
-            nonnegative(weight - (half - epsilon), rng=rng, what="a_i = a_j ≥ ½−ε on the moment curve"),
-        ]
+        identity(logit, i * i * j * j - (t - i) ** 2 * (t - j) ** 2, peaks),
+        nonnegative(weight - (Fraction(1, 2) - epsilon), "a_i = a_j ≥ ½−ε on the moment curve"),
     )
 
 
-def _space_is_not(rng: np.random.Generator) -> Evidence:
+def _space_is_not(trial: Trial) -> Evidence:
     """Some key k of the other hull has a logit of at least z_i ≤ z_j, because the two hulls share a point.
 
     If a single key i lies in the hull of others, take as j one of those whose coefficient is at most half: if
     z_j = z_i + δ is above z_i, the rest have a key at or above z_i − δ.
     """
-    field = Field("(1-lambda)/lambda", "z_j-z_i", "e^(z_j-z_i)-1", "e^(z_k-z_i)-1", "rest")
-    u, apart, second, other, rest = (field[name] for name in field.symbols)
-    share, third = 1 / (1 + u), field.constant(1) / 3
+    names = ("(1-lambda)/lambda", "z_j-z_i", "e^(z_j-z_i)-1", "e^(z_k-z_i)-1", "rest")
+    u, apart, second, other, rest = trial.field(*names)
+    share, third = 1 / (1 + u), Fraction(1, 3)
     outside, inside = 1 / (1 + (1 + second) + (1 + other) + rest), 1 / (1 + (1 + second) + 1 / (1 + second) + rest)
     return conjunction(
-        [
-            nonnegative((1 - share) * apart, rng=rng, what="λz_i + (1−λ)z_j ≥ z_i, the smaller of the two"),
-            nonnegative(third - outside, rng=rng, what="width 3: so the smaller of a_i, a_j is at most ⅓"),
-            nonnegative(third - inside, rng=rng, what="and likewise for a key within the hull of others"),
-        ]
+        nonnegative((1 - share) * apart, "λz_i + (1−λ)z_j ≥ z_i, the smaller of the two"),
+        nonnegative(third - outside, "width 3: so the smaller of a_i, a_j is at most ⅓"),
+        nonnegative(third - inside, "and likewise for a key within the hull of others"),
     )
 
 
@@ -76,7 +70,7 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     """The reference layer on the moment curve, for every pair of keys; and five random keys of width 3."""
     n, rule = min(trial.at.n, _MOST_KEYS), AttentionRule(scale=1.0)
     keys, pairs = moment_keys(n), list(combinations(range(n), 2))
-    scale = in_balls(trial.form.enough or average_scale, trial.at.epsilon, n)
+    scale = in_balls(trial.form.enough, trial.at.epsilon, n)
     queries = scale * np.array([pair_query(keys[i, 0], keys[j, 0]) for i, j in pairs])
     found = attention_weights(queries, keys, rule=rule)
     weight = float(min(found[row, list(pair)].min() for row, pair in enumerate(pairs)))
@@ -128,16 +122,16 @@ CLAIM = Claim(
     latex=r"\exists\,k_1..k_n\in\mathbb R^d\ \forall i<j\ \exists q:\ a_i,a_j\ge\tfrac12-\varepsilon"
     r"\;\Longrightarrow\;d\ge n",
     expected="refuted",
-    parameters=(integer("n", 10, lower=5), Parameter(name="epsilon", default=0.01, lower=0, upper=1 / 6, is_open=True)),
+    parameters=(integer("n", 10, lower=5), real("epsilon", 0.01, lower=0, upper=1 / 6, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("Radon's theorem: d+2 points of ℝ^d split into two sets whose convex hulls meet",),
-    form=Width(least=lambda n: n),
+    # The least head width that does the task for n keys, and the scale that is enough for it.
+    form=Form(least=lambda n: n, enough=average_scale),
     near_misses=(
-        NearMiss("width 4 is enough for every n ≥ 5, and width 3 is not", Width(least=lambda _n: 4), becomes="proved"),
+        NearMiss("width 4 is enough for every n ≥ 5, and width 3 is not", {"least": lambda _n: 4}),
         NearMiss(
             "on the moment curve the scale log((n−2)(1−2ε)/(4ε)) is enough, as for orthonormal keys",
-            Width(least=lambda _n: 4, enough=average_scale),
-            becomes="proved",
+            {"least": lambda _n: 4, "enough": average_scale},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

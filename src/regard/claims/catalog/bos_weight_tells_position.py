@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from regard.analysis.closed_forms.order import bos_weight
-from regard.analysis.closed_forms.softmax import share
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.closed_forms.softmax import share, uniform_weight
+from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import attend, causal_mask
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -15,13 +14,12 @@ _MOST_TOKENS = 256
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """One of t equal exponentials as a fraction of their sum, which falls from each position to every later one."""
-    field, rng = Field("later", counts=("t",)), trial.rng("algebra")
-    later, t = field["later"], field["t"]
+    later, t = trial.field("later", counts=("t",))
     weight = trial.form(t)
     return [
-        identity(weight, share(field.constant(1), t - 1), rng=rng, what="BOS's weight among t equal logits"),
-        positive(weight - trial.form(t + 1 + later), rng=rng, what="it falls with t, so no two positions share it"),
-        identity(1 / weight, t, rng=rng, what="its inverse is the position"),
+        identity(weight, share(1, t - 1), "BOS's weight among t equal logits"),
+        positive(weight - trial.form(t + 1 + later), "it falls with t, so no two positions share it"),
+        identity(1 / weight, t, "its inverse is the position"),
     ]
 
 
@@ -32,11 +30,13 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
     is_bos[0] = 1.0
     read = attend(np.zeros((tokens, 4)), keys, is_bos, mask=causal_mask(tokens, tokens))[:, 0]
     positions = np.arange(1.0, tokens + 1)
-
-    def at(row: int) -> str:
-        return f"T = {tokens}, zero logits, values 1 for BOS and 0 for the others, position {row + 1}"
-
-    found = worst_entry("the layer's output", claimed=trial.form(positions), found=read, tolerance=1e-13, at=at)
+    found = worst_entry(
+        "the layer's output",
+        claimed=trial.form(positions),
+        found=read,
+        tolerance=1e-13,
+        at=lambda row: f"T = {tokens}, zero logits, values 1 for BOS and 0 for the others, position {row + 1}",
+    )
     status = "holds" if (np.rint(1 / read) == positions).all() else "refuted"
     inverse = Evidence(status=status, detail=f"1/output is the position up to {tokens}")
     return smaller_case([found, inverse], tried=tokens, asked=trial.at.T)
@@ -50,7 +50,7 @@ def _figure(at: Settings) -> Chart:
         "equal. It is different at every position, so the output determines t, though ever more faintly.",
         x=Axis(label="position t", is_log=True),
         y=Axis(label="weight of the first token", is_log=True),
-        series=(Series(label="1/t", x=positions, y=bos_weight(positions), style="points"),),
+        series=(Series(label="1/t", x=positions, y=uniform_weight(positions), style="points"),),
     )
 
 
@@ -63,7 +63,7 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("T", 64, lower=2),),
     conditions=("a causal mask", "W_Q = 0, so that all logits are 0"),
-    form=bos_weight,
+    form=uniform_weight,
     near_misses=(
         NearMiss("1/(t+1): BOS comes in addition to the t tokens", lambda position: 1 / (position + 1)),
         NearMiss("½ at every position: BOS and the current token share", lambda position: (1 + 0 * position) / 2),

@@ -1,42 +1,28 @@
 """A key whose logit leads by a margin is copied: a lower bound on its weight, an upper bound on the error."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_error, copy_weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, in_balls, smaller_case
 from regard.claims._figures import evenly, guide_at
 from regard.claims._retrieval import few_keys, rounding, tempered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
-
-
-@dataclass(frozen=True, kw_only=True)
-class Copying:
-    """The least weight at a margin among n keys, and the error at a given weight when values are at most D apart."""
-
-    weight: Callable[[Any, Any], Any] = copy_weight
-    error: Callable[[Any, Any], Any] = copy_error
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """R = Σ_{i≠j} e^{z_i−z_j} has m = n−1 terms, each at most e^{−Δ}: so m·e^{−Δ} = R + s with a slack s ≥ 0."""
-    field = Field("R", "slack", "D", counts=("n", "n-1"), exponentials=("Delta",))
-    m, rest, slack, distance = (field[name] for name in ("n-1", "R", "slack", "D"))
-    rng, weight = trial.rng("algebra"), 1 / (1 + rest)
-    bound = trial.form.weight(field["Delta"], field["n"]).substitute(n=m + 1, e_Delta=m / (rest + slack))
-    others = rest / (1 + rest)
+    rest, slack, distance, n, m, margin = trial.field("R", "slack", "D", counts=("n", "n-1"), exponentials=("Delta",))
+    weight, others = 1 / (1 + rest), rest / (1 + rest)
+    bound = trial.form.weight(margin, n).substitute(n=m + 1, e_Delta=m / (rest + slack))
     return [
-        nonnegative(weight - bound, rng=rng, what="a_j ≥ bound"),
-        identity(bound.substitute(slack=0), weight, rng=rng, what="equality when the other logits are equal"),
-        identity(weight + others, field.constant(1), rng=rng, what="c − v_j = Σ_{i≠j} a_i(v_i − v_j)"),
-        nonnegative(trial.form.error(weight, distance) - others * distance, rng=rng, what="‖c−v_j‖ ≤ bound"),
+        nonnegative(weight - bound, "a_j ≥ bound"),
+        identity(bound.substitute(slack=0), weight, "equality when the other logits are equal"),
+        identity(weight + others, 1, "c − v_j = Σ_{i≠j} a_i(v_i − v_j)"),
+        nonnegative(trial.form.error(weight, distance) - others * distance, "‖c−v_j‖ ≤ bound"),
     ]
 
 
@@ -51,13 +37,12 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         found = _violation(trial.form, bound, np.append(0.0, -margin - gaps), values)
         if found is not None:
             return smaller_case(found, tried=n, asked=trial.at.n)
-    at = f"{size}, Δ = {margin:g}"
-    detail = f"both bounds hold, and equal logits reach the first, in 40 draws with {at}"
+    detail = f"both bounds hold, and equal logits reach the first, in 40 draws with {size}, Δ = {margin:g}"
     kept = Evidence(status="holds", value=bound, bound=rounding(n, margin), detail=detail)
     return smaller_case(kept, tried=n, asked=trial.at.n)
 
 
-def _violation(form: Copying, bound: float, logits: np.ndarray, values: np.ndarray) -> Evidence | None:
+def _violation(form: Form, bound: float, logits: np.ndarray, values: np.ndarray) -> Evidence | None:
     """Evidence against the bounds if this case breaks one; if the other logits are equal, the first must be reached."""
     slack, is_tight = rounding(len(logits), np.ptp(logits)), np.ptp(logits[1:]) == 0
     weights = masked_softmax(logits[None, :])[0]
@@ -102,22 +87,19 @@ CLAIM = Claim(
     latex=r"\Delta=z_j-\max_{i\ne j}z_i:\quad a_j\ge\frac1{1+(n-1)e^{-\Delta}},\qquad"
     r"\lVert c-v_j\rVert\le(1-a_j)\max_i\lVert v_i-v_j\rVert",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="margin", default=5.0)),
+    parameters=(integer("n", 10, lower=2), real("margin", 5.0)),
     conditions=("finite logits",),
     assumes=("the triangle inequality",),
-    form=Copying(),
+    # The least weight at a margin among n keys, and the error at a given weight when values are at most D apart.
+    form=Form(weight=copy_weight, error=copy_error),
     near_misses=(
-        NearMiss("a_j ≥ 1/(1+(n−2)e^{−Δ})", Copying(weight=lambda margin, n: 1 / (1 + (n - 2) * exp(-margin)))),
+        NearMiss("a_j ≥ 1/(1+(n−2)e^{−Δ})", {"weight": lambda margin, n: 1 / (1 + (n - 2) * exp(-margin))}),
         NearMiss(
             "1/(1+n·e^{−Δ}) is reached when the other logits are equal",
-            Copying(weight=lambda margin, n: 1 / (1 + n * exp(-margin))),
+            {"weight": lambda margin, n: 1 / (1 + n * exp(-margin))},
         ),
-        NearMiss(
-            "‖c−v_j‖ ≤ (1−a_j)²·max‖v_i−v_j‖", Copying(error=lambda weight, distance: (1 - weight) ** 2 * distance)
-        ),
-        NearMiss(
-            "‖c−v_j‖ ≤ ½(1−a_j)·max‖v_i−v_j‖", Copying(error=lambda weight, distance: (1 - weight) * distance / 2)
-        ),
+        NearMiss("‖c−v_j‖ ≤ (1−a_j)²·max‖v_i−v_j‖", {"error": lambda weight, distance: (1 - weight) ** 2 * distance}),
+        NearMiss("‖c−v_j‖ ≤ ½(1−a_j)·max‖v_i−v_j‖", {"error": lambda weight, distance: (1 - weight) * distance / 2}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j}, n−1 terms of at most e^{−Δ} each, all equal to it when the other "

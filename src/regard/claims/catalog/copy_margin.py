@@ -6,11 +6,11 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import log
 from regard.analysis.closed_forms.softmax import copy_margin
-from regard.analysis.engines.symbolic import Field, nonnegative, positive
+from regard.analysis.engines.symbolic import nonnegative, positive
 from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, crossing, few_keys, log_odds, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 
@@ -19,14 +19,13 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     Enough: Σ_{i≠j} e^{z_i−z_j} = m·e^{−Δ}/(1+t) for some t ≥ 0. Too little: the other logits may be equal (t = 0).
     """
-    field = Field("(1-epsilon)/epsilon", "e^Delta/claimed-1", "slack", counts=("n-1",))
-    p, s, t, m = (field[name] for name in field.symbols)
-    epsilon, rng = 1 / (1 + p), trial.rng("algebra")
+    p, s, t, m = trial.field("(1-epsilon)/epsilon", "e^Delta/claimed-1", "slack", counts=("n-1",))
+    epsilon = 1 / (1 + p)
     claimed = trial.form(epsilon, 1 + m).exp()
     above, below = m / (claimed * (1 + s)) / (1 + t), m / (claimed / (1 + s))
     return [
-        nonnegative(1 / (1 + above) - (1 - epsilon), rng=rng, what="a margin at or above it gives a_j ≥ 1−ε"),
-        positive((1 - epsilon) - 1 / (1 + below), rng=rng, what="a margin below it can give a_j < 1−ε"),
+        nonnegative(1 / (1 + above) - (1 - epsilon), "a margin at or above it gives a_j ≥ 1−ε"),
+        positive((1 - epsilon) - 1 / (1 + below), "a margin below it can give a_j < 1−ε"),
     ]
 
 
@@ -69,7 +68,7 @@ CLAIM = Claim(
     statement="a_j ≥ 1−ε is guaranteed if and only if the margin is at least log((n−1)(1−ε)/ε)",
     latex=r"a_j\ge1-\varepsilon\text{ guaranteed}\iff\Delta\ge\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
+    parameters=(integer("n", 10, lower=2), real("epsilon", 0.1, lower=0, upper=1, is_open=True)),
     conditions=("finite logits",),
     form=copy_margin,
     near_misses=(

@@ -1,43 +1,34 @@
 """Misconception: a causal decoder without position codes can count repeated tokens."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from regard.analysis.closed_forms.order import bos_weight, causal_softmax, mixture
-from regard.analysis.engines.symbolic import Field, identity, positive
+from regard.analysis.closed_forms.order import causal_softmax, mixture
+from regard.analysis.closed_forms.softmax import uniform_weight
+from regard.analysis.engines.symbolic import identity, positive
 from regard.attention import attention_block, causal_mask
-from regard.claims._evidence import Evidence, conjunction, yes_or_no
+from regard.claims._evidence import Evidence, conjunction, one_case, yes_or_no
 from regard.claims._order import MOST_TOKENS, MOST_WIDTH, random_block, rounding_of
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
 _MOST_LAYERS = 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counting:
-    """Whether a different first token precedes the repeated ones, and whether their rows can then differ."""
-
-    has_bos: bool = False
-    can_count: bool = True
-
-
 def _by_algebra(trial: Trial) -> Evidence:
     """Without BOS a mixture of equal values is that value, whatever the weights; with it, BOS's weight falls with t."""
-    rng, form = trial.rng("algebra"), trial.form
+    form = trial.form
     if form.has_bos:
-        field = Field("b-v", "v", "s", counts=("t",))
-        apart, v, s, t = (field[name] for name in field.symbols)
+        apart, v, s, t = trial.field("b-v", "v", "s", counts=("t",))
         here, there = (mixture(1, place - 1, v + apart, v) for place in (t + 1, t + 2 + s))
-        falls = positive(here - there, rng=rng, what="BOS b > v, zero logits: token t+1's row exceeds all later ones")
-        weight = identity((here - v) / apart, bos_weight(t + 1), rng=rng, what="BOS's weight is 1/t")
+        falls = positive(here - there, "BOS b > v, zero logits: token t+1's row exceeds all later ones")
+        weight = identity((here - v) / apart, uniform_weight(t + 1), "BOS's weight is 1/t")
         shown = "d = 1, zero logits, BOS of value 1, tokens of value 0: rows 1, 1/2, 1/3, … all differ"
-        return yes_or_no(conjunction([falls, weight]), claimed=form.can_count, truth=True, counterexample=shown)
-    field = Field("e^z", "rest", "v")
-    own, rest, v = (field[name] for name in field.symbols)
+        return yes_or_no(conjunction(falls, weight), claimed=form.can_count, truth=True, counterexample=shown)
+    own, rest, v = trial.field("e^z", "rest", "v")
     what = "equal values mix to that value whatever the weights, so equal rows stay equal"
-    equal = identity(mixture(own, rest, v, v), v, rng=rng, what=what)
+    equal = identity(mixture(own, rest, v, v), v, what)
     shown = (
         "X = (x, x, …, x), T tokens, any depth and weights: (Σ_u e^{z_u} v)/(Σ_u e^{z_u}) = v in every row, so the "
         "rows after 1, 2, 3, … repeats are the same"
@@ -60,13 +51,12 @@ def _by_reference_layer(trial: Trial) -> Evidence:
         f"{'BOS and ' * form.has_bos}one token {tokens} times, d = {width}, {layers} random causal layers (seed "
         f"{trial.seed}): its rows are {spread:.1e} apart, rounding explains {limit:.1e}"
     )
-    if (not spread <= limit) == form.can_count:
-        return Evidence(status="holds", detail=shown, value=spread)
-    if form.has_bos and form.can_count:
+    agrees = (not spread <= limit) == form.can_count
+    if not agrees and form.has_bos and form.can_count:
         # A narrow layer's ReLU may be off for every token; that says nothing about other weights.
         return Evidence(status="undecided", detail=shown, value=spread)
-    against = f"{shown}; the statement says that they {'differ' if form.can_count else 'agree'}"
-    found = Evidence(status="refuted", detail=shown, value=spread, counterexample=against)
+    said = f"that they {'differ' if form.can_count else 'agree'}"
+    found = one_case(shown, agrees=agrees, said=said, value=spread)
     is_smaller = (tokens, width, layers) != (trial.at.T, trial.at.d, trial.at.layers)
     return replace(found, is_of_smaller_case=is_smaller)
 
@@ -100,18 +90,11 @@ CLAIM = Claim(
     parameters=(integer("T", 8, lower=2), integer("d", 4, lower=1), integer("layers", 3, lower=1)),
     conditions=("no position codes", "what acts beside attention acts row by row"),
     assumes=("induction over the layers",),
-    form=Counting(),
+    # Whether a different first token precedes the repeated ones, and whether their rows can then differ.
+    form=Form(has_bos=False, can_count=True),
     near_misses=(
-        NearMiss(
-            "without BOS all rows are equal, at any depth and with any weights",
-            Counting(can_count=False),
-            becomes="proved",
-        ),
-        NearMiss(
-            "with BOS before them they can differ (BOS's weight is 1/t at zero logits)",
-            Counting(has_bos=True),
-            becomes="proved",
-        ),
+        NearMiss("without BOS all rows are equal, at any depth and with any weights", {"can_count": False}),
+        NearMiss("with BOS before them they can differ (BOS's weight is 1/t at zero logits)", {"has_bos": True}),
     ),
     methods={"algebra": _by_algebra, "reference layer": _by_reference_layer},
     derivation="Every row attends to copies of one value v, and weights sum to 1, so every row gets v: equal rows "

@@ -6,10 +6,10 @@ import numpy as np
 from flint import acb, arb, ctx
 
 from regard.analysis.closed_forms.softmax import entropy_slope
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
+from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import evenly
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Series
 
@@ -25,8 +25,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     One key has S_0S_2 − S_1² = 0. One more key of exponential w and logit z adds
     w(S_0S_2 − S_1² + (S_1 − zS_0)²)/S_0: zero if z equals all logits so far, and positive otherwise.
     """
-    field, rng = Field("beta", "S0", "S1", "S2", "w", "z"), trial.rng("algebra")
-    beta, zeroth, first, second, own, logit = (field[name] for name in field.symbols)
+    beta, zeroth, first, second, own, logit = trial.field("beta", "S0", "S1", "S2", "w", "z")
+    scale, mean, variance = trial.field("beta", "mean", "variance", stream="sign")
 
     def change(element: RationalFunction) -> RationalFunction:
         by_sums = first * element.derivative("S0") + second * element.derivative("S1")
@@ -39,18 +39,10 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     wider = (zeroth + own) * (second + own * logit**2) - (first + own * logit) ** 2
     grown = own * (spread + (first - logit * zeroth) ** 2)
     return [
-        identity(claimed, slope, rng=rng, what="dH/dβ"),
-        identity(zeroth * (wider - spread), grown, rng=rng, what="one more key adds a square to S_0S_2 − S_1²"),
-        _sign(trial),
+        identity(claimed, slope, "dH/dβ"),
+        identity(zeroth * (wider - spread), grown, "one more key adds a square to S_0S_2 − S_1²"),
+        nonnegative(-trial.form(scale, mean, mean**2 + variance), "H never rises with β ≥ 0"),
     ]
-
-
-def _sign(trial: Trial) -> Evidence:
-    """With a variance v ≥ 0 the slope is never positive for β ≥ 0."""
-    field = Field("beta", "mean", "variance")
-    beta, mean, variance = (field[name] for name in field.symbols)
-    fall = -trial.form(beta, mean, mean**2 + variance)
-    return nonnegative(fall, rng=trial.rng("sign"), what="H never rises with β ≥ 0")
 
 
 def _by_integration(trial: Trial) -> list[Evidence]:
@@ -120,7 +112,7 @@ CLAIM = Claim(
     latex=r"a=\mathrm{softmax}(\beta z),\ H=-\sum_ia_i\log a_i:\quad"
     r"\frac{dH}{d\beta}=-\beta\,\mathrm{Var}_a(z)\le0\quad(\beta\ge0)",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="beta", default=1.0, lower=0)),
+    parameters=(integer("n", 10, lower=2), real("beta", 1.0, lower=0)),
     conditions=("finite logits",),
     form=entropy_slope,
     near_misses=(

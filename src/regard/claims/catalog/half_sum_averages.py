@@ -14,12 +14,8 @@ CLAIM = Claim(
     conditions=("orthonormal keys", "≈ means within 0.05"),
     form=lambda _beta, n: (1 + 0 * n) / 2,
     near_misses=(
-        NearMiss("a_a = √e/(2√e+n−2)", average_weight, becomes="proved"),
-        NearMiss(
-            "a_a falls short of ½ by ½(n−2)/(2√e+n−2)",
-            lambda beta, n: (1 - (n - 2) * other_weight(beta, n)) / 2,
-            becomes="proved",
-        ),
+        NearMiss("a_a = √e/(2√e+n−2)", average_weight),
+        NearMiss("a_a falls short of ½ by ½(n−2)/(2√e+n−2)", lambda beta, n: (1 - (n - 2) * other_weight(beta, n)) / 2),
     ),
     methods=weight_methods("a_a", "q = ½(k_a+k_b)", num_hot=2, beta=0.5),
     derivation="The logits are ½, ½ and n−2 zeros, so a_a = √e/(2√e+n−2): 0.3837 at n = 3, 0.1459 at n = 10. "

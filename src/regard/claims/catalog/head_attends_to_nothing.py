@@ -1,8 +1,8 @@
 """Misconception: very negative logits switch a softmax head off."""
 
 from regard.analysis.closed_forms.softmax import share
-from regard.claims._retrieval import SINK_KEYS, SINK_METHODS, SinkHead, beside_a_sink
-from regard.claims.claim import Claim, NearMiss
+from regard.claims._retrieval import SINK_HEAD, SINK_KEYS, SINK_METHODS, beside_a_sink
+from regard.claims.claim import Claim, Form, NearMiss
 
 CLAIM = Claim(
     id="head-attends-to-nothing",
@@ -13,14 +13,13 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(SINK_KEYS,),
     conditions=("finite logits", "no sink", "values of any kind"),
-    form=SinkHead(has_sink=False, limit=0),
+    form=Form(**{**vars(SINK_HEAD), "has_sink": False}),
     near_misses=(
         NearMiss(
             "the coefficients sum to 1 whatever the logits, so equal values come out unchanged",
-            SinkHead(has_sink=False, limit=1, weight=lambda own, rest, sink: share(own, rest) + 0 * sink),
-            becomes="proved",
+            {"limit": 1, "weight": lambda own, rest, sink: share(own, rest) + 0 * sink},
         ),
-        NearMiss("with a sink of logit 0 and value 0 the output does tend to 0", SinkHead(), becomes="proved"),
+        NearMiss("with a sink of logit 0 and value 0 the output does tend to 0", {"has_sink": True}),
     ),
     methods=SINK_METHODS,
     derivation="Only differences of logits matter: lowering all of them by D cancels in e^{z_i−D}/Σe^{z_j−D}. Weights "

@@ -1,99 +1,79 @@
 """Misconception: two heads with the same query give a steadier output than one."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 
 from regard.analysis.closed_forms.random_keys import averaged_variance_ratio, one_head_weight
 from regard.analysis.engines import Estimate, Variance, coefficient
-from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.analysis.scenarios import QueryDesign, identical_heads, one_head, two_heads
+from regard.analysis.engines.symbolic import identity, positive
+from regard.analysis.scenarios import identical_heads, one_head, two_heads
+from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence
 from regard.claims._figures import around
-from regard.claims._random_keys import (
-    BETA,
-    COURSE,
-    KEYS,
-    NUM_POINTS,
-    SCALE_AXIS,
-    SIGMA2,
-    CourseSetting,
-    certified_curves,
-    compared,
-    smooth_series,
-)
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTION = Variance(of=coefficient("a"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """Heads with the same query, and the claimed correlation of their weights."""
-
-    correlation: int
-    num_heads: int = 2
-
-    @property
-    def ratio(self) -> float:
-        """Variance under one head over that under all of them: H/(1+(H−1)ρ)."""
-        return averaged_variance_ratio(self.correlation, self.num_heads)
-
-    def design(self, beta: float) -> QueryDesign:
-        """The query β(μ_a + μ_b) in every head."""
-        return QueryDesign(coefficients={"a": (beta,) * self.num_heads, "b": (beta,) * self.num_heads})
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Equal logits give equal weights in every draw; since they vary with γ, their correlation exists and is 1."""
-    field, rng, heads = Field("growth", counts=("n-2",), exponentials=("z", "beta")), trial.rng("algebra"), trial.form
-    growth, m, logit, beta = (field[name] for name in field.symbols)
+    growth, m, logit, beta = trial.field("growth", counts=("n-2",), exponentials=("z", "beta"))
+    heads = trial.form
     weights = [one_head_weight(logit, beta, m + 2) for _ in range(heads.num_heads)]
     grown = weights[0].substitute(e_z=(1 + growth) * logit.exp())
     parts = [
-        identity(sum(weights, field.constant(0)) / heads.num_heads, weights[0], rng=rng, what="c is one head's output"),
-        positive(grown - weights[0], rng=rng, what="w_a varies with γ"),
+        identity(sum(weights) / heads.num_heads, weights[0], "c is one head's output"),
+        positive(grown - weights[0], "w_a varies with γ"),
     ]
     if heads.correlation != 1:
         shown = f"{heads.num_heads} heads with q = β(μ_a+μ_b), any keys: c_1 = c_2, so the correlation is 1"
-        against = f"{shown} and the variance ratio 1, the statement says {heads.correlation} and {heads.ratio:g}"
+        against = f"{shown} and the variance ratio 1, the statement says {heads.correlation} and {_ratio(trial):g}"
         parts.append(Evidence(status="refuted", detail=shown, counterexample=against))
     return parts
 
 
-def _compared(trial: Trial, setting: CourseSetting, one: Estimate, many: Estimate) -> Evidence:
-    """The variance under all heads against one head's, divided by the claimed ratio."""
-    at, slack = f"{trial.form.num_heads} equal heads, {setting}", one.width / trial.form.ratio
-    return compared("Var of v_a's coefficient", claimed=one.value / trial.form.ratio, found=many, slack=slack, at=at)
+def _compared(trial: Trial, answer: Callable[[course.DesignAtScale, int], tuple[Estimate, ...]]) -> Evidence:
+    """The variance under all heads over one head's, against the claimed ratio; `answer` takes a design and a seed.
+
+    The single head has a seed of its own, so that the two cannot agree just by sharing draws.
+    """
+    design = partial(identical_heads, num_heads=trial.form.num_heads)
+    [one], [many] = answer(one_head, trial.seed + 1), answer(design, trial.seed)
+    at, claimed = f"{trial.form.num_heads} equal heads, {course.CourseSetting.of(trial.at)}", one / _ratio(trial)
+    return course.compared("Var of v_a's coefficient", claimed=claimed.value, found=many, slack=claimed.width, at=at)
+
+
+def _ratio(trial: Trial) -> float:
+    """Variance under one head over that under all of them: H/(1+(H−1)ρ)."""
+    return averaged_variance_ratio(trial.form.correlation, trial.form.num_heads)
 
 
 def _by_enclosure(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
-    one, many = (setting.certified(design, [_QUESTION])[0] for design in (one_head, trial.form.design))
-    return _compared(trial, setting, one, many)
+    setting = course.CourseSetting.of(trial.at)
+    return _compared(trial, lambda design, _: setting.certified(design, [_QUESTION]))
 
 
 def _by_sampling(trial: Trial) -> Evidence:
-    """Separate draws for the single head, so that the two cannot agree just by sharing draws."""
-    setting = CourseSetting.of(trial.at)
-    one = setting.sampled(one_head, [_QUESTION], seed=trial.seed + 1)[0]
-    return _compared(trial, setting, one, setting.sampled(trial.form.design, [_QUESTION], seed=trial.seed)[0])
+    setting = course.CourseSetting.of(trial.at)
+    return _compared(trial, lambda design, seed: setting.sampled(design, [_QUESTION], seed=seed))
 
 
 def _figure(at: Settings) -> Chart:
-    scales = around(at.beta, 0.5, 200.0, NUM_POINTS // 2)
+    scales = around(at.beta, 0.5, 200.0, course.NUM_POINTS // 2)
     [one], [same], [two] = (
-        certified_curves(at, scales, design, [_QUESTION]) for design in (one_head, identical_heads, two_heads)
+        course.certified_curves(at, scales, design, [_QUESTION]) for design in (one_head, identical_heads, two_heads)
     )
     return Chart(
         title="The same query twice",
         caption=f"The variance of v_a's coefficient, n = {at.n:g}, σ² = {at.sigma2:g}. Using the same query in "
         "both heads changes nothing; one query per key does.",
-        x=SCALE_AXIS,
+        x=course.SCALE_AXIS,
         y=Axis(label="variance of v_a's coefficient", lower=0.0),
         series=(
-            smooth_series("one head", scales, one),
+            course.smooth_series("one head", scales, one),
             Series(label="the same head twice", x=scales, y=same, style="points"),
-            smooth_series("two heads", scales, two),
+            course.smooth_series("two heads", scales, two),
         ),
         guides=(Guide(at=0.25, label="¼, a fair coin"),),
     )
@@ -106,14 +86,13 @@ CLAIM = Claim(
     "variance is halved",
     latex=r"q_1=q_2=\beta(\mu_a+\mu_b):\quad\mathrm{Var}\,\tfrac12(w_a^1+w_a^2)=\tfrac12\mathrm{Var}\,w_a^1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
-    form=Copies(correlation=0),
+    parameters=course.PARAMETERS,
+    conditions=course.CONDITIONS,
+    # The number of heads with the same query, and the claimed correlation of their weights.
+    form=Form(num_heads=2, correlation=0),
     near_misses=(
-        NearMiss(
-            "the heads have correlation 1 and the variance ratio is exactly 1", Copies(correlation=1), becomes="proved"
-        ),
-        NearMiss("the same holds for eight equal heads", Copies(correlation=1, num_heads=8), becomes="proved"),
+        NearMiss("the heads have correlation 1 and the variance ratio is exactly 1", {"correlation": 1}),
+        NearMiss("the same holds for eight equal heads", {"correlation": 1, "num_heads": 8}),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
     derivation="Both heads see the same keys, so equal queries give equal logits, weights and outputs: c = ½(c_1+c_1) "

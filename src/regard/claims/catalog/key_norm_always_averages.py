@@ -1,42 +1,28 @@
 """Misconception: with normalised keys one head always averages."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import backwards_chance, ceiling_score, one_head_weight
 from regard.analysis.closed_forms.softmax import average_weight
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims._random_keys import CONDITIONS, PARAMETERS, CourseSetting, compared
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 # Each atom is looked for within this fraction of the way to the other; the engines compute weights to about 1e-15.
 _NEAR = 1e-3
 
 
-@dataclass(frozen=True, kw_only=True)
-class TwoPoints:
-    """The weight on a for γ > 0 and for γ < 0 as functions of β and n, and z with P(γ < 0) = Φ(z); None if never."""
-
-    score: Callable[[Any], Any] | None
-    forward: Callable[[Any, Any], Any] = average_weight
-    backward: Callable[[Any, Any], Any] = lambda beta, n: one_head_weight(-beta, beta, n)
-    is_given_positive: bool = False
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """k_a/‖k_a‖ = ±μ_a, so a's logit is β or −β, b's is β and the n−2 others' are 0."""
-    field, rng, form = Field(counts=("n",), exponentials=("beta",)), trial.rng("algebra"), trial.form
-    beta, n = field["beta"], field["n"]
+    n, beta = trial.field(counts=("n",), exponentials=("beta",))
+    form = trial.form
     forward, backward = (own / (own + beta.exp() + n - 2) for own in (beta.exp(), (-beta).exp()))
     return [
-        identity(form.forward(beta, n), forward, rng=rng, what="w_a where γ > 0"),
-        identity(form.backward(beta, n), backward, rng=rng, what="w_a where γ < 0"),
+        identity(form.forward(beta, n), forward, "w_a where γ > 0"),
+        identity(form.backward(beta, n), backward, "w_a where γ < 0"),
         _sign_part(trial),
     ]
 
@@ -46,8 +32,8 @@ def _sign_part(trial: Trial) -> Evidence:
     if trial.form.is_given_positive:
         return Evidence(status="proved" if trial.form.score is None else "undecided", detail="γ > 0 is given")
     if trial.form.score is not None:
-        sigma, rng = Field("sigma")["sigma"], trial.rng("sign")
-        return identity(1 + sigma * trial.form.score(sigma), 0 * sigma, rng=rng, what="P(γ < 0) = Φ(−1/σ)")
+        [sigma] = trial.field("sigma", stream="sign")
+        return identity(1 + sigma * trial.form.score(sigma), 0, "P(γ < 0) = Φ(−1/σ)")
     setting = CourseSetting.of(trial.at)
     weight_there = in_balls(one_head_weight, -setting.beta, setting.beta, setting.n)
     chance = in_balls(backwards_chance, setting.sigma)
@@ -111,16 +97,21 @@ CLAIM = Claim(
     "P(w_a = e^β/(2e^β+n−2)) = 1, which is ½ in the limit of large β",
     latex=r"k/\|k\|,\ q=\beta(\mu_a+\mu_b):\quad P\Big(w_a=\frac{e^\beta}{2e^\beta+n-2}\Big)=1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
-    form=TwoPoints(score=None),
+    parameters=PARAMETERS,
+    conditions=CONDITIONS,
+    # The weight on a for γ > 0 and for γ < 0 as functions of β and n, and z with P(γ < 0) = Φ(z); None if never.
+    form=Form(
+        score=None,
+        forward=average_weight,
+        backward=lambda beta, n: one_head_weight(-beta, beta, n),
+        is_given_positive=False,
+    ),
     near_misses=(
         NearMiss(
             "with probability Φ(−1/σ) the key points backwards, and then w_a = e^{−β}/(e^{−β}+e^β+n−2)",
-            TwoPoints(score=lambda sigma: -ceiling_score(sigma)),
-            becomes="proved",
+            {"score": lambda sigma: -ceiling_score(sigma)},
         ),
-        NearMiss("given γ > 0 it always averages", TwoPoints(score=None, is_given_positive=True), becomes="proved"),
+        NearMiss("given γ > 0 it always averages", {"is_given_positive": True}),
     ),
     methods={"certified": _by_enclosure, "direct": _by_direct_sampling, "algebra": _by_algebra},
     derivation="k_a/‖k_a‖ = sign(γ)μ_a: the length is gone, the sign is not. If γ < 0 the key is −μ_a with logit "

@@ -1,9 +1,6 @@
 """Dividing keys by their norm leaves only their sign random."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -11,80 +8,55 @@ from regard.analysis.closed_forms.random_keys import normalised_limit, normalise
 from regard.analysis.closed_forms.softmax import average_weight
 from regard.analysis.engines import Estimate, Variance, weight
 from regard.analysis.scenarios import GAMMA_POSITIVE, one_head
+from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import around
-from regard.claims._random_keys import (
-    BETA,
-    COURSE,
-    KEYS,
-    NUM_POINTS,
-    SCALE_AXIS,
-    SIGMA2,
-    CourseSetting,
-    certified_curves,
-    compared,
-    smooth_series,
-)
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=weight("a")), Variance(of=weight("a"), given=GAMMA_POSITIVE))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cure:
-    """One head's Var w_a as a function of β, n, σ, its limit as β → ∞, and whether keys are normalised at all."""
-
-    variance: Callable[[Any, Any, Any], Any] = normalised_variance
-    limit: Callable[[Any], Any] = normalised_limit
-    is_normalised: bool = True
-
-
-def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
+def _compared(trial: Trial, setting: course.CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     claimed = in_balls(trial.form.variance, setting.beta, setting.n, setting.sigma)
     return [
-        compared("Var w_a", claimed=claimed, found=found[0], slack=1e-13 * claimed, at=setting),
-        compared("Var(w_a | γ > 0)", claimed=0.0, found=found[1], at=setting),
+        course.compared("Var w_a", claimed=claimed, found=found[0], slack=1e-13 * claimed, at=setting),
+        course.compared("Var(w_a | γ > 0)", claimed=0.0, found=found[1], at=setting),
     ]
 
 
-def _limit_part(trial: Trial) -> Evidence:
-    """The closed form at a scale where e^{−β}n is negligible, against its limit."""
-    far = CourseSetting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
-    value = in_balls(trial.form.variance, far.beta, far.n, far.sigma)
-    claimed = in_balls(trial.form.limit, far.sigma)
-    return agreement("limit of Var w_a", claimed=claimed, found=value, tolerance=1e-13 * value, at=str(far))
-
-
 def _by_enclosure(trial: Trial) -> list[Evidence]:
-    """Two atoms, γ = 1 and γ = −1, at the given scale and at β = 1; then the limit."""
+    """Two atoms, γ = 1 and γ = −1, at the given scale and at β = 1; then the limit, where e^{−β}n is negligible."""
     parts = []
-    for setting in (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=1.0)):
+    for setting in (course.CourseSetting.of(trial.at), course.CourseSetting.of(trial.at, beta=1.0)):
         found = setting.certified(one_head, _QUESTIONS, is_normalised=trial.form.is_normalised)
         parts += _compared(trial, setting, found)
-    return [*parts, _limit_part(trial)]
+    far = course.CourseSetting.of(trial.at, beta=100 + 2 * math.log(trial.at.n))
+    value, claimed = in_balls(trial.form.variance, far.beta, far.n, far.sigma), in_balls(trial.form.limit, far.sigma)
+    limit = agreement("limit of Var w_a", claimed=claimed, found=value, tolerance=1e-13 * value, at=str(far))
+    return [*parts, limit]
 
 
 def _by_direct_sampling(trial: Trial) -> list[Evidence]:
     """Whole keys, drawn and divided by their norms."""
-    setting, is_normalised = CourseSetting.of(trial.at).with_few_keys, trial.form.is_normalised
+    setting, is_normalised = course.CourseSetting.of(trial.at).with_few_keys, trial.form.is_normalised
     found = setting.sampled_directly(one_head, _QUESTIONS, seed=trial.seed, is_normalised=is_normalised)
     return _compared(trial, setting, found)
 
 
 def _figure(at: Settings) -> Chart:
-    scales, setting = around(at.beta, 0.2, 200.0, NUM_POINTS), CourseSetting.of(at)
-    [plain] = certified_curves(at, scales, one_head, (Variance(of=weight("a")),))
+    scales, setting = around(at.beta, 0.2, 200.0, course.NUM_POINTS), course.CourseSetting.of(at)
+    [plain] = course.certified_curves(at, scales, one_head, (Variance(of=weight("a")),))
     limit, fine = float(normalised_limit(setting.sigma)), np.geomspace(scales[0], scales[-1], 90)
     normalised = normalised_variance(np.minimum(fine, 300.0), float(at.n), setting.sigma)
     return Chart(
         title="Length is cured, direction is not",
         caption=f"One head's variance of w_a, n = {at.n:g}, σ² = {at.sigma2:g}, with keys as they are and divided by "
         "their norm. The variance that remains comes from keys that point backwards.",
-        x=SCALE_AXIS,
+        x=course.SCALE_AXIS,
         y=Axis(label="variance of w_a", lower=0.0),
         series=(
-            smooth_series("keys as they are", scales, plain),
+            course.smooth_series("keys as they are", scales, plain),
             Series(label="keys divided by their norm", x=fine, y=normalised),
         ),
         guides=(Guide(at=limit, label=f"Φ(1/σ)Φ(−1/σ)/4 = {limit:.4f}"),),
@@ -99,20 +71,20 @@ CLAIM = Claim(
     latex=r"k/\|k\|:\quad\mathrm{Var}(w_a\mid\gamma>0)=0,\quad\mathrm{Var}\,w_a=\Phi(1/\sigma)\Phi(-1/\sigma)(w_+-w_-)^2"
     r"\xrightarrow{\beta\to\infty}\tfrac14\Phi(1/\sigma)\Phi(-1/\sigma)",
     expected="holds",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
-    form=Cure(),
+    parameters=course.PARAMETERS,
+    conditions=course.CONDITIONS,
+    # One head's Var w_a as a function of β, n, σ, its limit as β → ∞, and whether keys are normalised at all.
+    form=Form(variance=normalised_variance, limit=normalised_limit, is_normalised=True),
     near_misses=(
-        NearMiss("Var w_a → 0 even without the condition", Cure(limit=lambda sigma: 0 * sigma)),
+        NearMiss("Var w_a → 0 even without the condition", {"limit": lambda sigma: 0 * sigma}),
         NearMiss(
-            "Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight",
-            Cure(limit=lambda sigma: 4 * normalised_limit(sigma)),
+            "Var w_a → Φ(1/σ)Φ(−1/σ), that of head 1's own weight", {"limit": lambda sigma: 4 * normalised_limit(sigma)}
         ),
         NearMiss(
             "a key that points backwards gets nothing at any β",
-            Cure(variance=lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2),
+            {"variance": lambda beta, n, sigma: 4 * normalised_limit(sigma) * average_weight(beta, n) ** 2},
         ),
-        NearMiss("given γ > 0 one head is steady without normalising", Cure(is_normalised=False)),
+        NearMiss("given γ > 0 one head is steady without normalising", {"is_normalised": False}),
     ),
     methods={"certified": _by_enclosure, "direct": _by_direct_sampling},
     derivation="k_a/‖k_a‖ = sign(γ)μ_a. With γ > 0 w_a = w₊ = e^β/(2e^β+n−2) with certainty; with γ < 0, which has "

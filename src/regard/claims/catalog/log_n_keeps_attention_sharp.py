@@ -1,21 +1,17 @@
 """Whether logits multiplied by log n keep one key ahead of ever more others depends on sΔ."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from flint import arb, ctx
 
 from regard.analysis.closed_forms.softmax import copy_weight, log_scaled_weight
-from regard.analysis.engines.symbolic import Field, RationalFunction, identity, nonnegative
+from regard.analysis.engines.symbolic import RationalFunction, identity, nonnegative
 from regard.attention import masked_softmax
-from regard.claims._evidence import Evidence, agreement, smaller_case
+from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, few_keys, rounding, tempered
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Chart, Guide, Series
 
 _MOST_KEYS = 4096
@@ -23,36 +19,25 @@ _MOST_KEYS = 4096
 _FAR, _LARGEST_LOG = 60.0, 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
-class LogScaling:
-    """a_j as a function of n^{sΔ} and n, and its limits as n → ∞ where sΔ is above, at and below 1."""
-
-    weight: Callable[[Any, Any], Any] = log_scaled_weight
-    above: Fraction = Fraction(1)
-    critical: Fraction = Fraction(1, 2)
-    below: Fraction = Fraction(0)
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """n^{sΔ} = n·E, E = n^{sΔ−1}: E → ∞ above sΔ = 1, E = 1 at it, and E = 1/F with F → ∞ below it.
 
     Bounds that depend on E or F alone carry the limits over from E and F to n: 1/(1+E) and 1/(1+F/2).
     """
-    field, rng, form = Field("E", "F", counts=("n", "n-2")), trial.rng("algebra"), trial.form
-    large, shrink, n, m = (field[name] for name in ("E", "F", "n", "n-2"))
-    one, softmax = field.constant(1), n * large / (n * large + (n - 1))
+    large, shrink, n, m = trial.field("E", "F", counts=("n", "n-2"))
+    form, softmax = trial.form, n * large / (n * large + (n - 1))
 
     def weight(growth: RationalFunction | int) -> RationalFunction:
         return softmax.substitute(n=m + 2, E=growth)
 
     excess, share = 1 / (1 + large), 1 / (1 + shrink / 2)
     return [
-        identity(form.weight(n * large, n), softmax, rng=rng, what="a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
-        nonnegative(excess - (1 - weight(large)), rng=rng, what="1−a_j ≤ 1/(1+n^{sΔ−1})"),
-        identity(1 - excess.limit("E"), one * form.above, rng=rng, what="limit of a_j where sΔ > 1"),
-        identity(weight(1).limit("n-2"), one * form.critical, rng=rng, what="limit of a_j where sΔ = 1"),
-        nonnegative(share - weight(1 / shrink), rng=rng, what="a_j ≤ 1/(1+½n^{1−sΔ})"),
-        identity(share.limit("F"), one * form.below, rng=rng, what="limit of a_j where sΔ < 1"),
+        identity(form.weight(n * large, n), softmax, "a_j = n^{sΔ}/(n^{sΔ}+n−1)"),
+        nonnegative(excess - (1 - weight(large)), "1−a_j ≤ 1/(1+n^{sΔ−1})"),
+        identity(1 - excess.limit("E"), form.above, "limit of a_j where sΔ > 1"),
+        identity(weight(1).limit("n-2"), form.critical, "limit of a_j where sΔ = 1"),
+        nonnegative(share - weight(1 / shrink), "a_j ≤ 1/(1+½n^{1−sΔ})"),
+        identity(share.limit("F"), form.below, "limit of a_j where sΔ < 1"),
     ]
 
 
@@ -62,10 +47,8 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     logits = np.zeros((1, n))
     logits[0, 0] = scale = product * math.log(n)
     at = f"{size}, sΔ = {product:g}"
-    with ctx.workprec(128):
-        claimed = float(arb(trial.form.weight(arb(scale).exp(), arb(n))))
-    found = masked_softmax(logits)[0, 0]
-    here = agreement("a_j", claimed=claimed, found=found, tolerance=rounding(n, scale), at=at)
+    claimed = in_balls(lambda exponent, count: trial.form.weight(exponent.exp(), count), scale, n)
+    here = agreement("a_j", claimed=claimed, found=masked_softmax(logits)[0, 0], tolerance=rounding(n, scale), at=at)
     return smaller_case([here, _limit_part(trial, product)], tried=n, asked=trial.at.n)
 
 
@@ -74,8 +57,7 @@ def _limit_part(trial: Trial, product: float) -> Evidence:
     excess, form = product - 1, trial.form
     log_n = min(_FAR / abs(excess), _LARGEST_LOG) if excess else _FAR
     limit = form.critical if not excess else form.above if excess > 0 else form.below
-    with ctx.workprec(256):
-        value = float(arb(form.weight((product * arb(log_n)).exp(), arb(log_n).exp())))
+    value = in_balls(lambda size: form.weight((product * size).exp(), size.exp()), log_n, precision=256)
     tolerance = 2 * math.exp(-abs(excess) * log_n if excess else -log_n) + 1e-15
     at = f"sΔ = {product:g}, log n = {log_n:g}"
     return agreement("a_j at a huge n", claimed=float(limit), found=value, tolerance=tolerance, at=at)
@@ -108,17 +90,16 @@ CLAIM = Claim(
     expected="proved",
     parameters=(
         integer("n", 1000, lower=2),
-        Parameter(name="s", default=1.0, lower=0, is_open=True),
-        Parameter(name="margin", default=2.0, lower=0, is_open=True),
+        real("s", 1.0, lower=0, is_open=True),
+        real("margin", 2.0, lower=0, is_open=True),
     ),
     assumes=("n^x → ∞ as n → ∞ for every x > 0",),
-    form=LogScaling(),
+    # a_j as a function of n^{sΔ} and n, and its limits as n → ∞ where sΔ is above, at and below 1.
+    form=Form(weight=log_scaled_weight, above=Fraction(1), critical=Fraction(1, 2), below=Fraction(0)),
     near_misses=(
-        NearMiss("at sΔ = 1 it stays sharp as well: a_j → 1", LogScaling(critical=Fraction(1))),
-        NearMiss("any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", LogScaling(below=Fraction(1, 2))),
-        NearMiss(
-            "a_j = 1/(1+n^{1−sΔ}), as if n keys were behind", LogScaling(weight=lambda power, n: 1 / (1 + n / power))
-        ),
+        NearMiss("at sΔ = 1 it stays sharp as well: a_j → 1", {"critical": Fraction(1)}),
+        NearMiss("any s > 0 keeps some sharpness: a_j → ½ where sΔ < 1", {"below": Fraction(1, 2)}),
+        NearMiss("a_j = 1/(1+n^{1−sΔ}), as if n keys were behind", {"weight": lambda power, n: 1 / (1 + n / power)}),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},
     derivation="The scaled margin is sΔ·log n, so the others together weigh (n−1)n^{−sΔ} ≈ n^{1−sΔ} times as much "

@@ -1,17 +1,14 @@
 """Misconception: shift invariance makes subtracting the maximum unnecessary."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import ml_dtypes
 import numpy as np
 from flint import arb, ctx
 
-from regard.analysis.closed_forms.rounding import overflow_from, overflow_logit
-from regard.analysis.engines.symbolic import Field, identity
-from regard.claims._evidence import Evidence
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.analysis.closed_forms.arithmetic import log
+from regard.analysis.closed_forms.rounding import overflow_from
+from regard.analysis.engines.symbolic import identity
+from regard.claims._evidence import Evidence, one_case
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, Chart, Series
 
 # Significant bits and the exponent of the largest binade.
@@ -19,48 +16,28 @@ _FORMATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127)}
 _FINEST = 0.001
 
 
-@dataclass(frozen=True, kw_only=True)
-class Unshifted:
-    """The logit from which e^z overflows, as a function of the least number M that rounds to infinity; None: never.
-
-    `is_exact` refers to exact arithmetic, where nothing is rounded.
-    """
-
-    threshold: Callable[[Any], Any] | None = None
-    is_exact: bool = False
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """In exact arithmetic e^{−m} cancels (R is the sum of the other exponentials); with rounding, log M in balls."""
     if trial.form.is_exact:
-        field = Field("R", exponentials=("z", "m"))
-        own, rest, lowered = field["z"].exp(), field["R"], (field["z"] - field["m"]).exp()
-        shifted = lowered / (lowered + rest / field["m"].exp())
-        what = "a_i with m subtracted from every logit"
-        return [identity(shifted, own / (own + rest), rng=trial.rng("algebra"), what=what)]
+        rest, z, m = trial.field("R", exponentials=("z", "m"))
+        shifted = (z - m).exp() / ((z - m).exp() + rest / m.exp())
+        return [identity(shifted, z.exp() / (z.exp() + rest), "a_i with m subtracted from every logit")]
     return [_threshold_part(trial, name) for name in _FORMATS]
 
 
 def _threshold_part(trial: Trial, name: str) -> Evidence:
     overflow = overflow_from(*_FORMATS[name])
     with ctx.workprec(128):
-        truth = overflow_logit(arb(overflow))
+        truth = log(arb(overflow))
         if trial.form.threshold is None:
-            return _overflow(name, float(truth), trial.at.n)
+            logit, detail = float(np.ceil(float(truth))), f"e^z overflows in {name} from z = {float(truth):.6g} on"
+            shown = f"{trial.at.n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite"
+            against = f"{shown}, so each weight is ∞/∞ = NaN, while subtracting the maximum first gives 1/n"
+            return Evidence(status="refuted", detail=detail, value=float(truth), counterexample=against)
         claimed = arb(trial.form.threshold(arb(overflow)))
         is_same = claimed.overlaps(truth) and float(claimed.rad()) < _FINEST
     shown = f"e^z reaches {float(overflow):.6g} at z = {float(truth):.6g}, from which {name} is infinite"
-    if is_same:
-        return Evidence(status="holds", detail=shown, value=float(truth))
-    against = f"{shown}; the statement says z = {float(claimed):.6g}"
-    return Evidence(status="refuted", detail=shown, value=float(truth), counterexample=against)
-
-
-def _overflow(name: str, threshold: float, n: int) -> Evidence:
-    logit, detail = float(np.ceil(threshold)), f"e^z overflows in {name} from z = {threshold:.6g} on"
-    shown = f"{n:.12g} logits of {logit:g} in {name}: e^{logit:g} is infinite, so each weight is ∞/∞ = NaN"
-    against = f"{shown}, while subtracting the maximum first gives 1/n"
-    return Evidence(status="refuted", detail=detail, value=threshold, counterexample=against)
+    return one_case(shown, agrees=is_same, said=f"z = {float(claimed):.6g}", value=float(truth))
 
 
 def _by_running(trial: Trial) -> list[Evidence]:
@@ -73,7 +50,7 @@ def _by_running(trial: Trial) -> list[Evidence]:
 def _run_part(trial: Trial, name: str) -> Evidence:
     """The format's own numbers next to the threshold: the last whose exponential is finite, and the one after it."""
     dtype = np.dtype(getattr(ml_dtypes, name, name))
-    threshold = float(overflow_logit(float(overflow_from(*_FORMATS[name]))))
+    threshold = float(log(float(overflow_from(*_FORMATS[name]))))
     nearest = np.asarray(threshold).astype(dtype)
     up, down = (np.nextafter(nearest, np.asarray(end).astype(dtype)) for end in (200.0, 0.0))
     logits = np.array([down, nearest, up])
@@ -86,10 +63,8 @@ def _run_part(trial: Trial, name: str) -> Evidence:
     if trial.form.threshold is None:
         return Evidence(status="refuted", detail=shown, value=first, counterexample=f"{shown} instead of ½")
     claimed = float(trial.form.threshold(float(overflow_from(*_FORMATS[name]))))
-    if np.isnan(weight) and last < claimed + 1e-6 and claimed <= first + 1e-6:
-        return Evidence(status="holds", detail=shown, value=first)
-    against = f"{shown}; the statement says from {claimed:.6g} on"
-    return Evidence(status="refuted", detail=shown, value=first, counterexample=against)
+    agrees = bool(np.isnan(weight) and last < claimed + 1e-6 and claimed <= first + 1e-6)
+    return one_case(shown, agrees=agrees, said=f"from {claimed:.6g} on", value=first)
 
 
 def _exactly_shifted(trial: Trial) -> Evidence:
@@ -133,13 +108,15 @@ CLAIM = Claim(
     expected="refuted",
     parameters=(integer("n", 10, lower=1),),
     conditions=("finite logits", "float16, bfloat16 or float32"),
-    form=Unshifted(),
+    # The logit from which e^z overflows, as a function of the least number M that rounds to infinity; None: never.
+    # `is_exact` refers to exact arithmetic, where nothing is rounded.
+    form=Form(threshold=None, is_exact=False),
     near_misses=(
-        NearMiss("in exact arithmetic it is unnecessary", Unshifted(is_exact=True), becomes="proved"),
+        NearMiss("in exact arithmetic it is unnecessary", {"is_exact": True}),
         NearMiss(
             "it is necessary from z = log M on, M the least number that rounds to infinity: 11.0901 in "
             "float16, 88.7209 in bfloat16, 88.7228 in float32",
-            Unshifted(threshold=overflow_logit),
+            {"threshold": log},
             becomes="holds",
         ),
     ),

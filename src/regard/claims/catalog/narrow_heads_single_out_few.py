@@ -1,16 +1,18 @@
 """Misconception: to single out each of n keys, a head must be n wide."""
 
+from fractions import Fraction
+
 import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.low_rank import circle_gap, circle_keys, neighbours_margin
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import copy_margin
-from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
 from regard.attention import AttentionRule, attention_weights
 from regard.claims._evidence import Evidence, conjunction, in_balls, smaller_case
-from regard.claims._retrieval import LeastWidth, Width, few_keys, least_width_proved, least_width_tried, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims._retrieval import LeastWidth, few_keys, least_width_proved, least_width_tried, rounding
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, HeatMap
 
 _LINE_KEYS, _LINE_QUERIES = 5, 200
@@ -18,7 +20,7 @@ _LINE_KEYS, _LINE_QUERIES = 5, 200
 
 def _scale(trial: Trial, n: int | arb) -> arb:
     """β = margin/(1 − cos(2π/n)) at the margin that is claimed to be enough."""
-    margin = (trial.form.enough or copy_margin)(arb(trial.at.epsilon), arb(n))
+    margin = trial.form.enough(arb(trial.at.epsilon), arb(n))
     return arb(margin) / circle_gap(arb.pi() / n)
 
 
@@ -34,45 +36,36 @@ def _known(trial: Trial, n: int, note: str) -> LeastWidth:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Key j beats its neighbours by βδ and the others by more, δ = 1 − cos(2π/n); on a line a middle key never wins."""
-    rng, known = trial.rng("algebra"), _known(trial, trial.at.n, f"n = {trial.at.n:.12g}")
-    can, cannot = _circle_is_enough(trial, rng), _line_is_not(rng)
-    needed = [] if trial.form.needed is None else [_neighbours_need(trial, rng)]
-    return [*least_width_proved(trial, can=can, cannot=cannot, known=known), *needed]
+    known = _known(trial, trial.at.n, f"n = {trial.at.n:.12g}")
+    parts = least_width_proved(trial, can=_circle_is_enough(trial), cannot=_line_is_not(trial), known=known)
+    return parts if trial.form.needed is None else [*parts, _neighbours_need(trial)]
 
 
-def _circle_is_enough(trial: Trial, rng: np.random.Generator) -> Evidence:
+def _circle_is_enough(trial: Trial) -> Evidence:
     """The n−1 others together weigh at most (n−1)e^{−βδ} times key j, for n = 1+m and ε = 1/(1+p)."""
-    [half] = generic_angles(angle_field("pi/n"), "pi/n")
-    field = Field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
-    p, t, m = (field[name] for name in field.symbols)
-    claimed = (trial.form.enough or copy_margin)(1 / (1 + p), 1 + m).exp()
+    [half] = trial.field(angles=("pi/n",))
+    p, t, m = trial.field("(1-epsilon)/epsilon", "slack", counts=("n-1",))
+    claimed = trial.form.enough(1 / (1 + p), 1 + m).exp()
     return conjunction(
-        [
-            identity(circle_gap(half), 1 - (2 * half).cos(), rng=rng, what="δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
-            nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), rng=rng, what="a_j ≥ 1−ε on the circle"),
-        ]
+        identity(circle_gap(half), 1 - (2 * half).cos(), "δ = 1 − cos(2π/n) = 2 sin²(π/n)"),
+        nonnegative(1 / (1 + m / claimed / (1 + t)) - (1 - 1 / (1 + p)), "a_j ≥ 1−ε on the circle"),
     )
 
 
-def _neighbours_need(trial: Trial, rng: np.random.Generator) -> Evidence:
+def _neighbours_need(trial: Trial) -> Evidence:
     """A margin below the claimed one by a factor 1+s in e^{βδ}: two neighbours alone keep a_j below 1−ε."""
-    field = Field("(1-epsilon)/epsilon", "claimed/e^margin-1", "rest", counts=("n",))
-    p, s, t, n = (field[name] for name in field.symbols)
+    p, s, t, n = trial.field("(1-epsilon)/epsilon", "claimed/e^margin-1", "rest", counts=("n",))
     claimed = trial.form.needed(1 / (1 + p), n).exp()
     weight = 1 / (1 + 2 * (1 + s) / claimed + t)
-    return positive(1 - 1 / (1 + p) - weight, rng=rng, what="a smaller β leaves a_j < 1−ε on the circle")
+    return positive(1 - 1 / (1 + p) - weight, "a smaller β leaves a_j < 1−ε on the circle")
 
 
-def _line_is_not(rng: np.random.Generator) -> Evidence:
+def _line_is_not(trial: Trial) -> Evidence:
     """(z_1−z_2)(z_3−z_2) ≤ 0 for keys in order, so some logit is z_2 + s with s ≥ 0, and a_2 ≤ ½ < 1−ε."""
-    field = Field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
-    q, left, right, s, rest = (field[name] for name in field.symbols)
-    half = field.constant(1) / 2
+    q, left, right, s, rest = trial.field("q", "k_2-k_1", "k_3-k_2", "e^s-1", "rest")
     return conjunction(
-        [
-            nonnegative(q * left * (q * right), rng=rng, what="width 1: some other logit is at least the middle key's"),
-            nonnegative(half - 1 / (1 + (1 + s) + rest), rng=rng, what="so the middle key's weight is at most ½"),
-        ]
+        nonnegative(q * left * (q * right), "width 1: some other logit is at least the middle key's"),
+        nonnegative(Fraction(1, 2) - 1 / (1 + (1 + s) + rest), "so the middle key's weight is at most ½"),
     )
 
 
@@ -113,21 +106,19 @@ CLAIM = Claim(
     "1−ε for every j exist only if the width of keys and queries is at least n",
     latex=r"\exists\,k_1..k_n,q_1..q_n\in\mathbb R^d:\ a_j(q_j)\ge1-\varepsilon\ \forall j\;\Longrightarrow\;d\ge n",
     expected="refuted",
-    parameters=(integer("n", 10, lower=3), Parameter(name="epsilon", default=0.01, lower=0, upper=0.5, is_open=True)),
+    parameters=(integer("n", 10, lower=3), real("epsilon", 0.01, lower=0, upper=0.5, is_open=True)),
     conditions=("a = softmax(Kq)",),
     assumes=("the cosine falls on [0, π]",),
-    form=Width(least=lambda n: n),
+    # The least head width that does the task for n keys; the margin that is enough for 1−ε, and one that is needed.
+    form=Form(least=lambda n: n, enough=copy_margin, needed=None),
     near_misses=(
-        NearMiss("width 2 is enough for every n ≥ 3, and width 1 is not", Width(least=lambda _n: 2), becomes="proved"),
+        NearMiss("width 2 is enough for every n ≥ 3, and width 1 is not", {"least": lambda _n: 2}),
         NearMiss(
             "on the unit circle q_j = βk_j is enough from β = log((n−1)(1−ε)/ε)/(1−cos(2π/n)) on",
-            Width(least=lambda _n: 2, enough=copy_margin),
-            becomes="proved",
+            {"least": lambda _n: 2, "enough": copy_margin},
         ),
         NearMiss(
-            "and there β ≥ log(2(1−ε)/ε)/(1−cos(2π/n)) is needed",
-            Width(least=lambda _n: 2, needed=neighbours_margin),
-            becomes="proved",
+            "and there β ≥ log(2(1−ε)/ε)/(1−cos(2π/n)) is needed", {"least": lambda _n: 2, "needed": neighbours_margin}
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

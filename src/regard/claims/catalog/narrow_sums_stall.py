@@ -1,7 +1,6 @@
 """In a narrow format, adding many equal weights one by one stalls."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import ml_dtypes
@@ -9,7 +8,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.rounding import narrow_sum, rounded_whole, stall
 from regard.claims._evidence import Evidence, conjunction
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.core.verdict import Status
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -19,14 +18,6 @@ _FORMATS = {"bfloat16": 8, "float16": 11, "float32": 24}
 _RUN_UP = 300
 _MOST_WEIGHTS = 12
 _LEAST_BITS, _MOST_BITS, _LARGEST_LOG = 2, 64, 64
-
-
-@dataclass(frozen=True, kw_only=True)
-class NarrowSum:
-    """Where counting by ones halts in p bits, and what n weights of 1/n add up to, n a power of two."""
-
-    stall: Callable[[int], int] = stall
-    total: Callable[[int, int], Fraction] = narrow_sum
 
 
 def _by_exact_arithmetic(trial: Trial) -> Evidence:
@@ -44,7 +35,7 @@ def _by_exact_arithmetic(trial: Trial) -> Evidence:
     )
     if wrong:
         parts.append(_total_part(trial, *wrong))
-    found = conjunction(parts)
+    found = conjunction(*parts)
     if found.status != "proved":
         return found
     covered = f"and likewise for every p from {_LEAST_BITS} to {_MOST_BITS} and k from 0 to {_LARGEST_LOG}"
@@ -86,11 +77,10 @@ def _by_adding(trial: Trial) -> list[Evidence]:
 
 
 def _equal(what: str, claimed: int | Fraction, found: int | Fraction, status: Status) -> Evidence:
+    shown, against = f"{what} {float(found):.12g}", f"the statement says {float(claimed):.12g}"
     if claimed == found:
-        return Evidence(status=status, detail=f"{what} {float(found):.12g}", value=float(found), bound=0.0)
-    shown, said = f"{what} {float(found):.12g}", f"{float(claimed):.12g}"
-    against = f"{shown}, the statement says {said}"
-    return Evidence(status="refuted", detail=f"{shown}, not {said}", counterexample=against)
+        return Evidence(status=status, detail=shown, value=float(found), bound=0.0)
+    return Evidence(status="refuted", detail=shown, counterexample=f"{shown}; {against}")
 
 
 def _figure(at: Settings) -> Chart:
@@ -122,17 +112,14 @@ CLAIM = Claim(
     parameters=(integer("p", 8, lower=_LEAST_BITS, upper=_MOST_BITS), integer("k", 12, lower=0, upper=_LARGEST_LOG)),
     conditions=("n = 2^k weights", "rounded to nearest even after each addition", "no underflow"),
     assumes=("a whole number of at most p bits is held exactly by p significant bits",),
-    form=NarrowSum(),
+    # Where counting by ones halts in p bits, and what n weights of 1/n add up to, n a power of two.
+    form=Form(stall=stall, total=narrow_sum),
     near_misses=(
-        NearMiss(
-            "it halts at 2^{p−1}: 128 in bfloat16, which stores 7 bits", NarrowSum(stall=lambda bits: stall(bits - 1))
-        ),
-        NearMiss(
-            "it halts at 2^{p+1}, where 1 is less than half a step", NarrowSum(stall=lambda bits: stall(bits + 1))
-        ),
+        NearMiss("it halts at 2^{p−1}: 128 in bfloat16, which stores 7 bits", {"stall": lambda bits: stall(bits - 1)}),
+        NearMiss("it halts at 2^{p+1}, where 1 is less than half a step", {"stall": lambda bits: stall(bits + 1)}),
         NearMiss(
             "the weights still add up to 1, because errors cancel",
-            NarrowSum(total=lambda count, bits: Fraction(1) + 0 * count * bits),
+            {"total": lambda count, bits: Fraction(1) + 0 * count * bits},
         ),
     ),
     methods={"exact arithmetic": _by_exact_arithmetic, "running sums": _by_adding},

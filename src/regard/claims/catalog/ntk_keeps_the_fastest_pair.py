@@ -1,40 +1,29 @@
 """NTK-aware scaling slows the slowest pair by the factor and leaves the fastest unchanged."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import interpolation_slowdown, ntk_slowdown
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, conjunction, worst_entry
 from regard.claims._position_codes import BASE, LARGEST_BASE, LARGEST_FACTOR, WIDTH, figure_width, slowdowns, tried
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.positions.rotary import LinearScaling, NtkScaling, rotary_frequencies
 from regard.render.figures import Chart
 
 
-@dataclass(frozen=True, kw_only=True)
-class Slowdowns:
-    """Pair i of d/2 turns s to this power times slower: under the raised base, and under position interpolation."""
-
-    ntk: Callable[[Any, Any], Any] = ntk_slowdown
-    interpolation: Callable[[Any, Any], Any] = interpolation_slowdown
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """In logarithms: θ_i = B^{−2i/d}, θ'_i = (B·s^{d/(d−2)})^{−2i/d}; interpolation turns by (t/s)θ_i."""
-    field, rng, form = Field("log B", "log s", counts=("i", "d")), trial.rng("algebra"), trial.form
-    log_b, log_s, i, d = (field[name] for name in field.symbols)
-    grown = log_b + d / (d - 2) * log_s
+    log_b, log_s, i, d = trial.field("log B", "log s", counts=("i", "d"))
+    form, grown = trial.form, log_b + d / (d - 2) * log_s
     slower = -2 * i / d * log_b - (-2 * i / d * grown)
     last = d / 2 - 1
     return [
-        identity(form.ntk(i, d) * log_s, slower, rng=rng, what="log(θ_i/θ'_i) under the base B·s^{d/(d−2)}"),
-        identity(form.ntk(0 * i, d), field.constant(0), rng=rng, what="the fastest pair, i = 0, is unchanged"),
-        identity(form.ntk(last, d), field.constant(1), rng=rng, what="the slowest, i = d/2−1, is s times slower"),
-        identity(form.interpolation(i, d) * log_s, log_s, rng=rng, what="position interpolation slows all pairs by s"),
+        identity(form.ntk(i, d) * log_s, slower, "log(θ_i/θ'_i) under the base B·s^{d/(d−2)}"),
+        identity(form.ntk(0 * i, d), 0, "the fastest pair, i = 0, is unchanged"),
+        identity(form.ntk(last, d), 1, "the slowest, i = d/2−1, is s times slower"),
+        identity(form.interpolation(i, d) * log_s, log_s, "position interpolation slows all pairs by s"),
     ]
 
 
@@ -58,7 +47,7 @@ def _by_reference_code(trial: Trial) -> Evidence:
         what = f"log(θ_i/θ'_i), {name}{note}"
         parts.append(worst_entry(what, claimed=claimed, found=found, tolerance=tolerance, at=at))
     is_smaller = (width, factor, base) != (trial.at.d, trial.at.s, trial.at.B)
-    return replace(conjunction(parts), is_of_smaller_case=is_smaller)
+    return replace(conjunction(*parts), is_of_smaller_case=is_smaller)
 
 
 def _figure(at: Settings) -> Chart:
@@ -81,12 +70,13 @@ CLAIM = Claim(
     latex=r"B'=B\,s^{d/(d-2)}:\quad\frac{\theta_i}{\theta'_i}=s^{2i/(d-2)},\quad"
     r"\theta'_0=\theta_0,\ \theta'_{d/2-1}=\theta_{d/2-1}/s;\qquad\text{interpolation: }\theta'_i=\theta_i/s",
     expected="proved",
-    parameters=(replace(WIDTH, default=128, lower=4), BASE, Parameter(name="s", default=8.0, lower=1)),
-    form=Slowdowns(),
+    parameters=(replace(WIDTH, default=128, lower=4), BASE, real("s", 8.0, lower=1)),
+    # Pair i of d/2 turns s to this power times slower: under the raised base, and under position interpolation.
+    form=Form(ntk=ntk_slowdown, interpolation=interpolation_slowdown),
     near_misses=(
-        NearMiss("s^{2i/d}, as if the base were multiplied by s", Slowdowns(ntk=lambda i, d: 2 * i / d)),
-        NearMiss("all pairs are slowed by s", Slowdowns(ntk=interpolation_slowdown)),
-        NearMiss("position interpolation keeps the fastest pair as well", Slowdowns(interpolation=ntk_slowdown)),
+        NearMiss("s^{2i/d}, as if the base were multiplied by s", {"ntk": lambda i, d: 2 * i / d}),
+        NearMiss("all pairs are slowed by s", {"ntk": interpolation_slowdown}),
+        NearMiss("position interpolation keeps the fastest pair as well", {"interpolation": ntk_slowdown}),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},
     derivation="θ'_i = B'^{−2i/d} = θ_i·s^{−2i/(d−2)}: the slowdown's exponent 2i/(d−2) is 0 at i = 0 and 1 at i = "

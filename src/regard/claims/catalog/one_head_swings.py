@@ -1,27 +1,18 @@
 """One query for two keys: if one key varies in length, the output swings between their values."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 
+from regard.analysis.closed_forms import random_keys as theory
 from regard.analysis.closed_forms.arithmetic import normal_tail
-from regard.analysis.closed_forms.random_keys import (
-    one_head_density,
-    one_head_weight,
-    swing_error,
-    swing_offset,
-    swing_score,
-    swing_variance,
-)
 from regard.analysis.engines import Estimate, Probability, Variance, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative
 from regard.analysis.scenarios import one_head
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared, engine_methods
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Series
 
 _NEAR_AN_ATOM = 0.1
@@ -32,25 +23,12 @@ _QUESTIONS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Swing:
-    """Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z)."""
-
-    variance: Callable[[Any, Any, Any], Any] = swing_variance
-    error: Callable[[Any, Any, Any, Any], Any] = swing_error
-    score: Callable[[Any, Any, Any, Any], Any] = swing_score
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    return [_weight_is_a_sigmoid(trial), *_variance_parts(trial), *_atom_parts(trial)]
-
-
-def _weight_is_a_sigmoid(trial: Trial) -> Evidence:
     """With βγ = β + y, w_a = e^y/(e^y + e^ℓ), ℓ = log(1 + (n−2)e^{−β}), which lies between 0 and log(n−1)."""
-    field = Field(counts=("n",), exponentials=("beta", "y"))
-    beta, y, n = field["beta"], field["y"], field["n"]
-    sigmoid = y.exp() / (y.exp() + swing_offset(beta, n).exp())
-    return identity(one_head_weight(beta + y, beta, n), sigmoid, rng=trial.rng("sigmoid"), what="w_a = s(β(γ−1)−ℓ)")
+    n, beta, y = trial.field(counts=("n",), exponentials=("beta", "y"))
+    sigmoid = y.exp() / (y.exp() + theory.swing_offset(beta, n).exp())
+    is_sigmoid = identity(theory.one_head_weight(beta + y, beta, n), sigmoid, "w_a = s(β(γ−1)−ℓ)")
+    return [is_sigmoid, *_variance_parts(trial), *_atom_parts(trial)]
 
 
 def _variance_parts(trial: Trial) -> list[Evidence]:
@@ -59,42 +37,35 @@ def _variance_parts(trial: Trial) -> list[Evidence]:
     s(1−s) is the logistic density, and bZ has a density between (1 − y²/(2b²))/(b√(2π)) and 1/(b√(2π)), so
     D = (1 − θ(π²/3+ℓ²)/(2b²))/(b√(2π)) and m = ½ − ηℓ/(b√(2π)) with θ and η in [0, 1]. Here π²/3 = √(2π)⁴/12.
     """
-    field, rng, form = Field("beta", "sigma", "l", "root", "1/theta-1", "1/eta-1"), trial.rng("variance"), trial.form
-    beta, sigma, offset, root, u, v = (field[name] for name in field.symbols)
-    spread, theta, eta = beta * sigma, 1 / (1 + u), 1 / (1 + v)
-    mean = field.constant(1) / 2 - eta * offset / (root * spread)
+    names = ("beta", "sigma", "l", "root", "1/theta-1", "1/eta-1")
+    beta, sigma, offset, root, u, v = trial.field(*names, stream="variance")
+    form, spread, theta, eta = trial.form, beta * sigma, 1 / (1 + u), 1 / (1 + v)
+    mean = Fraction(1, 2) - eta * offset / (root * spread)
     loss = (1 - theta * (root**4 / 12 + offset**2) / (2 * spread**2)) / (root * spread)
     exact = mean * (1 - mean) - loss
     claimed, error = form.variance(beta, sigma, root), form.error(beta, sigma, offset, root)
-    parts = [
-        nonnegative(claimed + error - exact, rng=rng, what="Var w_a ≤ ¼ − 1/(βσ√(2π)) + error"),
-        nonnegative(exact - claimed + error, rng=rng, what="Var w_a ≥ ¼ − 1/(βσ√(2π)) − error"),
+    return [
+        nonnegative(claimed + error - exact, "Var w_a ≤ ¼ − 1/(βσ√(2π)) + error"),
+        nonnegative(exact - claimed + error, "Var w_a ≥ ¼ − 1/(βσ√(2π)) − error"),
+        limit_identity(claimed, "beta", Fraction(1, 4), "Var w_a → ¼ as β → ∞"),
+        limit_identity(error, "beta", 0, "error → 0 as β → ∞"),
     ]
-    try:
-        return [
-            *parts,
-            identity(claimed.limit("beta"), field.constant(1) / 4, rng=rng, what="Var w_a → ¼ as β → ∞"),
-            identity(error.limit("beta"), field.constant(0), rng=rng, what="error → 0 as β → ∞"),
-        ]
-    except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _atom_parts(trial: Trial) -> list[Evidence]:
     """w_a ≥ x exactly when bZ ≥ m + ℓ, m = log(x/(1−x)); as β → ∞ that tends to Z ≥ 0, for every x in (0, 1)."""
-    field, rng = Field("beta", "sigma", "m", "l"), trial.rng("atoms")
-    beta, sigma, margin, offset = (field[name] for name in field.symbols)
+    beta, sigma, margin, offset = trial.field("beta", "sigma", "m", "l", stream="atoms")
     score = trial.form.score(margin, offset, beta, sigma)
     return [
-        identity(-beta * sigma * score - offset, margin, rng=rng, what="P(w_a ≥ x) = Φ(score)"),
-        identity(score.limit("beta"), field.constant(0), rng=rng, what="P(w_a ≥ x) → Φ(0) = ½ for 0 < x < 1"),
+        identity(-beta * sigma * score - offset, margin, "P(w_a ≥ x) = Φ(score)"),
+        identity(score.limit("beta"), 0, "P(w_a ≥ x) → Φ(0) = ½ for 0 < x < 1"),
     ]
 
 
 def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     """The variance and the probability near each end against the closed forms."""
     form, n, beta, sigma = trial.form, setting.n, setting.beta, setting.sigma
-    offset = in_balls(swing_offset, beta, n)
+    offset = in_balls(theory.swing_offset, beta, n)
     root, margin = (2 * math.pi) ** 0.5, math.log(1 / _NEAR_AN_ATOM - 1)
     claimed = in_balls(form.variance, beta, sigma, root)
     error = in_balls(form.error, beta, sigma, offset, root)
@@ -107,18 +78,6 @@ def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...])
         compared(f"P(w_a ≤ {_NEAR_AN_ATOM:g})", claimed=1 - above(-margin), found=found[1], slack=1e-12, at=setting),
         compared(f"P(w_a ≥ {1 - _NEAR_AN_ATOM:g})", claimed=above(margin), found=found[2], slack=1e-12, at=setting),
     ]
-
-
-def _by_enclosure(trial: Trial) -> list[Evidence]:
-    """Integrals in ball arithmetic at the given scale and at a huge one."""
-    settings = (CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR))
-    parts = [_compared(trial, each, each.certified(one_head, _QUESTIONS)) for each in settings]
-    return [*parts[0], *parts[1]]
-
-
-def _by_sampling(trial: Trial) -> list[Evidence]:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.sampled(one_head, _QUESTIONS, seed=trial.seed))
 
 
 def _figure(at: Settings) -> Chart:
@@ -135,7 +94,7 @@ def _figure(at: Settings) -> Chart:
             Series(
                 label=f"β = {beta:g}",
                 x=weights,
-                y=one_head_density(weights, beta, n, sigma),
+                y=theory.one_head_density(weights, beta, n, sigma),
                 style="line" if place else "area",
             )
             for place, beta in enumerate((20.0, 5.0, 2.5))
@@ -151,8 +110,8 @@ CLAIM = Claim(
     latex=r"q=\beta(\mu_a+\mu_b):\quad w_a\to\mathrm{Bernoulli}(\tfrac12),\quad"
     r"\mathrm{Var}\,w_a=\tfrac14-\frac1{\beta\sigma\sqrt{2\pi}}+O(\beta^{-2})\to\tfrac14",
     expected="proved",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=PARAMETERS,
+    conditions=CONDITIONS,
     assumes=(
         "1−t ≤ e^{−t} ≤ 1 for t ≥ 0",
         "the logistic density s(1−s) is symmetric, of mass 1 and second moment π²/3",
@@ -160,19 +119,21 @@ CLAIM = Claim(
         "Φ is continuous",
         "0 ≤ log(1+(n−2)e^{−β}) ≤ log(n−1) for β ≥ 0",
     ),
-    form=Swing(),
+    # Var w_a to first order with a bound on the error, and z with P(w_a ≥ x) = Φ(z).
+    form=Form(variance=theory.swing_variance, error=theory.swing_error, score=theory.swing_score),
     near_misses=(
-        NearMiss("Var w_a → ½", Swing(variance=lambda *at: 2 * swing_variance(*at))),
+        NearMiss("Var w_a → ½", {"variance": lambda *at: 2 * theory.swing_variance(*at)}),
         NearMiss(
-            "Var w_a ≈ ¼ − 1/(βσ²√(2π))", Swing(variance=lambda beta, sigma, root: swing_variance(beta, sigma**2, root))
+            "Var w_a ≈ ¼ − 1/(βσ²√(2π))",
+            {"variance": lambda beta, sigma, root: theory.swing_variance(beta, sigma**2, root)},
         ),
-        NearMiss("the error is a tenth of that", Swing(error=lambda *at: swing_error(*at) / 10)),
+        NearMiss("the error is a tenth of that", {"error": lambda *at: theory.swing_error(*at) / 10}),
         NearMiss(
             "w_a → 1 with probability Φ(1/σ)",
-            Swing(score=lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)),
+            {"score": lambda margin, offset, beta, sigma: (beta - margin - offset) / (beta * sigma)},
         ),
     ),
-    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    methods={**engine_methods(one_head, lambda _: _QUESTIONS, _compared, scales=(None, FAR)), "algebra": _by_algebra},
     derivation="w_a = s(β(γ−1)−ℓ), s the sigmoid and ℓ = log(1+(n−2)e^{−β}) → 0. P(w_a ≥ x) = "
     "Φ(−(log(x/(1−x))+ℓ)/(βσ)) → ½ for every x between 0 and 1: all probability goes to the ends. "
     "Var w_a = m(1−m) − E w_a(1−w_a) with m = E w_a → ½, and w_a(1−w_a) is a logistic density of width 1/β, so its "

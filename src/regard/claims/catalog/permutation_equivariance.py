@@ -1,18 +1,7 @@
 """A layer without position codes is permutation equivariant."""
 
 from regard.claims._order import GENERATED, ORDER_METHODS, OrderRelation, swap_figure
-from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import HeatMap
-
-
-def _figure(at: Settings) -> HeatMap:
-    return swap_figure(
-        at,
-        title="Every row moves with its token",
-        caption="Nothing is left but float64's rounding, about 10⁻¹⁶.",
-        relation=CLAIM.form,
-    )
-
+from regard.claims.claim import Claim, NearMiss, integer
 
 CLAIM = Claim(
     id="permutation-equivariance",
@@ -39,6 +28,11 @@ CLAIM = Claim(
     "ReLU acts on each entry and P1 = 1, so Z becomes ReLU(PHW_1 + P1b_1)W_2 + P1b_2 = PZ. "
     "It is enough to show this for swaps of two neighbours and all X, because such swaps generate all permutations.",
     source="CS224N assignment 4, question 2(a)",
-    figure=_figure,
+    figure=lambda at: swap_figure(
+        at,
+        title="Every row moves with its token",
+        caption="Nothing is left but float64's rounding, about 10⁻¹⁶.",
+        relation=CLAIM.form,
+    ),
     demonstration="shuffle?",
 )

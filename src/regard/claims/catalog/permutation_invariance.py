@@ -1,19 +1,7 @@
 """Misconception: shuffling the tokens leaves a layer's output unchanged."""
 
 from regard.claims._order import GENERATED, ORDER_METHODS, OrderRelation, swap_figure
-from regard.claims.claim import Claim, NearMiss, Settings, integer
-from regard.render.figures import HeatMap
-
-
-def _figure(at: Settings) -> HeatMap:
-    return swap_figure(
-        at,
-        title="The swapped rows change places",
-        caption="The two rows that were swapped differ, so Z does change; all others stay.",
-        relation=CLAIM.form,
-        gap="Z(PX) − Z(X)",
-    )
-
+from regard.claims.claim import Claim, NearMiss, integer
 
 CLAIM = Claim(
     id="permutation-invariance",
@@ -27,14 +15,11 @@ CLAIM = Claim(
     form=OrderRelation(becomes=lambda _, z: z),
     near_misses=(
         NearMiss(
-            "its rows are shuffled in the same way: Z(PX) = P Z(X)",
-            OrderRelation(becomes=lambda order, z: order @ z),
-            becomes="proved",
+            "its rows are shuffled in the same way: Z(PX) = P Z(X)", OrderRelation(becomes=lambda order, z: order @ z)
         ),
         NearMiss(
             "the sum of its rows does not change: 1ᵀZ(PX) = 1ᵀZ(X)",
             OrderRelation(becomes=lambda _, pooled: pooled, pool=lambda ones, z: ones.T @ z),
-            becomes="proved",
         ),
     ),
     methods=ORDER_METHODS,
@@ -42,6 +27,12 @@ CLAIM = Claim(
     "and takes it along. That is Z(X) again only if P happens to leave Z unchanged. Invariance takes symmetric "
     "pooling, since 1ᵀPZ = 1ᵀZ.",
     source="CS224N assignment 4, question 2(a)",
-    figure=_figure,
+    figure=lambda at: swap_figure(
+        at,
+        title="The swapped rows change places",
+        caption="The two rows that were swapped differ, so Z does change; all others stay.",
+        relation=CLAIM.form,
+        gap="Z(PX) − Z(X)",
+    ),
     demonstration="shuffle?",
 )

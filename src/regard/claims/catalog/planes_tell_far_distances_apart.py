@@ -1,8 +1,6 @@
 """Misconception: a rotary plane distinguishes distances longer than its wavelength."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,20 +8,11 @@ from regard.analysis.closed_forms.position_codes import FirstPair, best_returns,
 from regard.analysis.engines.enclosures import doubles_around
 from regard.claims._evidence import Evidence, smaller_case
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _SEARCHED = 131_072
-_NEAREST = 6.0288706e-5
-
-
-@dataclass(frozen=True, kw_only=True)
-class Apart:
-    """The angle by which any two of N whole distances differ at least, given the resolution; for N up to `longest`."""
-
-    least: Callable[[float], float]
-    longest: int | None = None
 
 
 def _compared(trial: Trial, lag: int, angles: tuple[float, float], *, certain: bool) -> Evidence:
@@ -45,8 +34,7 @@ def _by_continued_fraction(trial: Trial) -> list[Evidence]:
     found = _compared(trial, lag, doubles_around(gap(lag)), certain=True)
     if FirstPair().period is not None or found.status != "proved":
         return [found]
-    never = Evidence(status="proved", detail="no two are equal: k = 2πm would make π rational")
-    return [found, never]
+    return [found, Evidence(status="proved", detail="no two are equal: k = 2πm would make π rational")]
 
 
 def _by_reference_code(trial: Trial) -> list[Evidence]:
@@ -85,23 +73,19 @@ CLAIM = Claim(
     "any two of the whole distances 0…N−1 turn a vector to angles at least δ = `resolution` apart",
     latex=r"0\le s<s'<N\;\Rightarrow\;\min_{m\in\mathbb Z}|s'-s-2\pi m|\ge\delta",
     expected="refuted",
-    parameters=(
-        integer("N", 1024, lower=711, upper=10**9),
-        Parameter(name="resolution", default=2**-8, lower=1e-4, upper=3),
-    ),
+    parameters=(integer("N", 1024, lower=711, upper=10**9), real("resolution", 2**-8, lower=1e-4, upper=3)),
     conditions=("θ = 1, the fastest plane of RoPE",),
     assumes=("π is irrational", "best approximations are convergents"),
-    form=Apart(least=lambda resolution: resolution),
+    # The angle by which any two of N whole distances differ at least, given the resolution; for N up to `longest`.
+    form=Form(least=lambda resolution: resolution, longest=None),
     near_misses=(
         NearMiss(
             "no two whole distances give exactly the same angle, since π is irrational",
-            Apart(least=lambda _resolution: 0.0),
-            becomes="proved",
+            {"least": lambda _resolution: 0.0},
         ),
         NearMiss(
             "they are at least 6.0288706e-5 rad apart as long as N ≤ 103993",
-            Apart(least=lambda _resolution: _NEAREST, longest=103_993),
-            becomes="proved",
+            {"least": lambda _resolution: 6.0288706e-5, "longest": 103_993},
         ),
     ),
     methods={"certified": _by_continued_fraction, "reference code": _by_reference_code},

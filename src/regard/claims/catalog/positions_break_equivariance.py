@@ -1,45 +1,20 @@
 """Position codes added to the tokens break equivariance, unless every position has the same code."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from flint import ctx
 
 from regard.analysis.closed_forms.order import layer, swapped_code
 from regard.analysis.engines.matrix_algebra import matrix_identity
-from regard.analysis.engines.symbolic import Field, positive
+from regard.analysis.engines.symbolic import positive
 from regard.attention import attention_block
+from regard.claims import _order
 from regard.claims._evidence import Evidence, from_one_case, yes_or_no
-from regard.claims._order import (
-    GENERATED,
-    MOST_TOKENS,
-    MOST_WIDTH,
-    OrderRelation,
-    balls,
-    generic_layer,
-    listed,
-    overlap,
-    plain_weights,
-    random_block,
-    rounding_of,
-    swap_figure,
-    swap_lemmas,
-)
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Trial, integer
 from regard.core.axes import Float
 from regard.positions.sinusoidal import sinusoid
-from regard.render.figures import HeatMap
 
 # A narrow layer's ReLU may be off for every token, so one draw of weights is not enough.
 _NUM_DRAWS = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class CodedOrder:
-    """Whether X ↦ Z(X+Φ) is equivariant when Φ's rows differ, and when they are all the same."""
-
-    with_different_rows: bool = False
-    with_equal_rows: bool = True
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
@@ -48,22 +23,22 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     Then PX+Φ has rows δ and −δ at i and j and zeros elsewhere, so with E = e^{|δ|²/√d} > 1 row i of Z(PX+Φ) is
     δ(E − 1/E)/(E + 1/E + T−2). Matrix algebra shows equivariance for Φ = 1φ, and Z(PX+Φ) = PZ(X+PᵀΦ) for any Φ.
     """
-    field, rng = Field("E-1", counts=("T-2",)), trial.rng("algebra")
-    algebra, weights = generic_layer()
+    excess, others = trial.field("E-1", counts=("T-2",))
+    algebra, weights = _order.generic_layer()
     order, x = algebra.permutation("P", "T"), algebra.matrix("X", "T", "d")
     moved, equal = algebra.matrix("PᵀΦ", "T", "d"), weights.ones @ algebra.matrix("φ", "1", "d")
     what = "row i of Z(PX+Φ) is a positive multiple of δ, that of PZ(X+Φ) is 0"
-    breaks = positive(swapped_code(1 + field["E-1"], 2 + field["T-2"]), rng=rng, what=what)
+    breaks = positive(swapped_code(1 + excess, 2 + others), what)
     rule = "Z(PX+Φ) = PZ(X+PᵀΦ)"
     moves = matrix_identity(
-        lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), what=rule
+        lambda: layer(order @ (x + moved), weights), lambda: order @ layer(x + moved, weights), rule
     )
     keeps = matrix_identity(
-        lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), what="Φ = 1φ"
+        lambda: layer(order @ x + equal, weights), lambda: order @ layer(x + equal, weights), "Φ = 1φ"
     )
     different, alike = _case(2, np.arange(2.0))[1], _case(2, np.ones(2))[1]
     return [
-        swap_lemmas(rng),
+        _order.swap_lemmas(),
         moves,
         yes_or_no(breaks, claimed=trial.form.with_different_rows, truth=False, counterexample=different),
         yes_or_no(keeps, claimed=trial.form.with_equal_rows, truth=True, counterexample=alike),
@@ -74,9 +49,10 @@ def _case(tokens: int, codes: np.ndarray) -> tuple[bool, str]:
     """Whether rotating the tokens of a layer with d = 1 and all weights 1 differs from rotating its output, and how."""
     order, column = np.roll(np.eye(tokens, dtype=int), 1, axis=0), np.arange(1.0, tokens + 1)[:, None]
     with ctx.workprec(128):
-        x, code, weights = balls(column), balls(codes[:, None]), plain_weights(tokens)
+        x, code, weights = _order.balls(column), _order.balls(codes[:, None]), _order.plain_weights(tokens)
         before, after = order @ layer(x + code, weights), layer(order @ x + code, weights)
-        differs, sides = not overlap(before, after), f"Z(PX+Φ) = ({listed(after)}), PZ(X+Φ) = ({listed(before)})"
+        differs = not _order.overlap(before, after)
+        sides = f"Z(PX+Φ) = ({_order.listed(after)}), PZ(X+Φ) = ({_order.listed(before)})"
     inputs = f"Φ = {tuple(codes.astype(int).tolist())}, X = {tuple(range(1, tokens + 1))}"
     return differs, f"d = 1, all weights 1, biases 0, {inputs}, tokens rotated by one place: {sides}"
 
@@ -95,7 +71,7 @@ def _by_balls(trial: Trial) -> list[Evidence]:
 
 def _by_reference_layer(trial: Trial) -> list[Evidence]:
     """The reference layer with sinusoidal codes (random ones at odd widths) and with one code for all."""
-    tokens, width, rng = min(trial.at.T, MOST_TOKENS), min(trial.at.d, MOST_WIDTH), trial.rng("layer")
+    tokens, width, rng = min(trial.at.T, _order.MOST_TOKENS), min(trial.at.d, _order.MOST_WIDTH), trial.rng("layer")
     varied = rng.normal(size=(tokens, width)) if width % 2 else sinusoid(np.arange(tokens), width=width)
     parts = []
     for what, claimed, codes in (
@@ -113,20 +89,9 @@ def _by_reference_layer(trial: Trial) -> list[Evidence]:
 
 def _gap(codes: Float[np.ndarray, "position width"], rng: np.random.Generator) -> float:
     """How far a random layer is from equivariance under a rotation, in units of its rounding."""
-    block, x = random_block(codes.shape[1], rng), rng.normal(size=codes.shape)
+    block, x = _order.random_block(codes.shape[1], rng), rng.normal(size=codes.shape)
     z, z_after = (attention_block(start + codes, block) for start in (x, np.roll(x, 1, axis=0)))
-    return float(np.abs(np.roll(z, 1, axis=0) - z_after).max()) / rounding_of(z)
-
-
-def _figure(at: Settings) -> HeatMap:
-    return swap_figure(
-        at,
-        title="Codes stay while tokens move",
-        caption="With sinusoidal codes every row changes, because every token sees the swapped pair at other "
-        "positions.",
-        relation=OrderRelation(becomes=lambda order, z: order @ z, has_positions=True),
-        gap="Z(PX+Φ) − PZ(X+Φ)",
-    )
+    return float(np.abs(np.roll(z, 1, axis=0) - z_after).max()) / _order.rounding_of(z)
 
 
 CLAIM = Claim(
@@ -137,11 +102,12 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("T", 6, lower=2), integer("d", 4, lower=1)),
     conditions=("no mask",),
-    assumes=(GENERATED,),
-    form=CodedOrder(),
+    assumes=(_order.GENERATED,),
+    # Whether X ↦ Z(X+Φ) is equivariant when Φ's rows differ, and when they are all the same.
+    form=Form(with_different_rows=False, with_equal_rows=True),
     near_misses=(
-        NearMiss("position codes leave the layer equivariant", CodedOrder(with_different_rows=True)),
-        NearMiss("the same code at every position breaks equivariance, too", CodedOrder(with_equal_rows=False)),
+        NearMiss("position codes leave the layer equivariant", {"with_different_rows": True}),
+        NearMiss("the same code at every position breaks equivariance, too", {"with_equal_rows": False}),
     ),
     methods={"algebra": _by_algebra, "balls": _by_balls, "reference layer": _by_reference_layer},
     derivation="PX+Φ = P(X+PᵀΦ), so Z(PX+Φ) = P Z(X+PᵀΦ): the codes stay in place while the tokens move. That equals "
@@ -149,6 +115,13 @@ CLAIM = Claim(
     "rows i and j differ by δ, swap them at X = −Φ: the tokens become ±δ, and a layer with Z = H maps them to "
     "±δ(E−1/E)/(E+1/E+T−2) with E = e^{|δ|²/√d}, not to 0.",
     source="CS224N assignment 4, question 2(b)",
-    figure=_figure,
+    figure=lambda at: _order.swap_figure(
+        at,
+        title="Codes stay while tokens move",
+        caption="With sinusoidal codes every row changes, because every token sees the swapped pair at other "
+        "positions.",
+        relation=_order.OrderRelation(becomes=lambda order, z: order @ z, has_positions=True),
+        gap="Z(PX+Φ) − PZ(X+Φ)",
+    ),
     demonstration="shuffle?codes=sinusoidal",
 )

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from regard.analysis.closed_forms.softmax import copy_weight, dispersed_weight, uniform_weight
+from regard.analysis.closed_forms.arithmetic import exp
+from regard.analysis.closed_forms.softmax import copy_weight, share, uniform_weight
 from regard.claims._figures import counts, guide_at
 from regard.claims._retrieval import KEYS_AXIS, weight_methods
 from regard.claims.claim import Claim, NearMiss, Settings, integer
@@ -35,11 +36,10 @@ CLAIM = Claim(
     conditions=("orthonormal keys", "≈ means within 0.05"),
     form=lambda _beta, n: 1 + 0 * n,
     near_misses=(
-        NearMiss("a_j = e/(e+n−1)", copy_weight, becomes="proved"),
+        NearMiss("a_j = e/(e+n−1)", copy_weight),
         NearMiss(
             "a_j is the largest weight one of n keys can have when all logits lie within 1 of each other",
-            dispersed_weight,
-            becomes="proved",
+            lambda spread, n: share(exp(spread), n - 1),
         ),
     ),
     methods=weight_methods("a_j", "q = k_j", num_hot=1, beta=1.0),

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -13,7 +11,7 @@ from regard.analysis.closed_forms.softmax import gaussian_effective_share, gauss
 from regard.attention import masked_softmax
 from regard.claims._evidence import Evidence, agreement, in_balls
 from regard.claims._figures import evenly
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.render.figures import Axis, Chart, Series
 
 _NUM_KEYS, _NUM_ROWS = 4096, 48
@@ -21,14 +19,6 @@ _NUM_KEYS, _NUM_ROWS = 4096, 48
 _WIDEST = 1.0
 # Seven standard errors of 48 rows, and the allowance for finite n, make a false alarm rarer than one in a million.
 _STANDARD_ERRORS = 7.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Blur:
-    """The limits of log n − H and of 1/(n·Σ a_i²), as functions of the logits' variance."""
-
-    loss: Callable[[Any], Any] = gaussian_entropy_loss
-    share: Callable[[Any], Any] = gaussian_effective_share
 
 
 def _by_moments(trial: Trial) -> list[Evidence]:
@@ -102,20 +92,21 @@ CLAIM = Claim(
     latex=r"z_i\sim N(0,b^2):\quad H-\log n\xrightarrow{n\to\infty}-\tfrac{b^2}2,\qquad"
     r"\frac1n\Big(\sum_ia_i^2\Big)^{-1}\xrightarrow{n\to\infty}e^{-b^2}",
     expected="holds",
-    parameters=(Parameter(name="b", default=1.0, lower=0, upper=3, is_open=True),),
+    parameters=(real("b", 1.0, lower=0, upper=3, is_open=True),),
     conditions=("iid logits",),
     assumes=("the law of large numbers",),
-    form=Blur(),
+    # The limits of log n − H and of 1/(n·Σ a_i²), as functions of the logits' variance.
+    form=Form(loss=gaussian_entropy_loss, share=gaussian_effective_share),
     near_misses=(
         NearMiss(
             "the effective number of keys 1/Σ a_i² is n·e^{−b²/2}, as e^H is",
-            Blur(share=lambda variance: exp(-variance / 2)),
+            {"share": lambda variance: exp(-variance / 2)},
         ),
         NearMiss(
             "the entropy is log n − b², as the exponent of the effective number says",
-            Blur(loss=lambda variance: variance),
+            {"loss": lambda variance: variance},
         ),
-        NearMiss("the entropy is log n − ½log(1+b²)", Blur(loss=lambda variance: log(1 + variance) / 2)),
+        NearMiss("the entropy is log n − ½log(1+b²)", {"loss": lambda variance: log(1 + variance) / 2}),
     ),
     methods={"certified": _by_moments, "sampling": _by_sampling},
     derivation="Sums over keys tend to n times expectations: Σe^z ≈ n·e^{b²/2}, Σz·e^z ≈ n·b²e^{b²/2}, "

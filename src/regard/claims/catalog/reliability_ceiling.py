@@ -1,70 +1,56 @@
 """However large the scale, a head finds its key no more often than the key points in the right direction."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from regard.analysis.closed_forms.arithmetic import log, normal_tail
-from regard.analysis.closed_forms.random_keys import (
-    ceiling_score,
-    reliability_score,
-    reliability_threshold,
-    two_head_weight,
-)
+from regard.analysis.closed_forms.random_keys import ceiling_score, reliability_score, two_head_weight
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
+from regard.analysis.engines.symbolic import identity, limit_identity, nonnegative, positive
 from regard.analysis.scenarios import two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Parameter, Trial
+from regard.claims._random_keys import (
+    CONDITIONS,
+    PARAMETERS,
+    CourseSetting,
+    compared,
+    engine_methods,
+    reliability_chart,
+)
+from regard.claims.claim import Claim, Form, NearMiss, Trial, real
 
 # Closer to 0 or 1, the threshold 1−ε would lose its digits in a double.
 _SMALLEST_EPSILON = 1e-6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ceiling:
-    """L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches."""
-
-    threshold: Callable[[Any, Any], Any] = reliability_threshold
-    score: Callable[[Any, Any, Any], Any] = reliability_score
-    ceiling: Callable[[Any], Any] = ceiling_score
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    return [*_threshold_parts(trial), *_score_parts(trial)]
-
-
-def _threshold_parts(trial: Trial) -> list[Evidence]:
     """a_a grows with its logit and is 1−ε at L; L > 0 if ε = (1−1/n)/(1+p), and L ≤ 0 if 1−ε = (1/n)/(1+p)."""
-    field, rng = Field("epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",)), trial.rng("threshold")
-    epsilon, growth, p, n, m, z = (field[name] for name in field.symbols)
+    epsilon, growth, p, n, m, z = trial.field(
+        "epsilon", "logit growth", "p", counts=("n", "n-1"), exponentials=("z",), stream="threshold"
+    )
     odds, own = trial.form.threshold(epsilon, n).exp(), z.exp()
     lower, higher = own / (own + m), own * (1 + growth) / (own * (1 + growth) + m)
     share = two_head_weight(z, n).substitute(e_z=odds)
     small, large = m / (m + 1) / (1 + p), 1 - 1 / ((m + 1) * (1 + p))
     return [
-        identity(share, 1 - epsilon, rng=rng, what="a_a = 1−ε where βγ = L"),
-        positive(higher - lower, rng=rng, what="a_a grows with βγ"),
-        positive(trial.form.threshold(small, m + 1).exp() - 1, rng=rng, what="L > 0 if ε < 1−1/n"),
-        nonnegative(1 - trial.form.threshold(large, m + 1).exp(), rng=rng, what="L ≤ 0 if ε ≥ 1−1/n"),
+        identity(share, 1 - epsilon, "a_a = 1−ε where βγ = L"),
+        positive(higher - lower, "a_a grows with βγ"),
+        positive(trial.form.threshold(small, m + 1).exp() - 1, "L > 0 if ε < 1−1/n"),
+        nonnegative(1 - trial.form.threshold(large, m + 1).exp(), "L ≤ 0 if ε ≥ 1−1/n"),
+        *_score_parts(trial),
     ]
 
 
 def _score_parts(trial: Trial) -> list[Evidence]:
     """γ = 1 + σZ, so βγ ≥ L where Z ≥ −score; Φ grows, so a score below 1/σ is a probability below Φ(1/σ)."""
-    field, rng = Field("beta", "L", "sigma"), trial.rng("score")
-    beta, threshold, sigma = (field[name] for name in field.symbols)
+    beta, threshold, sigma = trial.field("beta", "L", "sigma", stream="score")
     score, ceiling = trial.form.score(beta, threshold, sigma), trial.form.ceiling(sigma)
-    parts = [
-        identity(beta * (1 - sigma * score), threshold, rng=rng, what="P(βγ ≥ L) = Φ((β−L)/(βσ))"),
-        positive(ceiling - score, rng=rng, what="the score stays below the ceiling for L > 0"),
-        nonnegative(trial.form.score(beta, -threshold, sigma) - ceiling, rng=rng, what="and not below it for L ≤ 0"),
+    return [
+        identity(beta * (1 - sigma * score), threshold, "P(βγ ≥ L) = Φ((β−L)/(βσ))"),
+        positive(ceiling - score, "the score stays below the ceiling for L > 0"),
+        nonnegative(trial.form.score(beta, -threshold, sigma) - ceiling, "and not below it for L ≤ 0"),
+        limit_identity(score, "beta", ceiling, "score → ceiling as β → ∞"),
     ]
-    try:
-        return [*parts, identity(score.limit("beta"), ceiling, rng=rng, what="score → ceiling as β → ∞")]
-    except ZeroDivisionError as no_limit:
-        return [*parts, Evidence(status="undecided", detail=str(no_limit))]
 
 
 def _question(trial: Trial) -> Probability:
@@ -72,7 +58,7 @@ def _question(trial: Trial) -> Probability:
     return Probability(of=weight("a"), at_least=1 - epsilon)
 
 
-def _compared(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence:
+def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     """P(a_a ≥ 1−ε) against the closed form, at exactly the threshold that the double 1−ε represents."""
     form, enough = trial.form, _question(trial).at_least
 
@@ -80,17 +66,7 @@ def _compared(trial: Trial, setting: CourseSetting, found: Estimate) -> Evidence
         return normal_tail(-form.score(beta, form.threshold(1 - level, n), sigma))
 
     claimed = in_balls(chance, setting.beta, enough, setting.n, setting.sigma)
-    return compared(f"P(a_a ≥ {enough:g})", claimed=claimed, found=found, at=setting, slack=1e-12)
-
-
-def _by_enclosure(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.certified(two_heads, [_question(trial)])[0])
-
-
-def _by_sampling(trial: Trial) -> Evidence:
-    setting = CourseSetting.of(trial.at)
-    return _compared(trial, setting, setting.sampled(two_heads, [_question(trial)], seed=trial.seed)[0])
+    return [compared(f"P(a_a ≥ {enough:g})", claimed=claimed, found=found[0], at=setting, slack=1e-12)]
 
 
 CLAIM = Claim(
@@ -101,23 +77,22 @@ CLAIM = Claim(
     latex=r"P(a_a\ge1-\varepsilon)=\Phi\!\left(\frac{\beta-L}{\beta\sigma}\right)<\Phi(1/\sigma),"
     r"\quad L=\log\frac{(n-1)(1-\varepsilon)}{\varepsilon}>0",
     expected="proved",
-    parameters=(KEYS, BETA, SIGMA2, Parameter(name="epsilon", default=0.1, lower=0, upper=1, is_open=True)),
-    conditions=COURSE,
+    parameters=(*PARAMETERS, real("epsilon", 0.1, lower=0, upper=1, is_open=True)),
+    conditions=CONDITIONS,
     assumes=("Φ is continuous and increases",),
-    form=Ceiling(),
+    # L with {a_a ≥ 1−ε} = {βγ ≥ L}, z with P(βγ ≥ L) = Φ(z), and the z that no scale reaches.
+    form=Form(threshold=copy_margin, score=reliability_score, ceiling=ceiling_score),
     near_misses=(
         NearMiss(
-            "L = log((1−ε)/ε), whatever n is",
-            Ceiling(threshold=lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)),
+            "L = log((1−ε)/ε), whatever n is", {"threshold": lambda epsilon, n: log((1 - epsilon) / epsilon + 0 * n)}
         ),
-        NearMiss("P = Φ((β−L)/σ)", Ceiling(score=lambda beta, limit, sigma: (beta - limit) / sigma)),
-        NearMiss("the ceiling is Φ(1/σ²)", Ceiling(ceiling=lambda sigma: 1 / sigma**2)),
+        NearMiss("P = Φ((β−L)/σ)", {"score": lambda beta, limit, sigma: (beta - limit) / sigma}),
+        NearMiss("the ceiling is Φ(1/σ²)", {"ceiling": lambda sigma: 1 / sigma**2}),
         NearMiss(
-            "P = Φ((β−L)²/(βσ))",
-            Ceiling(score=lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)),
+            "P = Φ((β−L)²/(βσ))", {"score": lambda beta, limit, sigma: (beta - limit) * (beta - limit) / (beta * sigma)}
         ),
     ),
-    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    methods={**engine_methods(two_heads, lambda trial: [_question(trial)], _compared), "algebra": _by_algebra},
     derivation="a_a = e^{βγ}/(e^{βγ}+n−1) grows with γ and is 1−ε at γ = L/β, so P(a_a ≥ 1−ε) = P(γ ≥ L/β) = "
     "Φ((1−L/β)/σ). A larger β lowers the threshold L/β, but never below 0. σ² = ½: the ceiling is Φ(√2) = 0.92135; "
     "with n = 10 and ε = 0.1 P is 0.567996 at β = 5 and 0.865090 at β = 20. For ε ≥ 1−1/n the threshold is at or "

@@ -1,17 +1,14 @@
 """Misconception: dividing by √d keeps logits of order one even when query and key are aligned."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import aligned_mean
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
@@ -19,25 +16,15 @@ _MOST_WIDTH, _NUM_DRAWS, _TELLING_WIDTH = 256, 1000, 64
 _STANDARD_ERRORS = 10.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alignment:
-    """The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d."""
-
-    mean: Callable[[Any, Any], Any] = aligned_mean
-    divisor: Callable[[Any], Any] = lambda root: root
-
-
 def _by_algebra(trial: Trial) -> Evidence:
-    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance."""
-    field, form = Field("sqrt(d)", "rho"), trial.form
-    root, rho = (field[name] for name in field.symbols)
-    exact = root**2 * rho / form.divisor(root)
-    proof = identity(form.mean(rho, root), exact, rng=trial.rng("algebra"), what="mean logit")
-    return proof if proof.status == "proved" else _at_a_width(trial)
+    """E Σ_i k_i q_i = d·E k_1 q_1 = dρ: for entries of variance 1, correlation is covariance.
 
-
-def _at_a_width(trial: Trial) -> Evidence:
-    """The exact mean logit at the given width, or at 64 if that is too narrow to show a difference."""
+    If that is not what is claimed, the exact mean at the given width, or at 64 if that is too narrow to differ.
+    """
+    root, rho = trial.field("sqrt(d)", "rho")
+    proof = identity(trial.form.mean(rho, root), root**2 * rho / trial.form.divisor(root), "mean logit")
+    if proof.status == "proved":
+        return proof
     d, rho = max(trial.at.d, _TELLING_WIDTH), trial.at.rho
     root = math.sqrt(d)
     exact, claimed = rho * root * (root / float(trial.form.divisor(root))), float(trial.form.mean(rho, root))
@@ -89,16 +76,13 @@ CLAIM = Claim(
     "√d keeps logits of order one at every width here as well, E(kᵀq/√d) = ρ",
     latex=r"\mathrm{corr}(q_i,k_i)=\rho:\quad\mathbb{E}\,\frac{k^\top q}{\sqrt d}=\rho\quad\text{at every }d",
     expected="refuted",
-    parameters=(integer("d", 64, lower=1), Parameter(name="rho", default=1.0, lower=0.001, upper=1)),
+    parameters=(integer("d", 64, lower=1), real("rho", 1.0, lower=0.001, upper=1)),
     conditions=("entries of mean 0 and variance 1",),
-    form=Alignment(mean=lambda rho, root: rho + 0 * root),
+    # The mean logit as a function of the correlation ρ and √d, and the divisor of the scores as a function of √d.
+    form=Form(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root),
     near_misses=(
-        NearMiss("the mean logit is ρ√d, and grows with the width", Alignment(), becomes="proved"),
-        NearMiss(
-            "dividing by d does keep it at ρ: E(kᵀq/d) = ρ",
-            Alignment(mean=lambda rho, root: rho + 0 * root, divisor=lambda root: root**2),
-            becomes="proved",
-        ),
+        NearMiss("the mean logit is ρ√d, and grows with the width", {"mean": aligned_mean}),
+        NearMiss("dividing by d does keep it at ρ: E(kᵀq/d) = ρ", {"divisor": lambda root: root**2}),
     ),
     methods={"sampling": _by_sampling, "algebra": _by_algebra},
     derivation="kᵀq is a sum of d products of mean ρ each: dρ in total. √d is the size of the noise in such a sum, not "

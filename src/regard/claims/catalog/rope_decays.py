@@ -1,32 +1,21 @@
 """The envelope of rotary scores falls with distance on average, but not at every step."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import envelope, envelope_floor
-from regard.claims._evidence import Evidence, worst_entry
+from regard.claims._evidence import Evidence, one_case, worst_entry
 from regard.claims._position_codes import WIDTH, rounding
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, real
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _DECADES = ((1, 10), (10, 100), (100, 1000), (1000, 10_000))
 _MOST_ANGLES = 1_000_000
 _STATED = {(128, 10_000.0): (51.32, 34.47, 20.04, 9.31)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decay:
-    """A curve over lags, its stated means by decade, whether it falls at every step, and its mean at huge lags."""
-
-    curve: Callable[[np.ndarray, int, float], np.ndarray] = envelope
-    means: Mapping[tuple[int, float], tuple[float, ...]] = field(default_factory=lambda: _STATED)
-    is_monotone: bool = False
-    floor: Callable[[int], float] = envelope_floor
 
 
 def _lags(width: int) -> np.ndarray:
@@ -49,11 +38,13 @@ def _by_rotary_scores(trial: Trial) -> list[Evidence]:
     turned = code.rotate(np.broadcast_to(ones, (len(lags), trial.at.d)), lags)
     values = np.hypot(turned @ ones, turned @ np.roll(ones, 1))
     claimed, tolerance = trial.form.curve(lags, trial.at.d, trial.at.B), rounding(10_000, terms=trial.at.d)
-
-    def at(row: int) -> str:
-        return f"{_code(trial)}, s = {lags[row]}"
-
-    curve = worst_entry("|Σ_j e^{isθ_j}|", claimed=claimed, found=values, tolerance=tolerance, at=at)
+    curve = worst_entry(
+        "|Σ_j e^{isθ_j}|",
+        claimed=claimed,
+        found=values,
+        tolerance=tolerance,
+        at=lambda row: f"{_code(trial)}, s = {lags[row]}",
+    )
     return [_falls(trial, lags, values), _rises(trial, lags, values), curve]
 
 
@@ -67,11 +58,9 @@ def _falls(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
     stated = trial.form.means.get((trial.at.d, trial.at.B), means)
     shown = f"means over s in [1,10), [10,100), [100,1000), [1000,10000): {', '.join(f'{mean:.2f}' for mean in means)}"
     is_as_stated = all(abs(mean - wanted) <= 0.005 + 1e-9 for mean, wanted in zip(means, stated, strict=True))
-    if is_as_stated and all(after < before for before, after in pairwise(means)):
-        return Evidence(status="holds", detail=shown, value=means[-1])
-    said = f" and are {', '.join(map(str, stated))}" if stated is not means else ""
-    against = f"{_code(trial)}: {shown}; the statement says that they fall{said}"
-    return Evidence(status="refuted", detail="the means do not fall as stated", value=means[-1], counterexample=against)
+    agrees = is_as_stated and all(after < before for before, after in pairwise(means))
+    said = "that they fall" + (f" and are {', '.join(map(str, stated))}" if stated is not means else "")
+    return one_case(f"{_code(trial)}: {shown}", agrees=agrees, said=said, value=means[-1])
 
 
 def _rises(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
@@ -81,9 +70,8 @@ def _rises(trial: Trial, lags: np.ndarray, values: np.ndarray) -> Evidence:
     if len(steps):
         s = int(steps[0])
         shown = f"it rises from {values[s]:.9g} at s = {lags[s]} to {values[s + 1]:.9g} at s = {lags[s + 1]}"
-    if trial.form.is_monotone == (not len(steps)):
-        return Evidence(status="holds", detail=shown)
-    return Evidence(status="refuted", detail=shown, counterexample=f"{_code(trial)}: {shown}")
+    said = f"that it {'falls' if trial.form.is_monotone else 'does not fall'} at every step"
+    return one_case(f"{_code(trial)}: {shown}", agrees=trial.form.is_monotone == (not len(steps)), said=said)
 
 
 def _floor(trial: Trial) -> Evidence:
@@ -93,17 +81,8 @@ def _floor(trial: Trial) -> Evidence:
     values = trial.form.curve(lags, trial.at.d, trial.at.B)
     found, stated = float(values.mean()), trial.form.floor(trial.at.d)
     tolerance = 5 * float(envelope_floor(trial.at.d)) * 0.523 / np.sqrt(count) + 0.01 * stated
-    shown = f"at huge lags the mean is {found:.2f} ± {tolerance:.2f} over {count} lags"
-    if abs(found - stated) <= tolerance:
-        return Evidence(status="holds", detail=f"{shown}, floor {stated:.2f}")
-    against = f"{_code(trial)}: {shown}, the statement says {stated:.2f}"
-    return Evidence(status="refuted", detail=shown, counterexample=against)
-
-
-def _score_of_random_vectors(lags: np.ndarray, width: int, base: float) -> np.ndarray:
-    """√d at every lag: E(qᵀR_s k)² = tr R_sᵀR_s = d for independent isotropic q and k, whatever the base."""
-    assert base > 1
-    return np.full(len(lags), np.sqrt(width))
+    shown = f"{_code(trial)}: at huge lags the mean is {found:.2f} ± {tolerance:.2f} over {count} lags"
+    return one_case(shown, agrees=bool(abs(found - stated) <= tolerance), said=f"{stated:.2f}")
 
 
 def _figure(at: Settings) -> Chart:
@@ -134,18 +113,17 @@ CLAIM = Claim(
     latex=r"\Big|\sum_{j=0}^{d/2-1}e^{\mathrm{i}s\theta_j}\Big|,\quad\theta_j=B^{-2j/d}:\quad"
     r"51.32,\ 34.47,\ 20.04,\ 9.31\;\to\;\tfrac12\sqrt{\pi d/2}\approx7.1\quad(d=128,\ B=10^4)",
     expected="holds",
-    parameters=(
-        replace(WIDTH, default=128, lower=32, upper=1024),
-        Parameter(name="B", default=10_000.0, lower=10_000, upper=1_000_000),
-    ),
+    parameters=(replace(WIDTH, default=128, lower=32, upper=1024), real("B", 10_000.0, lower=10_000, upper=1_000_000)),
     conditions=("s whole",),
-    form=Decay(),
+    # A curve over lags, its stated means by decade, whether it falls at every step, and its mean at huge lags.
+    form=Form(curve=envelope, means=_STATED, is_monotone=False, floor=envelope_floor),
     near_misses=(
-        NearMiss("it falls at every step", Decay(is_monotone=True)),
-        NearMiss("it falls to nothing", Decay(floor=lambda width: 0.0 * width)),
+        NearMiss("it falls at every step", {"is_monotone": True}),
+        NearMiss("it falls to nothing", {"floor": lambda width: 0.0 * width}),
+        # E(qᵀR_s k)² = tr R_sᵀR_s = d at every lag, whatever the base.
         NearMiss(
             "so does the root mean square score of independent isotropic q and k",
-            Decay(curve=_score_of_random_vectors, means={}),
+            {"curve": lambda lags, width, _base: np.full(len(lags), np.sqrt(width)), "means": {}},
         ),
     ),
     methods={"brute force": _by_brute_force, "rotary scores": _by_rotary_scores},

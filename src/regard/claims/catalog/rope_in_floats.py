@@ -1,17 +1,16 @@
 """Positions cast to half precision merge; rounding only the angles loses no whole row."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from regard.analysis.closed_forms.rounding import first_merge, lost_whole_numbers, overflow_from, rounded, rounded_whole
-from regard.claims._evidence import Evidence
+from regard.claims._evidence import Evidence, one_case
 from regard.claims._figures import counts
 from regard.claims._position_codes import WIDTH, as_format, repeats
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -22,26 +21,18 @@ _SEARCHED = 4096
 _WIDEST = 1024
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merging:
-    """Where cast positions merge, how many are lost, where they overflow; and whether rounded products lose as many."""
-
-    first_merge: Callable[[int], int] = first_merge
-    overflow_from: Callable[[int, int], int] = overflow_from
-    lost_when_cast: Callable[[int, int], int] = lost_whole_numbers
-    products_lose_as_much: bool = False
-
-    def figures(self, count: int, width: int) -> dict[str, Any]:
-        """Every number of the statement by name."""
-        merges = {name: (self.first_merge(bits) - 1, self.first_merge(bits)) for name, bits in _BITS.items()}
-        lost = self.lost_when_cast(count, _BITS["bfloat16"])
-        return {
-            **{f"positions cast to {name} first merge": merge for name, merge in merges.items()},
-            **{f"top-frequency products rounded to {name} first merge": merge for name, merge in merges.items()},
-            "float16 is infinite from": self.overflow_from(_BITS["float16"], _LARGEST_EXPONENT),
-            f"rows lost of {count} (positions cast to bfloat16)": lost,
-            f"rows lost of {count} (d = {width:g}, products rounded to bfloat16)": lost * self.products_lose_as_much,
-        }
+def _stated(trial: Trial) -> dict[str, Any]:
+    """Every number of the statement by name."""
+    form, count, width = trial.form, trial.at.T, trial.at.d
+    merges = {name: (form.first_merge(bits) - 1, form.first_merge(bits)) for name, bits in _BITS.items()}
+    lost = form.lost_when_cast(count, _BITS["bfloat16"])
+    return {
+        **{f"positions cast to {name} first merge": merge for name, merge in merges.items()},
+        **{f"top-frequency products rounded to {name} first merge": merge for name, merge in merges.items()},
+        "float16 is infinite from": form.overflow_from(_BITS["float16"], _LARGEST_EXPONENT),
+        f"rows lost of {count} (positions cast to bfloat16)": lost,
+        f"rows lost of {count} (d = {width:g}, products rounded to bfloat16)": lost * form.products_lose_as_much,
+    }
 
 
 def _angles(trial: Trial) -> np.ndarray:
@@ -86,14 +77,11 @@ def _by_exact_rounding(trial: Trial) -> Evidence:
 
 def _compared(trial: Trial, found: list[Any]) -> Evidence:
     """The numbers found against those of the statement, one by one."""
-    stated = trial.form.figures(trial.at.T, trial.at.d)
+    stated = _stated(trial)
     numbers = dict(zip(stated, found, strict=True))
     wrong = next((name for name in stated if numbers[name] != stated[name]), None)
-    if wrong is None:
-        detail = "; ".join(f"{name}: {_shown(number)}" for name, number in numbers.items())
-        return Evidence(status="holds", detail=detail, value=float(found[-2]))
-    against = f"{wrong}: {_shown(numbers[wrong])}, the statement says {_shown(stated[wrong])}"
-    return Evidence(status="refuted", detail=wrong, value=float(found[-2]), counterexample=against)
+    shown = "; ".join(f"{name}: {_shown(numbers[name])}" for name in ([wrong] if wrong else numbers))
+    return one_case(shown, agrees=wrong is None, said=_shown(stated[wrong]) if wrong else "", value=float(found[-2]))
 
 
 def _shown(number: Any) -> str:
@@ -131,17 +119,22 @@ CLAIM = Claim(
     expected="holds",
     parameters=(integer("T", 512, lower=258, upper=512), replace(WIDTH, default=128, lower=18)),
     conditions=("B = 10000", "rounding to nearest even"),
-    form=Merging(),
+    # Where cast positions merge, where they overflow, how many are lost; and whether rounded products lose as many.
+    form=Form(
+        first_merge=first_merge,
+        overflow_from=overflow_from,
+        lost_when_cast=lost_whole_numbers,
+        products_lose_as_much=False,
+    ),
     near_misses=(
         NearMiss(
-            "bf16 stores 7 bits, so positions merge from 129 on",
-            Merging(first_merge=lambda bits: first_merge(bits - 1)),
+            "bf16 stores 7 bits, so positions merge from 129 on", {"first_merge": lambda bits: first_merge(bits - 1)}
         ),
         NearMiss(
             "fp16 is inf from 65505, right above its largest number",
-            Merging(overflow_from=lambda bits, top: overflow_from(bits, top) - 2 ** (top - bits) + 1),
+            {"overflow_from": lambda bits, top: overflow_from(bits, top) - 2 ** (top - bits) + 1},
         ),
-        NearMiss("rounding the product loses as many rows as casting", Merging(products_lose_as_much=True)),
+        NearMiss("rounding the product loses as many rows as casting", {"products_lose_as_much": True}),
     ),
     methods={"brute force": _by_casting, "exact rounding": _by_exact_rounding},
     derivation="p significant bits represent every whole number up to 2^p; 2^p + 1 lies midway and rounds to the "

@@ -6,23 +6,19 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import Numbers, cos, sin
 from regard.analysis.closed_forms.position_codes import complex_product, rotation_matrix
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary, rotary_frequencies
 from regard.render.figures import Axis, HeatMap
 
-_ANGLES = ("t*theta_0", "t*theta_1")
-_NUMBERS = ("x_0", "x_1", "x_2", "x_3")
-
 
 def _by_algebra(trial: Trial) -> Evidence:
     """Two pairs with independent angles: the matrix times the vector is the product."""
-    field = angle_field(*_ANGLES, symbols=_NUMBERS)
-    angles, numbers = generic_angles(field, *_ANGLES), field.array("x", 4)
-    what = "the block rotation times x, pair by pair"
-    return identity(trial.form(numbers, angles), rotation_matrix(angles) @ numbers, rng=trial.rng("algebra"), what=what)
+    *numbers, first, second = trial.field("x_0", "x_1", "x_2", "x_3", angles=("t*theta_0", "t*theta_1"))
+    turned = rotation_matrix([first, second]) @ np.array(numbers)
+    return identity(trial.form(numbers, [first, second]), turned, "the block rotation times x, pair by pair")
 
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:

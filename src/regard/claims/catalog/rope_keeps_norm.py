@@ -3,23 +3,20 @@
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import rotation_matrix, squared_norm
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary
 from regard.render.figures import Axis, Chart, Series
 
-_ANGLES = ("t*theta_0", "t*theta_1")
-
 
 def _by_algebra(trial: Trial) -> Evidence:
     """Two pairs with independent angles: the squared norm before and after the matrix of RoPE."""
-    field = angle_field(*_ANGLES, symbols=("x_0", "x_1", "x_2", "x_3"))
-    numbers = field.array("x", 4)
-    turned = rotation_matrix(generic_angles(field, *_ANGLES)) @ numbers
+    *numbers, first, second = trial.field("x_0", "x_1", "x_2", "x_3", angles=("t*theta_0", "t*theta_1"))
+    turned = rotation_matrix([first, second]) @ np.array(numbers)
     what = "the preserved quantity, before and after the rotation"
-    return identity(trial.form(turned), trial.form(numbers), rng=trial.rng("algebra"), what=what)
+    return identity(trial.form(turned), trial.form(numbers), what)
 
 
 def _by_brute_force(trial: Trial) -> list[Evidence]:
@@ -27,15 +24,14 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     width, note = tried(trial.at.d, 16_384)
     rng, code = trial.rng("vectors"), Rotary(base=trial.at.B)
     positions, vectors = rng.integers(1, 10**6, size=16), WholeVectors.draw(rng, 16, width)
-    turned = code.rotate(vectors.rows, positions)
-
-    def place(row: int) -> str:
-        return f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'x')}, t = {positions[row]}"
-
-    # An error in the angle does not change the norm of a pair, so positions add nothing to the rounding.
-    what, tolerance = f"the preserved quantity of RoPE(x,t){note}", rounding(0, terms=18 * width)
-    claimed, found = trial.form(vectors.rows.T), trial.form(turned.T)
-    part = worst_entry(what, claimed=claimed, found=found, tolerance=tolerance, at=place)
+    part = worst_entry(
+        f"the preserved quantity of RoPE(x,t){note}",
+        claimed=trial.form(vectors.rows.T),
+        found=trial.form(code.rotate(vectors.rows, positions).T),
+        # An error in the angle does not change the norm of a pair, so positions add nothing to the rounding.
+        tolerance=rounding(0, terms=18 * width),
+        at=lambda row: f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'x')}, t = {positions[row]}",
+    )
     return smaller_case(part, tried=width, asked=trial.at.d)
 
 

@@ -1,7 +1,7 @@
 """Interleaved and half-split rotary codes differ by a fixed permutation, and must not be mixed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
@@ -9,22 +9,14 @@ from flint import arb
 
 from regard.analysis.closed_forms.arithmetic import cos
 from regard.analysis.closed_forms.position_codes import half_split_slot, interleaved_slot, mixed_score, rotation_matrix
-from regard.analysis.engines.symbolic import Field, angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.positions.rotary import Rotary, RotaryLayout
 from regard.render.figures import Axis, Chart, Series
 
 Destination: TypeAlias = Callable[[Any, int, Any], Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Layouts:
-    """Where the permutation takes part p of pair i, and the score of q = k = e_1 under mixed layouts."""
-
-    destination: Destination = half_split_slot
-    mixed: Callable[..., Any] = mixed_score
 
 
 def _order(destination: Destination, width: int) -> np.ndarray:
@@ -46,18 +38,21 @@ def _half_split_matrix(angles: list[Any]) -> np.ndarray:
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Where each number goes, for every pair and width; matrices at widths 2, 4 and 6; the mixed score."""
-    rng, names = trial.rng("algebra"), [f"{t}*theta_{i}" for t in "tu" for i in range(3)]
-    generic = generic_angles(angle_field(*names), *names)
-    here, there = generic[:3], generic[3:]
+    *angles, i, d = trial.field(angles=tuple(f"{t}*theta_{i}" for t in "tu" for i in range(3)), counts=("i", "d"))
+    # The mixed score of e_1 with itself, from columns 1 of the two matrices.
+    halves = [(angles[:half], angles[3 : 3 + half]) for half in (2, 3)]
+    scores = [rotation_matrix(t)[:, 1] @ _half_split_matrix(u)[:, 1] for t, u in halves]
+    claimed = [trial.form.mixed(t, u) for t, u in halves]
+    slots = np.array([trial.form.destination(i, part, d) for part in (0, 1)])
     return [
-        _conjugate(trial.form.destination, here, rng),
-        _takes_every_number(trial.form.destination, rng),
-        _mixes(trial.form.mixed, here, there, rng),
+        _conjugate(trial.form.destination, angles[:3]),
+        identity(slots, np.array([i, i + d / 2]), "P takes each number of pair i to its half-split slot, at any width"),
+        identity(claimed, scores, "the mixed score of q = k = e_1 at d = 4, 6"),
         _loses_relativity(trial.form.mixed),
     ]
 
 
-def _conjugate(destination: Destination, angles: list[Any], rng: np.random.Generator) -> Evidence:
+def _conjugate(destination: Destination, angles: list[Any]) -> Evidence:
     """Half-split = P·interleaved·Pᵀ; at d = 2 with P = I, since there is only one pair."""
     sides: list[tuple[np.ndarray, np.ndarray]] = []
     for half in (1, 2, 3):
@@ -66,24 +61,7 @@ def _conjugate(destination: Destination, angles: list[Any], rng: np.random.Gener
     sides.append((_half_split_matrix(angles[:1]), rotation_matrix(angles[:1])))
     left, right = (np.concatenate([np.ravel(side) for side in each]) for each in zip(*sides, strict=True))
     what = "half-split = P·interleaved·Pᵀ at d = 2, 4, 6, and they coincide at d = 2"
-    return identity(left, right, rng=rng, what=what)
-
-
-def _takes_every_number(destination: Destination, rng: np.random.Generator) -> Evidence:
-    """P takes part p of pair i to its half-split slot, for a generic pair i and a generic width d."""
-    index = Field("i", "d")
-    i, d = index["i"], index["d"]
-    found = np.array([destination(i, part, d) for part in (0, 1)])
-    what = "P takes each number of pair i to its half-split slot at every width"
-    return identity(found, np.array([i, i + d / 2]), rng=rng, what=what)
-
-
-def _mixes(mixed: Callable[..., Any], here: list[Any], there: list[Any], rng: np.random.Generator) -> Evidence:
-    """The score of q = k = e_1 from the two matrices, columns 1 of each."""
-    halves = (2, 3)
-    scores = [rotation_matrix(here[:n])[:, 1] @ _half_split_matrix(there[:n])[:, 1] for n in halves]
-    claimed = [mixed(here[:n], there[:n]) for n in halves]
-    return identity(np.array(claimed), np.array(scores), rng=rng, what="the mixed score of q = k = e_1 at d = 4, 6")
+    return identity(left, right, what)
 
 
 def _loses_relativity(mixed: Callable[..., Any]) -> Evidence:
@@ -156,16 +134,16 @@ CLAIM = Claim(
     parameters=(replace(SMALL_WIDTH, lower=4), BASE),
     conditions=("t and u any real numbers",),
     assumes=(EXPONENTIAL_LAW,),
-    form=Layouts(),
+    # Where the permutation takes part p of pair i, and the score of q = k = e_1 under mixed layouts.
+    form=Form(destination=half_split_slot, mixed=mixed_score),
     near_misses=(
-        NearMiss("the layouts are the same", Layouts(destination=interleaved_slot)),
+        NearMiss("the layouts are the same", {"destination": interleaved_slot}),
         NearMiss(
             "second parts come first: part p of pair i goes to i + (1−p)d/2",
-            Layouts(destination=lambda pair, part, width: half_split_slot(pair, 1 - part, width)),
+            {"destination": lambda pair, part, width: half_split_slot(pair, 1 - part, width)},
         ),
         NearMiss(
-            "mixing is harmless: the score stays cos((t−u)θ_0)",
-            Layouts(mixed=lambda here, there: cos(here[0] - there[0])),
+            "mixing is harmless: the score stays cos((t−u)θ_0)", {"mixed": lambda here, there: cos(here[0] - there[0])}
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

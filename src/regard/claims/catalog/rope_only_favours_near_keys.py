@@ -1,38 +1,24 @@
 """Misconception: rotary codes can only favour near keys."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.arithmetic import cos
 from regard.analysis.closed_forms.position_codes import FirstPair, favour_lost, rotation_matrix
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
-from regard.claims._evidence import Evidence, smaller_case
+from regard.analysis.engines.symbolic import identity
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, figure_width, tried
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.rotary import Rotary, rotary_frequencies
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _MOST_DISTANCE, _MARGIN = 200, 50
 
 
-@dataclass(frozen=True, kw_only=True)
-class Favourite:
-    """The distance at which q and k = R_r q score highest, and how much a pair loses at other distances."""
-
-    peak: Callable[[int], int]
-    lost: Callable[[Any, Any], Any] = favour_lost
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """What each pair loses at distance s, for all angles; for whole s ≠ r the fastest pair loses something."""
-    names, rng, r = ("t*theta", "s*theta/2", "r*theta/2"), trial.rng("algebra"), trial.at.r
-    field = angle_field(*names, symbols=("q_0", "q_1"))
-    t, half_s, half_r = generic_angles(field, *names)
-    q = field.array("q", 2)
+    *q, t, half_s, half_r = trial.field("q_0", "q_1", angles=("t*theta", "s*theta/2", "r*theta/2"))
+    q, r = np.array(q), trial.at.r
     key = rotation_matrix([t - 2 * half_s]) @ (rotation_matrix([2 * half_r]) @ q)
     lost, what = q @ q - (rotation_matrix([t]) @ q) @ key, "|q|² − ⟨R_t q, R_{t−s} R_r q⟩ for each pair"
     assert FirstPair().period is None
@@ -40,7 +26,7 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         "with θ_0 = 1 that vanishes at whole s only if s = r, since π is irrational: the only maximum is at distance r"
     )
     parts = [
-        identity(lost, trial.form.lost(q @ q, half_s - half_r), rng=rng, what=f"{what} is 2|q|² sin²((s−r)θ/2)"),
+        identity(lost, trial.form.lost(q @ q, half_s - half_r), f"{what} is 2|q|² sin²((s−r)θ/2)"),
         Evidence(status="proved", detail=only),
     ]
     claimed = trial.form.peak(r)
@@ -66,16 +52,12 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
         half_turns = (distances - r)[:, None] * code.frequencies(width) / 2
         stated = q @ q - trial.form.lost(q[0::2] ** 2 + q[1::2] ** 2, half_turns).sum(axis=-1)
         peak, off = int(np.argmax(scores)), float(np.abs(scores - stated).max())
-        if peak != claimed or not off <= 1e-10 * (q @ q):
-            shown = f"d = {width}, B = {trial.at.B:g}, {vectors.described(row, 'q')}, k = R_r q with r = {r}"
-            detail = f"the score is largest at distance {peak}{note}"
-            largest = f"of distances 0…{len(distances) - 1} the score is largest at {peak}"
-            against = f"{shown}: {largest} ({scores[peak]:.9g}, against {scores[claimed]:.9g} at {claimed})"
-            found = Evidence(status="refuted", detail=detail, value=float(peak), counterexample=against)
+        case = f"d = {width}{note}, B = {trial.at.B:g}, {vectors.described(row, 'q')}, k = R_r q with r = {r}"
+        shown = f"{case}: of distances 0…{len(distances) - 1} the score is largest at {peak}, {scores[peak]:.9g}"
+        agrees, said = (peak == claimed and off <= 1e-10 * float(q @ q), f"at {claimed} ({scores[claimed]:.9g})")
+        found = one_case(shown, agrees=agrees, said=said, value=float(peak))
+        if not agrees:
             break
-    else:
-        detail = f"k = R_r q with r = {r} scores highest at distance {r}, for 4 vectors q of width {width}{note}"
-        found = Evidence(status="holds", detail=detail, value=float(r))
     return smaller_case(found, tried=r, asked=trial.at.r)
 
 
@@ -108,17 +90,13 @@ CLAIM = Claim(
     parameters=(integer("r", 12, lower=1), SMALL_WIDTH, BASE),
     conditions=("s and r whole numbers", "q not 0 in its first pair, θ_0 = 1"),
     assumes=("π is irrational", EXPONENTIAL_LAW),
-    form=Favourite(peak=lambda _r: 0),
+    # The distance at which q and k = R_r q score highest, and how much a pair loses at other distances.
+    form=Form(peak=lambda _r: 0, lost=favour_lost),
     near_misses=(
-        NearMiss(
-            "k = R_r q, a rotation of the query, scores highest only at distance r",
-            Favourite(peak=lambda r: r),
-            becomes="proved",
-        ),
+        NearMiss("k = R_r q, a rotation of the query, scores highest only at distance r", {"peak": lambda r: r}),
         NearMiss(
             "there the score is |q|², and at distance s it is Σ|q_i|²(1−cos((s−r)θ_i)) less",
-            Favourite(peak=lambda r: r, lost=lambda energy, half: energy * (1 - cos(2 * half))),
-            becomes="proved",
+            {"peak": lambda r: r, "lost": lambda energy, half: energy * (1 - cos(2 * half))},
         ),
     ),
     methods={"algebra": _by_algebra, "brute force": _by_brute_force},

@@ -6,7 +6,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import Numbers
 from regard.analysis.closed_forms.position_codes import relative_score, rotation_matrix
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, SMALL_WIDTH, WholeVectors, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
@@ -19,18 +19,16 @@ _NUMBERS = ("z_0", "z_1", "z_2", "z_3", "w_0", "w_1", "w_2", "w_3")
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Two pairs with independent angles: the matrix of RoPE on both sides, then on one side only."""
-    field = angle_field(*_ANGLES, symbols=_NUMBERS)
-    generic = generic_angles(field, *_ANGLES)
-    here, there, rng = generic[:2], generic[2:], trial.rng("algebra")
-    z, w = field.array("z", 4), field.array("w", 4)
+    symbols = list(trial.field(*_NUMBERS, angles=_ANGLES))
+    z, w, here, there = np.array(symbols[:4]), np.array(symbols[4:8]), symbols[8:10], symbols[10:]
     apart = [a - b for a, b in zip(here, there, strict=True)]
     at_rest = [a - a for a in here]
     score = trial.form(z, w, here, there)
     both = (rotation_matrix(here) @ z) @ (rotation_matrix(there) @ w)
     one = (rotation_matrix(apart) @ z) @ (rotation_matrix(at_rest) @ w)
     return [
-        identity(score, both, rng=rng, what="⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ in closed form"),
-        identity(score, one, rng=rng, what="⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ in closed form"),
+        identity(score, both, "⟨RoPE(z_1,t_1), RoPE(z_2,t_2)⟩ in closed form"),
+        identity(score, one, "⟨RoPE(z_1,t_1−t_2), RoPE(z_2,0)⟩ in closed form"),
     ]
 
 

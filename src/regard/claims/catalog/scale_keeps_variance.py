@@ -1,17 +1,14 @@
 """Dividing scores by √d keeps their variance at 1, whatever the width."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import score_variance
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, agreement
 from regard.claims._figures import counts, guide_at
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.core.axes import Float
 from regard.render.figures import Axis, Chart, Series
 
@@ -21,23 +18,12 @@ _STANDARD_ERRORS = 10.0
 _MOST_NUMBERS, _MOST_WIDTH = 1_000_000, 256
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScoreScaling:
-    """Var(kᵀq) as a function of d, the square of the divisor that makes it 1, and what is assumed of k and q."""
-
-    variance: Callable[[Any], Any] = score_variance
-    divisor_squared: Callable[[Any], Any] = lambda d: d
-    mean: int = 0
-    is_query_the_key: bool = False
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Var Σ_i k_i q_i = d·Var(k_1 q_1) + d(d−1)·Cov(k_1 q_1, k_2 q_2), from moments alone.
 
     Entries have mean μ and second moment μ²+1; if q = k the fourth moment enters, which for Gaussians is μ⁴+6μ²+3.
     """
-    field, rng, form = Field(counts=("d",)), trial.rng("algebra"), trial.form
-    d, mean = field["d"], form.mean
+    [d], form, mean = trial.field(counts=("d",)), trial.form, trial.form.mean
     second, fourth = mean**2 + 1, mean**4 + 6 * mean**2 + 3
     if form.is_query_the_key:
         product, square, cross = second, fourth, second**2
@@ -45,8 +31,8 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
         product, square, cross = mean * mean, second * second, (mean * mean) ** 2
     variance = d * (square - product**2) + d * (d - 1) * (cross - product**2)
     return [
-        identity(form.variance(d), variance, rng=rng, what="Var(kᵀq)"),
-        identity(variance / form.divisor_squared(d), field.constant(1), rng=rng, what="Var(kᵀq/√d)"),
+        identity(form.variance(d), variance, "Var(kᵀq)"),
+        identity(variance / form.divisor_squared(d), 1, "Var(kᵀq/√d)"),
     ]
 
 
@@ -54,12 +40,10 @@ def _by_sampling(trial: Trial) -> list[Evidence]:
     """Sample variances for Gaussian entries, signs and biased coins, each with its standard error."""
     form, d, parts = trial.form, min(trial.at.d, _MOST_WIDTH), []
     num_draws = min(_MOST_NUMBERS // d, 20_000)
-    for law in ("Gaussian", "signs", "coins"):
+    for law in ("Gaussian",) if form.is_query_the_key else ("Gaussian", "signs", "coins"):
         rng = trial.rng(law)
         keys = _entries(law, (num_draws, d), rng) + form.mean
         queries = keys if form.is_query_the_key else _entries(law, (num_draws, d), rng) + form.mean
-        if form.is_query_the_key and law != "Gaussian":
-            continue
         found, error = _sample_variance((keys * queries).sum(axis=1))
         divisor, at = float(form.divisor_squared(d)), f"d = {d}, {num_draws} draws, entries: {law}"
         claimed, tolerance = float(form.variance(d)), _STANDARD_ERRORS * error
@@ -112,12 +96,13 @@ CLAIM = Claim(
     expected="proved",
     parameters=(integer("d", 64, lower=1),),
     conditions=("q independent of k", "iid entries of mean 0 and variance 1"),
-    form=ScoreScaling(),
+    # Var(kᵀq) as a function of d, the square of the divisor that makes it 1, and what is assumed of k and q.
+    form=Form(variance=score_variance, divisor_squared=lambda d: d, mean=0, is_query_the_key=False),
     near_misses=(
-        NearMiss("entries of mean 1 work as well (they give 3d)", ScoreScaling(mean=1)),
-        NearMiss("q = k Gaussian works as well (it gives 2d)", ScoreScaling(is_query_the_key=True)),
-        NearMiss("dividing by d makes the variance 1", ScoreScaling(divisor_squared=lambda d: d * d)),
-        NearMiss("Var(kᵀq) = d²", ScoreScaling(variance=lambda d: d * d)),
+        NearMiss("entries of mean 1 work as well (they give 3d)", {"mean": 1}),
+        NearMiss("q = k Gaussian works as well (it gives 2d)", {"is_query_the_key": True}),
+        NearMiss("dividing by d makes the variance 1", {"divisor_squared": lambda d: d * d}),
+        NearMiss("Var(kᵀq) = d²", {"variance": lambda d: d * d}),
     ),
     methods={"sampling": _by_sampling, "algebra": _by_algebra},
     derivation="Each product k_i q_i has mean 0 and variance E k_i² E q_i² = 1, and products of different entries are "

@@ -1,41 +1,31 @@
 """The stacked logits of heads that share keys have the rank of one head; with separate keys the ranks add up."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from regard.analysis.closed_forms.low_rank import multi_head_rank, multi_query_rank, rank_of
 from regard.analysis.engines.matrix_algebra import Algebra, matrix_identity
-from regard.analysis.engines.symbolic import Field, identity
-from regard.claims._evidence import Evidence, conjunction, smaller_case
+from regard.analysis.engines.symbolic import identity
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case
 from regard.claims._figures import spectra
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.render.figures import Chart
 
 _MOST_WIDTH, _MOST_ROWS = 3, 40
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranks:
-    """The largest rank of the stacked logits of H heads: with shared keys, and with separate keys."""
-
-    shared: Callable[[Any, Any], Any] = multi_query_rank
-    own: Callable[[Any, Any], Any] = multi_head_rank
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Shared keys: one product of inner size d. Separate keys: each head adds d, by induction over the heads."""
-    field, rng, form = Field(counts=("H", "d")), trial.rng("algebra"), trial.form
-    heads, width = field["H"], field["d"]
+    heads, width = trial.field(counts=("H", "d"))
+    form = trial.form
     added = form.own(heads + 1, width) - form.own(heads, width)
     return [
         _shared_factors(),
         _one_more_head(),
-        identity(form.shared(heads, width), width, rng=rng, what="rank with shared keys, inner size d"),
-        identity(form.own(0 * heads + 1, width), width, rng=rng, what="rank of one head, d"),
-        identity(added, width, rng=rng, what="rank added by one more head with separate keys, d"),
+        identity(form.shared(heads, width), width, "rank with shared keys, inner size d"),
+        identity(form.own(0 * heads + 1, width), width, "rank of one head, d"),
+        identity(added, width, "rank added by one more head with separate keys, d"),
     ]
 
 
@@ -44,12 +34,10 @@ def _shared_factors() -> Evidence:
     algebra = Algebra()
     q, k, unit = algebra.matrix("Q", "HT", "d"), algebra.matrix("K", "T", "d"), algebra.orthonormal("U", "T", "d")
     place = algebra.orthonormal("E", "HT", "T")
-    factors = matrix_identity(lambda: q @ k.T, lambda: (k @ q.T).T, what="shared keys: S = QKᵀ, Q of HT×d")
+    factors = matrix_identity(lambda: q @ k.T, lambda: (k @ q.T).T, "shared keys: S = QKᵀ, Q of HT×d")
     what = "Q = EU and K = U give UᵀEᵀSU = I of size d, so S has rank d"
-    reached = matrix_identity(
-        lambda: (unit.T @ place.T) @ (place @ unit @ unit.T) @ unit, lambda: unit.T @ unit, what=what
-    )
-    return conjunction([factors, reached])
+    reached = matrix_identity(lambda: (unit.T @ place.T) @ (place @ unit @ unit.T) @ unit, lambda: unit.T @ unit, what)
+    return conjunction(factors, reached)
 
 
 def _one_more_head() -> Evidence:
@@ -67,20 +55,18 @@ def _one_more_head() -> Evidence:
     q, k = algebra.matrix("Q", "T", "d"), algebra.matrix("K", "T", "d")
     rows, columns, inner = e @ w @ g.T + f @ u @ j.T, v @ g.T + u @ j.T, g @ g.T + j @ j.T
     return conjunction(
-        [
-            matrix_identity(
-                lambda: (e @ left @ g.T + f @ q @ j.T) @ (g @ right + j @ k.T),
-                lambda: e @ left @ right + f @ q @ k.T,
-                what="one more head with separate keys: inner size r+d instead of r",
-            ),
-            matrix_identity(
-                lambda: rows @ columns.T,
-                lambda: e @ w @ v.T + f @ u @ u.T,
-                what="Q = K = U, unit vectors new to all heads, turn S = WVᵀ into W'V'ᵀ",
-            ),
-            matrix_identity(lambda: rows.T @ rows, lambda: inner, what="W' has orthonormal columns, as W has"),
-            matrix_identity(lambda: columns.T @ columns, lambda: inner, what="so has V', and the rank grows by d"),
-        ]
+        matrix_identity(
+            lambda: (e @ left @ g.T + f @ q @ j.T) @ (g @ right + j @ k.T),
+            lambda: e @ left @ right + f @ q @ k.T,
+            "one more head with separate keys: inner size r+d instead of r",
+        ),
+        matrix_identity(
+            lambda: rows @ columns.T,
+            lambda: e @ w @ v.T + f @ u @ u.T,
+            "Q = K = U, unit vectors new to all heads, turn S = WVᵀ into W'V'ᵀ",
+        ),
+        matrix_identity(lambda: rows.T @ rows, lambda: inner, "W' has orthonormal columns, as W has"),
+        matrix_identity(lambda: columns.T @ columns, lambda: inner, "so has V', and the rank grows by d"),
     )
 
 
@@ -97,10 +83,8 @@ def _by_exact_ranks(trial: Trial) -> list[Evidence]:
         ("separate keys", keys, trial.form.own(heads, width)),
     ):
         found = rank_of((queries @ used.transpose(0, 2, 1)).reshape(-1, tokens))
-        shown = f"{at}, {name}: rank {found}"
-        status = "holds" if found == claimed else "refuted" if found > claimed else "undecided"
-        against = f"{shown}; the statement says {claimed}" if found > claimed else None
-        parts.append(Evidence(status=status, detail=shown, value=float(found), counterexample=against))
+        part = one_case(f"{at}, {name}: rank {found}", agrees=found <= claimed, said=str(claimed), value=float(found))
+        parts.append(replace(part, status="undecided") if found < claimed else part)
     return smaller_case(parts, tried=heads * width, asked=trial.at.H * trial.at.d)
 
 
@@ -132,11 +116,12 @@ CLAIM = Claim(
     parameters=(integer("H", 4, lower=2), integer("d", 3, lower=1)),
     conditions=("T ≥ H·d tokens",),
     assumes=("a product has no larger rank than its inner size", "induction over the heads"),
-    form=Ranks(),
+    # The largest rank of the stacked logits of H heads: with shared keys, and with separate keys.
+    form=Form(shared=multi_query_rank, own=multi_head_rank),
     near_misses=(
-        NearMiss("separate queries make up for it: H·d with shared keys too", Ranks(shared=multi_head_rank)),
-        NearMiss("separate keys do not matter: d either way", Ranks(own=multi_query_rank)),
-        NearMiss("H + d with separate keys", Ranks(own=lambda heads, width: heads + width)),
+        NearMiss("separate queries make up for it: H·d with shared keys too", {"shared": multi_head_rank}),
+        NearMiss("separate keys do not matter: d either way", {"own": multi_query_rank}),
+        NearMiss("H + d with separate keys", {"own": lambda heads, width: heads + width}),
     ),
     methods={"exact rank": _by_exact_ranks, "algebra": _by_algebra},
     derivation="With shared keys the stack is (Q_1; …; Q_H)Kᵀ, a product of inner size d, however many heads there "

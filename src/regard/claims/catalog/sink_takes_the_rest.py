@@ -1,7 +1,7 @@
 """A key with value 0 lets a softmax head attend to nothing."""
 
-from regard.claims._retrieval import SINK_KEYS, SINK_METHODS, SinkHead, beside_a_sink
-from regard.claims.claim import Claim, NearMiss, Parameter
+from regard.claims._retrieval import SINK_HEAD, SINK_KEYS, SINK_METHODS, beside_a_sink
+from regard.claims.claim import Claim, NearMiss, real
 
 CLAIM = Claim(
     id="sink-takes-the-rest",
@@ -13,20 +13,20 @@ CLAIM = Claim(
     latex=r"a_i=\frac{e^{z_i}}{e^s+\sum_je^{z_j}},\qquad0<\sum_ia_i=1-\frac{e^s}{e^s+\sum_je^{z_j}}<1,\qquad"
     r"\sum_ia_i\xrightarrow{z\to-\infty}0",
     expected="proved",
-    parameters=(SINK_KEYS, Parameter(name="s", default=0.0)),
+    parameters=(SINK_KEYS, real("s", 0.0)),
     conditions=("finite logits",),
-    form=SinkHead(),
+    form=SINK_HEAD,
     near_misses=(
         NearMiss(
             "softmax-one is right for every s: a_i = e^{z_i}/(1+Z)",
-            SinkHead(weight=lambda own, rest, sink: own / (1 + own + rest) + 0 * sink),
+            {"weight": lambda own, rest, sink: own / (1 + own + rest) + 0 * sink},
         ),
         NearMiss(
             "the sink takes e^s/(1+e^s), whatever the other logits are",
-            SinkHead(sink=lambda total, sink: sink / (1 + sink) + 0 * total),
+            {"sink": lambda total, sink: sink / (1 + sink) + 0 * total},
         ),
-        NearMiss("the real keys' weights still sum to 1 far below the sink", SinkHead(limit=1)),
-        NearMiss("the same holds without a sink", SinkHead(has_sink=False)),
+        NearMiss("the real keys' weights still sum to 1 far below the sink", {"limit": 1}),
+        NearMiss("the same holds without a sink", {"has_sink": False}),
     ),
     methods=SINK_METHODS,
     derivation="The sink is one more key in the denominator, and adds e^s/(e^s+Z)·0 to the output. So the output is "

@@ -4,7 +4,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import cos, sin
 from regard.analysis.closed_forms.position_codes import code, code_product
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
@@ -16,15 +16,14 @@ from regard.render.figures import Axis, HeatMap
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """One pair and then another, with independent angles; shifting both positions changes nothing."""
     names = ("t*theta_0", "t*theta_1", "u*theta_0", "u*theta_1", "s*theta_0", "s*theta_1")
-    t_0, t_1, u_0, u_1, s_0, s_1 = generic_angles(angle_field(*names), *names)
-    rng = trial.rng("algebra")
+    t_0, t_1, u_0, u_1, s_0, s_1 = trial.field(angles=names)
     here, there = [t_0, t_1], [u_0, u_1]
     moved = trial.form([t_0 + s_0, t_1 + s_1], [u_0 + s_0, u_1 + s_1])
     first = trial.form([t_0], [u_0])
     return [
-        identity(trial.form(here, there), code(here) @ code(there), rng=rng, what="Φ(t)ᵀΦ(u) in closed form"),
-        identity(trial.form(here, there) - first, trial.form([t_1], [u_1]), rng=rng, what="pairs add up"),
-        identity(moved, trial.form(here, there), rng=rng, what="the same for t+s and u+s"),
+        identity(trial.form(here, there), code(here) @ code(there), "Φ(t)ᵀΦ(u) in closed form"),
+        identity(trial.form(here, there) - first, trial.form([t_1], [u_1]), "pairs add up"),
+        identity(moved, trial.form(here, there), "the same for t+s and u+s"),
     ]
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import Nearest, best_returns, gap
-from regard.claims._evidence import Evidence
+from regard.claims._evidence import Evidence, one_case
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, Chart, Guide, Series
@@ -35,10 +35,9 @@ def _by_brute_force(trial: Trial) -> Evidence:
 def _compared(trial: Trial, found: Nearest, how: str) -> Evidence:
     """Whether the nearest lag, its gap and the next nearer lag are as stated."""
     form, shown, is_gap = trial.form, _shown(found), abs(found.gap - trial.form.gap) <= _LAST_DIGIT
-    if is_gap and (found.lag, found.next_lag) == (form.lag, form.next_lag):
-        return Evidence(status="holds", detail=f"{how}: {shown}", value=found.gap, bound=_LAST_DIGIT)
-    against = f"of positions 0…{trial.at.T - 1} the nearest are {shown}; the statement says {_shown(form)}"
-    return Evidence(status="refuted", detail=f"{how}: {shown}", value=found.gap, counterexample=against)
+    agrees = is_gap and (found.lag, found.next_lag) == (form.lag, form.next_lag)
+    case = f"of positions 0…{trial.at.T - 1} the nearest are {shown} ({how})"
+    return one_case(case, agrees=agrees, said=_shown(form), value=found.gap, bound=_LAST_DIGIT)
 
 
 def _shown(nearest: Nearest) -> str:

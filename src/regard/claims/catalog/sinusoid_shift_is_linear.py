@@ -4,7 +4,7 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import Numbers
 from regard.analysis.closed_forms.position_codes import code, shift_matrix
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence, smaller_case, worst_entry
 from regard.claims._position_codes import BASE, EXPONENTIAL_LAW, WIDTH, rounding, tried
 from regard.claims.claim import Claim, NearMiss, Settings, Trial
@@ -15,15 +15,13 @@ from regard.render.figures import Axis, HeatMap
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """Two pairs with independent angles: R_s acts on each as the shift does, and is a rotation."""
-    names = ("t*theta_0", "t*theta_1", "s*theta_0", "s*theta_1")
-    t_0, t_1, s_0, s_1 = generic_angles(angle_field(*names), *names)
-    rng = trial.rng("algebra")
+    t_0, t_1, s_0, s_1 = trial.field(angles=("t*theta_0", "t*theta_1", "s*theta_0", "s*theta_1"))
     matrix, [[a, b], [c, d]] = trial.form([s_0, s_1]), trial.form([s_0])
     shifted, unit = code([t_0 + s_0, t_1 + s_1]), np.eye(4, dtype=int)
     return [
-        identity(matrix @ code([t_0, t_1]), shifted, rng=rng, what="R_s Φ(t) = Φ(t+s), pair by pair"),
-        identity(matrix @ matrix.T, unit, rng=rng, what="R_s R_sᵀ = I"),
-        identity(a * d - b * c, 1, rng=rng, what="each block has determinant 1"),
+        identity(matrix @ code([t_0, t_1]), shifted, "R_s Φ(t) = Φ(t+s), pair by pair"),
+        identity(matrix @ matrix.T, unit, "R_s R_sᵀ = I"),
+        identity(a * d - b * c, 1, "each block has determinant 1"),
     ]
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import cos, sin
 from regard.analysis.closed_forms.position_codes import FirstPair, PiLine
-from regard.analysis.engines.symbolic import angle_field, generic_angles, identity
+from regard.analysis.engines.symbolic import identity
 from regard.claims._evidence import Evidence
 from regard.claims._position_codes import EXPONENTIAL_LAW, rounding
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims.claim import Claim, NearMiss, Trial
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, HeatMap
 
@@ -17,29 +17,23 @@ _FURTHEST = 750
 
 
 def _by_algebra(trial: Trial) -> list[Evidence]:
-    """The distance between two codes is a chord; where a chord can vanish."""
-    return [_vanishes_at_whole_turns(trial), _has_no_period(trial.form)]
-
-
-def _vanishes_at_whole_turns(trial: Trial) -> Evidence:
-    """‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), which is 0 only at whole turns."""
-    half_phi, half_psi = generic_angles(angle_field("phi/2", "psi/2"), "phi/2", "psi/2")
+    """The distance between two codes is a chord, ‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), which is 0 only at whole turns."""
+    half_phi, half_psi = trial.field(angles=("phi/2", "psi/2"))
     parts = [(sin, cos)[part] for part in trial.form.parts]
     squared = sum((part(2 * half_phi) - part(2 * half_psi)) ** 2 for part in parts)
     chord = 4 * sin(half_phi - half_psi) ** 2
     what = "‖Φ(φ) − Φ(ψ)‖² = 4 sin²((φ−ψ)/2), so codes meet only at whole turns"
-    found = identity(squared, chord, rng=trial.rng("algebra"), what=what)
-    if found.status == "proved":
-        return found
-    # Another distance may still separate whole positions, so a failed identity decides nothing.
-    return Evidence(status="undecided", detail="the distance between two codes is not a chord of the circle")
+    found = identity(squared, chord, what)
+    if found.status != "proved":
+        # Another distance may still separate whole positions, so a failed identity decides nothing.
+        found = Evidence(status="undecided", detail="the distance between two codes is not a chord of the circle")
+    return [found, _has_no_period(trial.form)]
 
 
 def _has_no_period(pair: FirstPair) -> Evidence:
     """No whole number of steps is a whole number of wavelengths."""
     if pair.period is None:
-        detail = "k·spacing = m·wavelength with k ≠ 0 would make π rational"
-        return Evidence(status="proved", detail=detail)
+        return Evidence(status="proved", detail="k·spacing = m·wavelength with k ≠ 0 would make π rational")
     step, wavelength, steps = _written(pair.spacing), _written(pair.wavelength), pair.period
     apart = f"positions {steps} steps of {step} apart share a code of wavelength {wavelength}: 0 and {steps}·{step}"
     return Evidence(status="refuted", detail=f"codes repeat every {steps} steps", counterexample=apart)
@@ -68,18 +62,6 @@ def _by_brute_force(trial: Trial) -> Evidence:
     return Evidence(status="refuted", detail=detail, value=nearest, bound=tolerance, counterexample=against)
 
 
-def _figure(_: Settings) -> HeatMap:
-    return HeatMap(
-        title="No two rows are the same",
-        caption="Sinusoidal codes of width 64. The first columns turn once every 2π positions, the last hardly at "
-        "all; since π is irrational, even the first two columns never repeat.",
-        x=Axis(label="coordinate of the code"),
-        y=Axis(label="position t"),
-        values=sinusoid(np.arange(64), width=64),
-        scale="diverging",
-    )
-
-
 CLAIM = Claim(
     id="sinusoid-unique",
     section="5 sinusoidal codes",
@@ -100,6 +82,14 @@ CLAIM = Claim(
     "2|sin((t−u)/2)|, which is 0 only if t − u = 2πm. For whole t ≠ u that would make π = (t−u)/(2m) rational. So no "
     "sequence is too long; but codes do come close to each other, first at 710 ≈ 113·2π (see `sinusoid-nearest`).",
     source="CS224N assignment 4, position embeddings; Vaswani et al. 2017, section 3.5",
-    figure=_figure,
+    figure=lambda _: HeatMap(
+        title="No two rows are the same",
+        caption="Sinusoidal codes of width 64. The first columns turn once every 2π positions, the last hardly at "
+        "all; since π is irrational, even the first two columns never repeat.",
+        x=Axis(label="coordinate of the code"),
+        y=Axis(label="position t"),
+        values=sinusoid(np.arange(64), width=64),
+        scale="diverging",
+    ),
     demonstration="positions?width=2&count=1024",
 )

@@ -1,8 +1,5 @@
 """Misconception: sinusoidal codes stay distinct in bfloat16; narrow ones are shared by several positions."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import ml_dtypes
 import numpy as np
 from flint import arb, ctx
@@ -10,8 +7,7 @@ from flint import arb, ctx
 from regard.claims._evidence import Evidence
 from regard.claims._figures import counts
 from regard.claims._position_codes import as_format, repeats
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
-from regard.core.verdict import Status
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.sinusoidal import sinusoid
 from regard.render.figures import Axis, Chart, Series
 
@@ -21,20 +17,8 @@ _WIDEST = 32
 _COMPARISONS = 3 * 10**7
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distinct:
-    """Codes of width d rounded to a format are distinct: all, or those before the first position that meets another."""
-
-    format: str = "bfloat16"
-    meets_at: Mapping[int, int] = field(default_factory=dict)
-
-    def is_distinct(self, width: int, count: int) -> bool:
-        """Whether the codes of positions 0…T−1 are claimed to be all different."""
-        return count <= self.meets_at.get(width, count)
-
-
-IN_BFLOAT16 = Distinct(meets_at={2: 711, 4: 84_830})
-IN_FLOAT16 = Distinct(format="float16", meets_at={2: 712})
+# By width, the first position whose code meets an earlier one.
+MEETS_AT = {2: 711, 4: 84_830}
 
 
 def _pairs(width: int) -> np.ndarray:
@@ -94,7 +78,7 @@ def _compared(trial: Trial, lost: int, pair: tuple[int, int] | None, where: str 
     shown = f"{form.format}, d = {at.d:g}, T = {at.T}: {lost} positions share the code of an earlier one{where}{looked}"
     if pair is not None and (at.d > _WIDEST or not _is_certain(form.format, at.d, pair)):
         return Evidence(status="undecided", detail=f"{shown}, as far as was examined")
-    if form.is_distinct(at.d, at.T) == (lost == 0):
+    if (form.meets_at.get(at.d, at.T) >= at.T) == (lost == 0):
         return Evidence(status="holds", detail=shown, value=float(lost))
     against = f"{shown}; the statement says that codes meet"
     if pair is not None:
@@ -112,10 +96,6 @@ def _is_certain(name: str, width: int, pair: tuple[int, int]) -> bool:
     # One more step outward, because the ends themselves were rounded.
     rounded = as_format(np.nextafter(ends, [-np.inf, np.inf]), name).astype(float).reshape(2, width, 2)
     return bool(np.all(rounded == rounded[0, :, :1]))
-
-
-def _expected_at(at: Settings) -> Status:
-    return "holds" if IN_BFLOAT16.is_distinct(at.d, at.T) else "refuted"
 
 
 def _figure(at: Settings) -> Chart:
@@ -142,18 +122,23 @@ CLAIM = Claim(
     statement="integer positions up to 131072 have distinct codes of width d even in bfloat16",
     latex=r"0\le t<u<T\le131072\;\Rightarrow\;\mathrm{bf16}(\Phi(t))\neq\mathrm{bf16}(\Phi(u))",
     expected="refuted",
-    expected_at=_expected_at,
+    expected_at=lambda at: "holds" if MEETS_AT.get(at.d, at.T) >= at.T else "refuted",
     parameters=(integer("d", 4, lower=2, is_even=True), integer("T", 131_072, lower=2, upper=131_072)),
     conditions=("B = 10000", "codes computed in float64, then rounded to nearest even"),
-    form=Distinct(),
+    # Codes of width d rounded to the format are distinct: all of them, or those before the first that meets another.
+    form=Form(format="bfloat16", meets_at={}),
     near_misses=(
         NearMiss(
             "they do from d = 6 up; at d = 2 only up to T = 711 and at d = 4 up to T = 84830",
-            IN_BFLOAT16,
+            {"meets_at": MEETS_AT},
             becomes="holds",
         ),
-        NearMiss("in float16 they do from d = 4 up; at d = 2 only up to T = 712", IN_FLOAT16, becomes="holds"),
-        NearMiss("in float32 they do at every d", Distinct(format="float32"), becomes="holds"),
+        NearMiss(
+            "in float16 they do from d = 4 up; at d = 2 only up to T = 712",
+            {"format": "float16", "meets_at": {2: 712}},
+            becomes="holds",
+        ),
+        NearMiss("in float32 they do at every d", {"format": "float32"}, becomes="holds"),
     ),
     methods={"brute force": _by_brute_force, "near returns": _by_near_returns},
     derivation="bfloat16 keeps 8 bits, so two codes can meet if every pair returns to within √2·2⁻⁸ = 0.0055. At d = 2 "

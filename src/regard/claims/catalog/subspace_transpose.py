@@ -1,19 +1,7 @@
 """Misconception: Aᵀ alone extracts v_a from the sum v_a + v_b."""
 
-from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, Extraction, coordinates, subspace_sum
-from regard.claims.claim import Claim, NearMiss, Settings
-from regard.render.figures import Chart
-
-
-def _figure(at: Settings) -> Chart:
-    columns, value, both = subspace_sum(at)
-    return coordinates(
-        "Coordinates are not the vector",
-        f"v_a has {len(value)} coordinates; Aᵀs has {columns.shape[1]}, the coordinates of v_a in the basis A, which "
-        "are different numbers.",
-        {"v_a": value, "Aᵀs": columns.T @ both},
-    )
-
+from regard.claims._retrieval import EXTRACTION_METHODS, SUBSPACES, subspace_chart
+from regard.claims.claim import Claim, Form, NearMiss
 
 CLAIM = Claim(
     id="subspace-transpose",
@@ -24,18 +12,22 @@ CLAIM = Claim(
     expected="refuted",
     parameters=SUBSPACES,
     conditions=("d = m + p + spare",),
-    form=Extraction(matrix=lambda a, _b: a.T),
+    # M as a function of A and B, and what M(Ax + By) should be as a function of A and x.
+    form=Form(matrix=lambda a, _b: a.T, target=lambda a, x: a @ x),
     near_misses=(
-        NearMiss("M = AAᵀ gives Ms = v_a", Extraction(matrix=lambda a, _b: a @ a.T), becomes="proved"),
-        NearMiss(
-            "M = Aᵀ gives the m coordinates of v_a in A",
-            Extraction(matrix=lambda a, _b: a.T, target=lambda _a, x: x),
-            becomes="proved",
-        ),
+        NearMiss("M = AAᵀ gives Ms = v_a", {"matrix": lambda a, _b: a @ a.T}),
+        NearMiss("M = Aᵀ gives the m coordinates of v_a in A", {"target": lambda _a, x: x}),
     ),
     methods=EXTRACTION_METHODS,
     derivation="Aᵀ(Ax+By) = x: the m coordinates of v_a in A, a vector of m entries, while v_a = Ax has d. "
     "They agree for all v_a only if m = d and Ax = x for all x, that is, A = I. Multiplying by A gives AAᵀs = v_a.",
     source="CS224N, attention assignment, question 1(b)(i) (assignment 5 in the years that asked it)",
-    figure=_figure,
+    figure=lambda at: subspace_chart(
+        at,
+        title="Coordinates are not the vector",
+        caption="v_a has d coordinates; Aᵀs has only m, the coordinates of v_a in the basis A, which are different "
+        "numbers.",
+        name="Aᵀs",
+        matrix=lambda a: a.T,
+    ),
 )

@@ -1,16 +1,15 @@
 """Beyond a certain distance T5's buckets distinguish nothing."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import last_bucket_start
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
-from regard.claims._evidence import Evidence, conjunction, smaller_case
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
+from regard.claims._evidence import Evidence, conjunction, one_case, smaller_case
 from regard.claims._figures import counts
-from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer
 from regard.positions.t5_buckets import t5_bucket
 from regard.render.figures import Axis, Chart, Guide, Series
 
@@ -19,30 +18,18 @@ _FAR = 10**6
 _BUCKETS, _DISTANCES = (2, 3, 7, 8, 16, 31, 32, 64), (33, 65, 128, 500, 10_000)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LastBucket:
-    """The least distance in the last bucket, given N buckets for one direction and D; and whether it never ends."""
-
-    start: Callable[[int, int], int] = last_bucket_start
-    is_endless: bool = True
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """b(n) = min(E + ⌊(N−E)x⌋, N−1), x = log(n/E)/log(D/E): x ≥ 1 from D on, and bucket N−1 starts at x = 1 − 1/(N−E).
 
     In whole numbers the start is the least n with n^{N−E} ≥ D^{N−E−1}E.
     """
-    field, rng = Field("log E", "log D", "more", counts=("E", "N-E")), trial.rng("algebra")
-    more, exact, rest = (field[name] for name in ("more", "E", "N-E"))
-    step = 1 - 1 / rest
-    last, log_e, log_d = exact + rest - 1, field["log E"], field["log D"]
+    log_e, log_d, more, exact, rest = trial.field("log E", "log D", "more", counts=("E", "N-E"))
+    step, last = 1 - 1 / rest, exact + rest - 1
     left, right = rest * (log_e + step * (log_d - log_e)), (rest - 1) * log_d + log_e
     far = conjunction(
-        [
-            positive(exact + rest * (1 + more) - last, rng=rng, what="E + (N−E)x > N−1 for every n ≥ D"),
-            nonnegative(exact + rest * (step + more) - last, rng=rng, what="E + (N−E)x ≥ N−1 from the start on"),
-            identity(left, right, rng=rng, what="(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E"),
-        ]
+        positive(exact + rest * (1 + more) - last, "E + (N−E)x > N−1 for every n ≥ D"),
+        nonnegative(exact + rest * (step + more) - last, "E + (N−E)x ≥ N−1 from the start on"),
+        identity(left, right, "(E(D/E)^{1−1/(N−E)})^{N−E} = D^{N−E−1}E"),
     )
     if not trial.form.is_endless:
         shown = f"distances D and 10⁶·D share bucket N−1 at any N and D: b(n) stops there ({far.detail})"
@@ -79,12 +66,10 @@ def _by_reference_code(trial: Trial) -> list[Evidence]:
         f"N = {num_buckets}, D = {furthest}: the bucket of {start - 1} is {buckets[start - 1]}, those of {start}, "
         f"{furthest}, {_FAR:,} and 2^62 are {num_buckets - 1}"
     )
-    if trial.form.start(num_buckets, furthest) == start and trial.form.is_endless == is_one:
-        found = Evidence(status="holds", detail=shown, value=float(start))
-    else:
-        said = f"it starts at {trial.form.start(num_buckets, furthest)}" + " and ends" * (not trial.form.is_endless)
-        against = f"{shown}; the statement says that {said}"
-        found = Evidence(status="refuted", detail=shown, value=float(start), counterexample=against)
+    claimed = trial.form.start(num_buckets, furthest)
+    said = f"that it starts at {claimed}" + " and ends" * (not trial.form.is_endless)
+    agrees = claimed == start and trial.form.is_endless == is_one
+    found = one_case(shown, agrees=agrees, said=said, value=float(start))
     return smaller_case(found, tried=furthest, asked=trial.at.max_distance)
 
 
@@ -115,22 +100,21 @@ CLAIM = Claim(
     parameters=(integer("num_buckets", 32, lower=2, upper=64), integer("max_distance", 128, lower=33)),
     conditions=("keys before the query (causal)",),
     assumes=("the logarithm grows",),
-    form=LastBucket(),
+    # The least distance in the last bucket, given N buckets for one direction and D; and whether it never ends.
+    form=Form(start=last_bucket_start, is_endless=True),
     near_misses=(
         NearMiss(
             "the last bucket starts at max_distance, and everything nearer is in another",
-            LastBucket(start=lambda _buckets, distance: distance),
+            {"start": lambda _buckets, distance: distance},
         ),
-        NearMiss(
-            "buckets keep growing logarithmically, so 10⁶ and 128 are in different ones", LastBucket(is_endless=False)
-        ),
+        NearMiss("buckets keep growing logarithmically, so 10⁶ and 128 are in different ones", {"is_endless": False}),
         NearMiss(
             "the last bucket starts at E(D/E)^{1−1/N}",
-            LastBucket(
-                start=lambda buckets, distance: int(
+            {
+                "start": lambda buckets, distance: int(
                     np.ceil(buckets // 2 * (distance / (buckets // 2)) ** (1 - 1 / buckets))
                 )
-            ),
+            },
         ),
     ),
     methods={"reference code": _by_reference_code, "algebra": _by_algebra},

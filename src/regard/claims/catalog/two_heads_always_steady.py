@@ -1,45 +1,32 @@
 """Misconception: with two heads, the first always locks on to its value."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 from flint import arb, ctx
 
 from regard.analysis.closed_forms.random_keys import backwards_chance, two_head_weight
 from regard.analysis.engines import Estimate, Probability, weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.analysis.scenarios import GAMMA_POSITIVE, two_heads
+from regard.claims import _random_keys as course
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, reliability_chart
-from regard.claims.claim import Claim, NearMiss, Trial
+from regard.claims.claim import Claim, Form, NearMiss, Trial
 
 _LOCKED = 0.9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lock:
-    """The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0."""
-
-    misses: Callable[[Any], Any]
-    is_given_positive: bool = False
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """If γ < 0, a gets at most 1/n at every scale; if γ > 0, it gets everything in the limit."""
-    field, rng = Field("e^(beta |gamma|)-1", counts=("n-1",), exponentials=("z",)), trial.rng("algebra")
-    growth, m, z = (field[name] for name in field.symbols)
+    growth, m, z = trial.field("e^(beta |gamma|)-1", counts=("n-1",), exponentials=("z",))
     share = two_head_weight(z, m + 1)
     return [
-        nonnegative(1 / (m + 1) - share.substitute(e_z=1 / (1 + growth)), rng=rng, what="w_a ≤ 1/n where γ ≤ 0"),
-        identity(share.limit("e^z"), field.constant(1), rng=rng, what="w_a → 1 as β → ∞ where γ > 0"),
+        nonnegative(1 / (m + 1) - share.substitute(e_z=1 / (1 + growth)), "w_a ≤ 1/n where γ ≤ 0"),
+        identity(share.limit("e^z"), 1, "w_a → 1 as β → ∞ where γ > 0"),
         _chance_part(trial),
     ]
 
 
 def _chance_part(trial: Trial) -> Evidence:
     """So the probability of a miss tends to P(γ < 0) = Φ(−1/σ), or to 0 given γ > 0."""
-    setting = CourseSetting.of(trial.at)
+    setting = course.CourseSetting.of(trial.at)
     with ctx.workprec(128):
         sigma = arb(setting.sigma)
         truth = arb(0) if trial.form.is_given_positive else backwards_chance(sigma)
@@ -57,24 +44,14 @@ def _chance_part(trial: Trial) -> Evidence:
     return Evidence(status="undecided", detail="the claimed limit is not a number")
 
 
-def _compared(trial: Trial, found: Estimate, far: CourseSetting) -> Evidence:
+def _compared(trial: Trial, far: course.CourseSetting, found: tuple[Estimate, ...]) -> list[Evidence]:
     claimed = in_balls(trial.form.misses, far.sigma)
-    return compared(f"P(w_a ≤ {_LOCKED:g})", claimed=claimed, found=found, slack=far.step_error, at=far)
+    return [course.compared(f"P(w_a ≤ {_LOCKED:g})", claimed=claimed, found=found[0], slack=far.step_error, at=far)]
 
 
-def _question(trial: Trial) -> Probability:
+def _questions(trial: Trial) -> list[Probability]:
     given = GAMMA_POSITIVE if trial.form.is_given_positive else None
-    return Probability(of=weight("a"), at_most=_LOCKED, given=given)
-
-
-def _by_enclosure(trial: Trial) -> Evidence:
-    far = CourseSetting.of(trial.at, beta=FAR)
-    return _compared(trial, far.certified(two_heads, [_question(trial)])[0], far)
-
-
-def _by_sampling(trial: Trial) -> Evidence:
-    far = CourseSetting.of(trial.at, beta=FAR)
-    return _compared(trial, far.sampled(two_heads, [_question(trial)], seed=trial.seed)[0], far)
+    return [Probability(of=weight("a"), at_most=_LOCKED, given=given)]
 
 
 CLAIM = Claim(
@@ -83,20 +60,19 @@ CLAIM = Claim(
     statement="with q_1 = βμ_a and β large enough, head 1 always locks on to v_a: P(w_a ≥ 0.9) → 1",
     latex=r"q_1=\beta\mu_a:\quad P(w_a\ge0.9)\xrightarrow{\beta\to\infty}1",
     expected="refuted",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=COURSE,
+    parameters=course.PARAMETERS,
+    conditions=course.CONDITIONS,
     assumes=("P(w_a < 0.9) converges where w_a does for almost every γ",),
-    form=Lock(misses=lambda sigma: 0 * sigma),
+    # The limit of P(w_a < 0.9) as β → ∞, as a function of σ; possibly given γ > 0.
+    form=Form(misses=lambda sigma: 0 * sigma, is_given_positive=False),
     near_misses=(
-        NearMiss("P(w_a ≥ 0.9) → Φ(1/σ)", Lock(misses=backwards_chance), becomes="holds"),
-        NearMiss(
-            "given γ > 0 it always does", Lock(misses=lambda sigma: 0 * sigma, is_given_positive=True), becomes="holds"
-        ),
+        NearMiss("P(w_a ≥ 0.9) → Φ(1/σ)", {"misses": backwards_chance}, becomes="holds"),
+        NearMiss("given γ > 0 it always does", {"is_given_positive": True}, becomes="holds"),
     ),
-    methods={"certified": _by_enclosure, "monte carlo": _by_sampling, "algebra": _by_algebra},
+    methods={**course.engine_methods(two_heads, _questions, _compared, scales=(course.FAR,)), "algebra": _by_algebra},
     derivation="Head 1's w_a = e^{βγ}/(e^{βγ}+n−1). If γ < 0 a larger β makes it smaller: it is below 1/n at every "
     "β, and head 1 attends to everything but a. That happens with probability Φ(−1/σ), 0.0786496035251 at σ² = ½.",
     source="CS224N assignment 4, question 1(d)",
-    figure=lambda at: reliability_chart(at, epsilon=0.1, ns=(at.n,)),
+    figure=lambda at: course.reliability_chart(at, epsilon=0.1, ns=(at.n,)),
     demonstration="swing?beta=20",
 )

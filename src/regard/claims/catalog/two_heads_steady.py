@@ -1,27 +1,18 @@
 """Two heads with one query each steady an output that swings under one head."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
+from regard.analysis.closed_forms import random_keys as theory
 from regard.analysis.closed_forms.arithmetic import normal_cdf
-from regard.analysis.closed_forms.random_keys import (
-    backwards_chance,
-    reliability_score,
-    reliability_threshold,
-    steady_ratio,
-    steady_trace_ratio,
-    swing_offset,
-    swing_score,
-)
+from regard.analysis.closed_forms.softmax import copy_margin
 from regard.analysis.engines import Estimate, TotalVariance, Variance, coefficient
 from regard.analysis.scenarios import one_head, two_heads
 from regard.claims._evidence import Evidence, in_balls
-from regard.claims._random_keys import BETA, COURSE, FAR, KEYS, SIGMA2, CourseSetting, compared, ordered
-from regard.claims.claim import Claim, NearMiss, Settings, Trial
+from regard.claims._random_keys import CONDITIONS, FAR, PARAMETERS, CourseSetting, compared, ordered
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial
 from regard.render.figures import Axis, Chart, Guide, Series
 
 _QUESTIONS = (Variance(of=coefficient("a")), TotalVariance())
@@ -31,38 +22,24 @@ _SOFT = 1e-6
 _COURSE = CourseSetting(n=10, beta=20.0, sigma2=0.5)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steadying:
-    """Variance under one head over variance under two: always more than `least`, with limits at both ends.
-
-    `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
-    """
-
-    least: float = 1.0
-    limit: Callable[[Any], Any] = steady_ratio
-    trace_limit: Callable[[Any, Any], Any] = steady_trace_ratio
-    dilution: float = 4.0
-    printed: tuple[float, float] = (10.84978, 19.5296)
-
-
 Pair = tuple[tuple[Estimate, ...], tuple[Estimate, ...]]
 
 
-def _both(setting: CourseSetting) -> Pair:
-    return setting.certified(one_head, _QUESTIONS), setting.certified(two_heads, _QUESTIONS)
+def _both(setting: CourseSetting, *, seed: int | None = None) -> Pair:
+    """The answers under one head and under two: certified, or from draws if there is a seed."""
+    if seed is None:
+        return setting.certified(one_head, _QUESTIONS), setting.certified(two_heads, _QUESTIONS)
+    return setting.sampled(one_head, _QUESTIONS, seed=seed), setting.sampled(two_heads, _QUESTIONS, seed=seed)
 
 
 def _least_parts(trial: Trial, setting: CourseSetting, pair: Pair) -> list[Evidence]:
     """Whether the ratio is more than `least` at one scale; the value is the ratio."""
-    least = trial.form.least
-    parts = [
-        ordered(f"{least:g} × {name}, two heads < one head", smaller=least * twice, larger=once, at=setting)
-        for name, once, twice in zip(_NAMES, *pair, strict=True)
-    ]
-    return [
-        replace(part, value=(once / twice).value) if twice.lower > 0 else part
-        for part, once, twice in zip(parts, *pair, strict=True)
-    ]
+    least, parts = trial.form.least, []
+    for name, once, twice in zip(_NAMES, *pair, strict=True):
+        what = f"{least:g} × {name}, two heads < one head"
+        part = ordered(what, smaller=least * twice, larger=once, at=setting)
+        parts.append(replace(part, value=(once / twice).value) if twice.lower > 0 else part)
+    return parts
 
 
 def _limit_parts(trial: Trial, setting: CourseSetting, pair: Pair) -> list[Evidence]:
@@ -114,19 +91,18 @@ def _by_enclosure(trial: Trial) -> list[Evidence]:
 def _by_sampling(trial: Trial) -> list[Evidence]:
     """Drawn logits, at the given scale and at a huge one."""
     here, far = CourseSetting.of(trial.at), CourseSetting.of(trial.at, beta=FAR)
-
-    def both(setting: CourseSetting) -> Pair:
-        one, two = (setting.sampled(design, _QUESTIONS, seed=trial.seed) for design in (one_head, two_heads))
-        return one, two
-
-    return [*_least_parts(trial, here, both(here)), *_limit_parts(trial, far, both(far))]
+    near, distant = (_both(setting, seed=trial.seed) for setting in (here, far))
+    return [*_least_parts(trial, here, near), *_limit_parts(trial, far, distant)]
 
 
 def _figure(at: Settings) -> Chart:
     setting = CourseSetting.of(at)
     edges = np.linspace(0.0, 1.0, 21)
     other = 1 / (math.exp(min(setting.beta, 700.0)) + setting.n - 1)
-    one, two = _below_one_head(edges, setting), _below_two_heads(2 * edges - other, setting)
+    n, beta, sigma = float(setting.n), setting.beta, setting.sigma
+    # P(w_a ≥ level) under one head, and for head 1 of two.
+    one = normal_cdf(theory.swing_score(_margins(edges), theory.swing_offset(beta, n), beta, sigma))
+    two = normal_cdf(theory.reliability_score(beta, _margins(2 * edges - other) + copy_margin(0.5, n), sigma))
     return Chart(
         title="One head swings, two heads are steady",
         caption=f"How often v_a's coefficient in c falls into each of twenty bins, at {setting}. One head tosses a "
@@ -134,8 +110,8 @@ def _figure(at: Settings) -> Chart:
         x=Axis(label="coefficient of v_a in c", lower=0.0, upper=1.0),
         y=Axis(label="probability", lower=0.0, upper=1.0),
         series=(
-            Series(label="one head", x=edges, y=np.diff(one), style="bars"),
-            Series(label="two heads", x=edges, y=np.diff(two), style="bars"),
+            Series(label="one head", x=edges, y=np.diff(1 - one), style="bars"),
+            Series(label="two heads", x=edges, y=np.diff(1 - two), style="bars"),
         ),
         guides=(Guide(at=0.5, label="the mean", is_vertical=True),),
     )
@@ -147,19 +123,6 @@ def _margins(levels: np.ndarray) -> np.ndarray:
     return np.where(levels <= 0, -1e300, np.where(levels >= 1, 1e300, np.log(inside) - np.log1p(-inside)))
 
 
-def _below_one_head(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
-    """P(w_a ≤ level) under one head, 0 and 1 at the ends."""
-    offset = swing_offset(setting.beta, float(setting.n))
-    score = swing_score(_margins(levels), offset, setting.beta, setting.sigma)
-    return 1 - normal_cdf(score)
-
-
-def _below_two_heads(levels: np.ndarray, setting: CourseSetting) -> np.ndarray:
-    """P(w_a ≤ level) for head 1."""
-    threshold = _margins(levels) + reliability_threshold(0.5, float(setting.n))
-    return 1 - normal_cdf(reliability_score(setting.beta, threshold, setting.sigma))
-
-
 CLAIM = Claim(
     id="two-heads-steady",
     section="3 two heads",
@@ -169,14 +132,22 @@ CLAIM = Claim(
     latex=r"\frac{\mathrm{Var}\,c_a\ (\text{one head})}{\mathrm{Var}\,c_a\ (\text{two heads})}"
     r"\xrightarrow{\beta\to\infty}\frac1{\Phi(1/\sigma)\,\Phi(-1/\sigma)}",
     expected="holds",
-    parameters=(KEYS, BETA, SIGMA2),
-    conditions=(*COURSE, "orthonormal values"),
-    form=Steadying(),
+    parameters=PARAMETERS,
+    conditions=(*CONDITIONS, "orthonormal values"),
+    # Variance under one head over variance under two: always more than `least`, with limits at both ends.
+    # `printed` are the two ratios at n = 10, β = 20, σ² = ½, of v_a's coefficient and of tr Cov(c).
+    form=Form(
+        least=1.0,
+        limit=theory.steady_ratio,
+        trace_limit=theory.steady_trace_ratio,
+        dilution=4.0,
+        printed=(10.84978, 19.5296),
+    ),
     near_misses=(
-        NearMiss("at least 4 times at every scale, so dilution is the minimum", Steadying(least=4.0)),
-        NearMiss("1/Φ(−1/σ) times as β→∞", Steadying(limit=lambda sigma: 1 / backwards_chance(sigma))),
-        NearMiss("tr Cov(c) by the same factor", Steadying(trace_limit=lambda sigma, n: steady_ratio(sigma) + 0 * n)),
-        NearMiss("as β→0 twice, as for two independent heads", Steadying(dilution=2.0)),
+        NearMiss("at least 4 times at every scale, so dilution is the minimum", {"least": 4.0}),
+        NearMiss("1/Φ(−1/σ) times as β→∞", {"limit": lambda sigma: 1 / theory.backwards_chance(sigma)}),
+        NearMiss("tr Cov(c) by the same factor", {"trace_limit": lambda sigma, n: theory.steady_ratio(sigma) + 0 * n}),
+        NearMiss("as β→0 twice, as for two independent heads", {"dilution": 2.0}),
     ),
     methods={"certified": _by_enclosure, "monte carlo": _by_sampling},
     derivation="Head 2 is not random, and head 1's w_a = s(βγ − log(n−1)) tends to the indicator of γ > 0; so v_a's "

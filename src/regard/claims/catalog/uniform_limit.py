@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from regard.analysis.closed_forms.softmax import uniform_weight
-from regard.analysis.engines.symbolic import Field, identity, nonnegative
+from regard.analysis.engines.symbolic import identity, nonnegative
 from regard.claims._evidence import Evidence, agreement, smaller_case
 from regard.claims._retrieval import WEIGHT_AXIS, few_keys, rounding, weights
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
@@ -17,15 +17,13 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
 
     The slack to either end is ≥ 0. As β → 0, E → 1, where both ends of the weight must be the claimed limit.
     """
-    field = Field("E", "rest", "slack", counts=("n", "n-1"))
-    end, rest, slack, m = (field[name] for name in ("E", "rest", "slack", "n-1"))
-    least, most, rng = 1 / (1 + m * end), 1 / (1 + m / end), trial.rng("algebra")
-    limit = trial.form(field["n"]).substitute(n=m + 1)
+    end, rest, slack, n, m = trial.field("E", "rest", "slack", counts=("n", "n-1"))
+    least, most, limit = 1 / (1 + m * end), 1 / (1 + m / end), trial.form(n).substitute(n=m + 1)
     return [
-        nonnegative(1 / (1 + rest) - least.substitute(E=(rest + slack) / m), rng=rng, what="a_i ≥ 1/(1+(n−1)E)"),
-        nonnegative(most - 1 / (1 + m / end + slack), rng=rng, what="a_i ≤ 1/(1+(n−1)/E)"),
-        identity(least.substitute(E=1), limit, rng=rng, what="the lower end at β = 0"),
-        identity(most.substitute(E=1), limit, rng=rng, what="the upper end at β = 0"),
+        nonnegative(1 / (1 + rest) - least.substitute(E=(rest + slack) / m), "a_i ≥ 1/(1+(n−1)E)"),
+        nonnegative(most - 1 / (1 + m / end + slack), "a_i ≤ 1/(1+(n−1)/E)"),
+        identity(least.substitute(E=1), limit, "the lower end at β = 0"),
+        identity(most.substitute(E=1), limit, "the upper end at β = 0"),
     ]
 
 

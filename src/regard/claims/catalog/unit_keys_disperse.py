@@ -1,48 +1,35 @@
 """Unit queries and keys with a fixed gain cannot single out a key once there are enough keys."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from regard.analysis.closed_forms.arithmetic import exp
 from regard.analysis.closed_forms.softmax import copy_margin, uniform_weight, unit_bound, unit_gain
-from regard.analysis.engines.symbolic import Field, identity, nonnegative, positive
-from regard.claims._evidence import Evidence, agreement, in_balls, smaller_case
+from regard.analysis.engines.symbolic import identity, nonnegative, positive
+from regard.claims._evidence import Evidence, agreement, in_balls, one_case, smaller_case
 from regard.claims._figures import counts
 from regard.claims._retrieval import KEYS_AXIS, WEIGHT_AXIS, crossing, few_keys, log_odds, rounding, tempered, weights
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, Form, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Chart, Guide, Series
 
 _WIDTH = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnitKeys:
-    """The largest weight of one of n unit keys at a gain, and the least gain at which a weight can be 1−ε."""
-
-    bound: Callable[[Any, Any], Any] = unit_bound
-    gain: Callable[[Any, Any], Any] = unit_gain
-
-
 def _by_algebra(trial: Trial) -> list[Evidence]:
     """g·qᵀk lies in [−g, g], so 1/a_j = 1 + Σ_{i≠j} e^{z_i−z_j} = 1 + (n−1)e^{−2g} + slack; opposite keys have none."""
-    field = Field("e^g-1", "slack", "(1-epsilon)/epsilon", "e^2g/claimed-1", counts=("n", "n-1"), exponentials=("g",))
-    growth, slack, odds, step, m = (field[name] for name in field.symbols if name not in ("n", "g"))
-    rng, end = trial.rng("algebra"), 1 + growth
-    bound = trial.form.bound(field["g"], field["n"])
+    names = ("e^g-1", "slack", "(1-epsilon)/epsilon", "e^2g/claimed-1")
+    growth, slack, odds, step, n, m, gain = trial.field(*names, counts=("n", "n-1"), exponentials=("g",))
+    end, bound, epsilon = 1 + growth, trial.form.bound(gain, n), 1 / (1 + odds)
     here = bound.substitute(n=m + 1, e_g=end)
-    epsilon = 1 / (1 + odds)
     claimed = (2 * trial.form.gain(epsilon, 1 + m)).exp()
     at_gain, below = 1 / (1 + m / claimed), 1 / (1 + m * (1 + step) / claimed)
     return [
-        nonnegative(here - 1 / (1 + m / end**2 + slack), rng=rng, what="a_j ≤ bound"),
-        identity(here, 1 / (1 + m / end**2), rng=rng, what="equality for q = k_j and the other keys opposite"),
-        identity(bound.limit("n"), field.constant(0), rng=rng, what="the bound's limit as n → ∞"),
-        identity(at_gain, 1 - epsilon, rng=rng, what="a_j can be 1−ε at the claimed gain"),
-        positive((1 - epsilon) - below, rng=rng, what="and is below 1−ε at any smaller one"),
+        nonnegative(here - 1 / (1 + m / end**2 + slack), "a_j ≤ bound"),
+        identity(here, 1 / (1 + m / end**2), "equality for q = k_j and the other keys opposite"),
+        identity(bound.limit("n"), 0, "the bound's limit as n → ∞"),
+        identity(at_gain, 1 - epsilon, "a_j can be 1−ε at the claimed gain"),
+        positive((1 - epsilon) - below, "and is below 1−ε at any smaller one"),
     ]
 
 
@@ -55,21 +42,17 @@ def _by_brute_force(trial: Trial) -> list[Evidence]:
     found = [float(weights(gain * each[0], each)[0]) for each in keys]
     bound, worst = in_balls(trial.form.bound, gain, n), int(np.argmax(found))
     if not found[worst] <= bound * (1 + rounding(n, gain)):
-        keys_shown = f"n = {n} unit keys of width {_WIDTH}, {'random' if worst else 'opposite'} other keys"
-        weight = f"a_j = {found[worst]:.12g} exceeds the claimed bound {bound:.12g}"
-        against, detail = f"{keys_shown}, g = {gain:g}, q = k_j: {weight}", "a weight exceeds the bound"
-        return [Evidence(status="refuted", detail=detail, value=found[worst], counterexample=against)]
+        others = f"n = {n} unit keys of width {_WIDTH}, {'random' if worst else 'opposite'} other keys"
+        shown = f"{others}, g = {gain:g}, q = k_j: a_j = {found[worst]:.12g}"
+        return [one_case(shown, agrees=False, said=f"at most {bound:.12g}", value=found[worst])]
     at = f"{size} unit keys, g = {gain:g}, the others opposite to q = k_j"
     tight = agreement("a_j", claimed=bound, found=found[0], tolerance=rounding(n, gain), at=at)
-    return smaller_case([tight, _gain_part(trial, n, size)], tried=n, asked=trial.at.n)
-
-
-def _gain_part(trial: Trial, n: int, size: str) -> Evidence:
     epsilon = trial.at.epsilon
     wanted = math.log(epsilon) - math.log(1 - epsilon)
-    found = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
+    least = crossing(lambda gain: log_odds(np.append(gain, np.full(n - 1, -gain)), 1) <= wanted)
     at, claimed = f"{size}, ε = {epsilon:g}", in_balls(trial.form.gain, epsilon, n)
-    return agreement("least gain", claimed=claimed, found=found, tolerance=rounding(n, found), at=at)
+    gain_part = agreement("least gain", claimed=claimed, found=least, tolerance=rounding(n, least), at=at)
+    return smaller_case([tight, gain_part], tried=n, asked=trial.at.n)
 
 
 def _figure(at: Settings) -> Chart:
@@ -99,22 +82,23 @@ CLAIM = Claim(
     expected="proved",
     parameters=(
         integer("n", 10, lower=2),
-        Parameter(name="gain", default=1.0, lower=0),
-        Parameter(name="epsilon", default=0.01, lower=0, upper=1, is_open=True),
+        real("gain", 1.0, lower=0),
+        real("epsilon", 0.01, lower=0, upper=1, is_open=True),
     ),
     conditions=("unit query and keys",),
     assumes=("|qᵀk| ≤ ‖q‖·‖k‖",),
-    form=UnitKeys(),
+    # The largest weight of one of n unit keys at a gain, and the least gain at which a weight can be 1−ε.
+    form=Form(bound=unit_bound, gain=unit_gain),
     near_misses=(
         NearMiss(
             "a_j ≤ 1/(1+(n−1)e^{−g}), as if the other keys could at best be orthogonal",
-            UnitKeys(bound=lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))),
+            {"bound": lambda gain, n: 1 / (1 + (n - 1) * exp(-gain))},
         ),
-        NearMiss("g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", UnitKeys(gain=copy_margin)),
-        NearMiss("g ≥ ½log(n(1−ε)/ε) is needed", UnitKeys(gain=lambda epsilon, n: unit_gain(epsilon, n + 1))),
+        NearMiss("g ≥ log((n−1)(1−ε)/ε) is needed, as for the margin", {"gain": copy_margin}),
+        NearMiss("g ≥ ½log(n(1−ε)/ε) is needed", {"gain": lambda epsilon, n: unit_gain(epsilon, n + 1)}),
         NearMiss(
             "a fixed gain keeps its sharpness: a_j ≤ 1/(1+e^{−2g})",
-            UnitKeys(bound=lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n),
+            {"bound": lambda gain, n: 1 / (1 + exp(-2 * gain)) + 0 * n},
         ),
     ),
     methods={"brute force": _by_brute_force, "algebra": _by_algebra},

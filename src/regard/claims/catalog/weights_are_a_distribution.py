@@ -6,10 +6,10 @@ import numpy as np
 
 from regard.analysis.closed_forms.order import softmax
 from regard.analysis.closed_forms.softmax import share
-from regard.analysis.engines.symbolic import Field, identity, positive
-from regard.claims._evidence import Evidence, smaller_case
+from regard.analysis.engines.symbolic import identity, positive
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims._retrieval import few_keys
-from regard.claims.claim import Claim, NearMiss, Parameter, Settings, Trial, integer
+from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer, real
 from regard.render.figures import Axis, Chart, Series
 
 # Exact rational arithmetic is fast with numbers of up to this many bits.
@@ -22,16 +22,15 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     The first k weights sum to the weight of their exponentials' sum; one more key preserves that, and the last
     one makes it 1.
     """
-    field = Field("own", "rest", "earlier", "later")
-    own, rest, earlier, later = (field[name] for name in field.symbols)
-    form, rng = trial.form, trial.rng("algebra")
+    own, rest, earlier, later = trial.field("own", "rest", "earlier", "later")
+    form = trial.form
     added = form(earlier, own + later) + form(own, earlier + later)
     closed = form(earlier, own) + form(own, earlier)
     return [
-        positive(form(own, rest), rng=rng, what="a_i > 0"),
-        positive(1 - form(own, rest), rng=rng, what="a_i < 1"),
-        identity(added, form(earlier + own, later), rng=rng, what="one more key adds its weight"),
-        identity(closed, field.constant(1), rng=rng, what="with the last key the sum is 1"),
+        positive(form(own, rest), "a_i > 0"),
+        positive(1 - form(own, rest), "a_i < 1"),
+        identity(added, form(earlier + own, later), "one more key adds its weight"),
+        identity(closed, 1, "with the last key the sum is 1"),
     ]
 
 
@@ -42,16 +41,11 @@ def _by_exact_rationals(trial: Trial) -> list[Evidence]:
     exponentials = [Fraction(2) ** int(power) for power in powers]
     total = sum(exponentials)
     found = [Fraction(trial.form(own, total - own)) for own in exponentials]
-    value = float(sum(found))
-    if sum(found) == 1 and all(0 < weight < 1 for weight in found):
-        detail = f"exact fractions sum to 1: {size}, logits up to ±{int(spread)} log 2"
-        part = Evidence(status="holds", value=value, bound=0.0, detail=detail)
-    else:
-        odd = next((weight for weight in found if not 0 < weight < 1), None)
-        shown = f"Σ a_i − 1 = {float(sum(found) - 1):.6g}" if odd is None else f"one of the a_i is {float(odd):.12g}"
-        at = f"n = {n}, logits log 2 · {powers.tolist()[:10]}" + (" …" if n > 10 else "")
-        against = f"{at}: {shown}; the statement says 0 < a_i < 1 and Σ a_i = 1"
-        part = Evidence(status="refuted", detail="not a distribution", value=value, counterexample=against)
+    odd = next((weight for weight in found if not 0 < weight < 1), None)
+    total = f"Σ a_i − 1 = {float(sum(found) - 1):.6g}" if odd is None else f"one of the a_i is {float(odd):.12g}"
+    shown = f"{size}, logits log 2 · {powers.tolist()[:10]}{' …' if n > 10 else ''}, exact fractions: {total}"
+    agrees, said = odd is None and sum(found) == 1, "0 < a_i < 1 and Σ a_i = 1"
+    part = one_case(shown, agrees=agrees, said=said, value=float(sum(found)), bound=0.0)
     return smaller_case(part, tried=n, asked=trial.at.n)
 
 
@@ -79,7 +73,7 @@ CLAIM = Claim(
     statement="n ≥ 2 finite logits, exact arithmetic: 0 < a_i < 1 and Σ a_i = 1",
     latex=r"a_i=\frac{e^{z_i}}{\sum_j e^{z_j}}\;\Rightarrow\;0<a_i<1,\quad\sum_i a_i=1",
     expected="proved",
-    parameters=(integer("n", 10, lower=2), Parameter(name="spread", default=10.0, lower=0)),
+    parameters=(integer("n", 10, lower=2), real("spread", 10.0, lower=0)),
     conditions=("finite logits (no −∞ mask)",),
     form=share,
     near_misses=(

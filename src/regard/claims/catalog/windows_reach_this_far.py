@@ -5,9 +5,9 @@ from functools import reduce
 import numpy as np
 
 from regard.analysis.closed_forms.position_codes import window_reach
-from regard.analysis.engines.symbolic import Field, identity
+from regard.analysis.engines.symbolic import identity
 from regard.attention import AttentionRule, attend, causal_mask, combine_masks, window_mask
-from regard.claims._evidence import Evidence, smaller_case
+from regard.claims._evidence import Evidence, one_case, smaller_case
 from regard.claims.claim import Claim, NearMiss, Settings, Trial, integer
 from regard.render.figures import Axis, HeatMap
 
@@ -27,16 +27,15 @@ def _by_algebra(trial: Trial) -> list[Evidence]:
     Lag x ≤ r+w−2 is x + 0 if x ≤ r−1, else (r−1) + (x−r+1); no sum is larger. Lag 0 is among them, so a residual
     connection adds nothing; if all weights are positive nothing cancels.
     """
-    field, rng = Field(counts=("L", "w", "r")), trial.rng("algebra")
-    layers, window, reach = (field[name] for name in field.symbols)
+    layers, window, reach = trial.field(counts=("L", "w", "r"))
     try:
         first, more = trial.form(0 * layers, window), trial.form(layers + 1, window) - trial.form(layers, window)
     except TypeError:
         return [Evidence(status="undecided", detail="the claimed reach is not a rational function of L and w")]
     return [
-        identity(first, field.constant(1), rng=rng, what="without layers a token sees only itself"),
-        identity(more, window - 1, rng=rng, what="one more layer adds w−1 tokens"),
-        identity((reach - 1) + (window - 1), reach + window - 2, rng=rng, what="lags 0…r−1 and 0…w−1 make 0…r+w−2"),
+        identity(first, 1, "without layers a token sees only itself"),
+        identity(more, window - 1, "one more layer adds w−1 tokens"),
+        identity((reach - 1) + (window - 1), reach + window - 2, "lags 0…r−1 and 0…w−1 make 0…r+w−2"),
     ]
 
 
@@ -73,11 +72,7 @@ def _compared(trial: Trial, reached: np.ndarray, at: str) -> list[Evidence]:
     found, claimed = int(reached.sum()), trial.form(layers, window)
     is_run = bool(reached[-found:].all())
     shown = f"{at}: the last token is reached by {found} tokens{', the last ones' if is_run else ''}"
-    if found == claimed and is_run:
-        evidence = Evidence(status="holds", detail=shown, value=float(found))
-    else:
-        against = f"{shown}; the statement says {claimed}"
-        evidence = Evidence(status="refuted", detail=shown, value=float(found), counterexample=against)
+    evidence = one_case(shown, agrees=is_run and found == claimed, said=str(claimed), value=float(found))
     return smaller_case(evidence, tried=layers * window, asked=trial.at.layers * trial.at.window)
 
 
