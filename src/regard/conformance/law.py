@@ -109,6 +109,31 @@ class LawTrial:
         shape = (batch or self.size.batch, length or self.size.length, self.spec.width)
         return self.rng(name).standard_normal(shape).astype(dtype_of(self.spec.dtype))
 
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        """The layer's output."""
+        return self.subject.call(x, **options)
+
+    def bumped(
+        self, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0
+    ) -> np.ndarray:
+        """The input with normal noise added at one place of every row."""
+        moved = x.copy()
+        noise = self.rng(f"{name} {place}").standard_normal(moved[:, place].shape)
+        moved[:, place] = (moved[:, place].astype(np.float64) + by * noise).astype(x.dtype)
+        return moved
+
+    def liveness(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The usual positive control: how far the output moves if the whole input changes."""
+        return distance(self.call(self.bumped(x, slice(None), name="live", by=2.0)), y)
+
+    def random_heads(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Standard normal queries, keys and values [batch, head, position, width]."""
+        spec, rng = self.spec, self.rng("heads")
+        shape = (self.size.batch, spec.num_heads, self.size.length, spec.head_width)
+        shared = (shape[0], spec.num_kv_heads or 1, *shape[2:])
+        q, k, v = (rng.standard_normal(each).astype(dtype_of(spec.dtype)) for each in (shape, shared, shared))
+        return q, k, v
+
     def compared(
         self, what: str, found: np.ndarray, wanted: np.ndarray, tolerance: float | None = None, **more: Any
     ) -> Comparison:

@@ -49,8 +49,6 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis
 
 
 class _LastPositionOnly(ReferenceLayer):
-    """Returns the last position alone."""
-
     capabilities = frozenset({"attend"})
 
     def call(self, x: np.ndarray, **options: object) -> np.ndarray:
@@ -58,8 +56,6 @@ class _LastPositionOnly(ReferenceLayer):
 
 
 class _TableOfWholeWidth(ReferenceLayer):
-    """Makes its table for the model's width instead of a head's."""
-
     capabilities = frozenset({"attend", "kept table"})
 
     def kept_table(self) -> tuple[np.ndarray, bool]:

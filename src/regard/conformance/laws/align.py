@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance, dtype_of
+from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, Spec, distance, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _QUERIES = 3
 _VISIBLE = 0.7
+_IGNORED_MASK = Diagnosis("padding", "causal attention ignores the mask")
+_NOT_CAUSAL = Diagnosis("mask", "attention is not causal if there is a mask")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -33,7 +33,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         meant[declared],
         control=distance(meant[declared], meant[other]),
         place={"queries": num_queries, "keys": num_keys},
-        signature={"matches": other if is_other else None},
+        signature={"suggests": [Diagnosis("mask", f"queries are aligned {other}")] if is_other else []},
     )
     yield from _with_mask(trial, (q, k, v))
 
@@ -60,7 +60,7 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
         wanted,
         control=min(errors.values()) if ignored is None else None,
         place={"queries": q.shape[2], "keys": k.shape[2]},
-        signature={"ignored": ignored},
+        signature={"suggests": [_IGNORED_MASK if ignored == "mask" else _NOT_CAUSAL]},
     )
 
 
@@ -82,15 +82,8 @@ def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | N
     return np.concatenate(outputs, axis=2)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if all("ignored" in each.signature for each in broken):
-        if broken[0].signature["ignored"] == "mask":
-            yield Diagnosis("padding", "causal attention ignores the mask")
-        else:
-            yield Diagnosis("mask", "attention is not causal if there is a mask")
-    for each in broken:
-        if each.signature.get("matches"):
-            yield Diagnosis("mask", f"queries are aligned {each.signature['matches']}")
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+    return broken[0].signature["suggests"]
 
 
 def _applies(spec: Spec) -> str | None:
@@ -100,8 +93,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _TopLeft(ReferenceLayer):
-    """Aligns the first query to the first key."""
-
     def first_query(self, num_queries: int, num_keys: int) -> int:
         del num_queries, num_keys
         return 0

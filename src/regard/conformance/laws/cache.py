@@ -4,19 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probing import (
-    bumped,
-    chunkings,
-    chunks_in_words,
-    decode,
-    first_broken_token,
-    token_gaps,
-    worst_token,
-)
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
+from regard.conformance.probing import chunkings, chunks_in_words, decode, first_broken_token, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -24,8 +14,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     x = trial.inputs()
     if x.shape[1] < 2:
         return
-    y = trial.subject.call(x)
-    control = distance(trial.subject.call(bumped(trial, x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
+    y = trial.call(x)
+    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
     tolerance = trial.tolerance(y)
     for chunks in chunkings(x.shape[1]):
         gaps = token_gaps(decode(trial.subject, x, chunks), y)
@@ -55,8 +45,6 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _RestartedPositions(ReferenceLayer):
-    """Counts the positions of every chunk from zero."""
-
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
         return super().default_positions(mask[:, -length:], length)
 

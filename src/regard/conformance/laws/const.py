@@ -4,11 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, dtype_of
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, declared_words, distance, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # Several numbers are rounded to float32 inside, and a step shows the rounding only of those that it changes.
 _ROUNDINGS = 30.0
@@ -21,14 +18,14 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if x.shape[1] < 2:
         return
     x = np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape))
-    y = trial.subject.call(x)
+    y = trial.call(x)
     gaps = [distance(y[:, place], y[:, 0]) for place in range(x.shape[1])]
     yield from _alone(trial, x)
     yield Comparison(
         what="the outputs of one token repeated differ",
         error=max(gaps),
         tolerance=trial.tolerance(y),
-        control=liveness(trial, x, y),
+        control=trial.liveness(x, y),
         place={"output": int(np.argmax(gaps))},
     )
 
@@ -41,7 +38,7 @@ def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
     if trial.subject.has("float64"):
         trial = trial.in_float64()
     x = x.astype(dtype_of(trial.spec.dtype))
-    many, alone = trial.subject.call(x), trial.subject.call(x[:, :1])
+    many, alone = trial.call(x), trial.call(x[:, :1])
     inside = _ROUNDINGS * trial.inner_rounding(x) if trial.spec.dtype == "float64" else 0.0
     yield trial.compared(
         "a token repeated gives another output than the token alone",
@@ -55,8 +52,8 @@ def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
 def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
     """Rotated values keep the first output of a causal layer; weights that do not sum to one change it too."""
     x = trial.inputs()
-    y = trial.subject.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
-    alone = trial.subject.call(x[:, :1])
+    y = trial.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
+    alone = trial.call(x[:, :1])
     is_rotary = trial.spec.positions == "rotary"
     if distance(y[:, :1], alone) > broken[0].tolerance and not (is_rotary and not trial.spec.causal):
         yield Diagnosis("softmax", "the weights of a row do not sum to one")
@@ -75,8 +72,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _RotatedValues(ReferenceLayer):
-    """Rotates the values too."""
-
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
         heads = super()._heads(x, part, num_heads)
         places = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])

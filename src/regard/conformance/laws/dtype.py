@@ -5,18 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Batch size, length and dtype of the outputs for one token, odd lengths and a batch of one."""
     x = trial.inputs()
-    y = trial.subject.call(x)
-    control = liveness(trial, x, y)
+    y = trial.call(x)
+    control = trial.liveness(x, y)
     batch, length = trial.size.batch, trial.size.length
     # Shapes that other laws use too, where possible: some layers are compiled anew for each.
     tried = {(rows, tokens) for rows in (1, batch) for tokens in (1, length - 1, length)} | {(batch, 2)}
@@ -37,31 +34,21 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
 
 def _fault(trial: LawTrial, x: np.ndarray, whole: np.ndarray) -> tuple[str, bool]:
     """What is wrong with the output for this input, if anything is, and whether that is its dtype."""
+    subject = trial.subject
+    is_native = subject.has("native")
+    own = subject.native(x) if is_native else x
     try:
-        y, given, got = _called(trial, x)
+        out = subject.call_native(own) if is_native else subject.call(own)
     except Exception as error:  # noqa: BLE001 - a layer may raise anything at a length that it does not expect
         return f"{x.shape[1]} tokens in {x.shape[0]} rows raise {type(error).__name__}: {str(error)[:80]}", False
-    wanted = (*x.shape[:2], whole.shape[-1])
+    y, wanted = subject.numpy(out) if is_native else out, (*x.shape[:2], whole.shape[-1])
     if y.shape != wanted:
         return f"the output has shape {y.shape} instead of {wanted}", False
+    # The framework's own dtypes: numpy has no bfloat16.
+    given, got = (str(getattr(each, "dtype", type(each).__name__)).rpartition(".")[2] for each in (own, out))
     if given != got:
         return f"the output is {got} for an input of {given}", True
     return "" if np.isfinite(y.astype(np.float64)).all() else "the output is not finite", False
-
-
-def _called(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, str, str]:
-    """The output, and the names of the input's and the output's dtype, the framework's own where it has them."""
-    subject = trial.subject
-    if not subject.has("native"):
-        y = subject.call(x)
-        return y, _name(x), _name(y)
-    own = subject.native(x)
-    out = subject.call_native(own)
-    return subject.numpy(out), _name(own), _name(out)
-
-
-def _name(array: Any) -> str:
-    return str(getattr(array, "dtype", type(array).__name__)).rpartition(".")[2]
 
 
 def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
@@ -72,8 +59,6 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis
 
 
 class _Upcast(ReferenceLayer):
-    """Multiplies its output by a float64 number."""
-
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x, **options) * np.float64(1.0)
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance, only_if
+from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, NotTried, Spec, distance, only_if
 from regard.conformance.probing import token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # How many positions the positive control adds to the gap: ALiBi heads may be nearly flat.
 _WIDER = 8
@@ -44,7 +42,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         raise NotTried(f"{trial.size.length} tokens and a gap do not fit in {room} positions")
     case = _drawn(trial)
     found = _with_gap(trial, case, case.positions)
-    wanted = case.real(trial.subject.call(case.filled, mask=case.mask, positions=_counted(case.mask)))
+    wanted = case.real(trial.call(case.filled, mask=case.mask, positions=_counted(case.mask)))
     gaps = token_gaps(found, wanted)
     worst = worst_token(gaps)
     yield Comparison(
@@ -74,13 +72,13 @@ def _counted(like: np.ndarray) -> np.ndarray:
 
 
 def _with_gap(trial: LawTrial, case: _GapCase, positions: np.ndarray) -> np.ndarray:
-    return trial.subject.call(case.x, mask=np.ones(positions.shape, dtype=bool), positions=positions)
+    return trial.call(case.x, mask=np.ones(positions.shape, dtype=bool), positions=positions)
 
 
 def _control(trial: LawTrial, case: _GapCase, found: np.ndarray, wanted: np.ndarray) -> float:
     """How far a wider gap moves the outputs; without a position code, how far unmasking the token in the gap does."""
     if trial.spec.positions == "none":
-        seen = trial.subject.call(case.filled, mask=np.ones_like(case.mask), positions=_counted(case.mask))
+        seen = trial.call(case.filled, mask=np.ones_like(case.mask), positions=_counted(case.mask))
         return distance(case.real(seen), wanted)
     wider = case.positions.copy()
     wider[:, 1:] += min(_WIDER, (trial.spec.max_positions or np.inf) - wider.max() - 1)
@@ -99,8 +97,6 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis
 
 
 class _IgnoresPositions(ReferenceLayer):
-    """Counts tokens by itself, whatever positions it is given."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, np.broadcast_to(np.arange(positions.shape[1]), positions.shape))
 

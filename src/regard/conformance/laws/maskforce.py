@@ -6,12 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, NotTried
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, NotTried, Spec, Subject
 from regard.conformance.laws.causal import LAW as CAUSAL
 from regard.conformance.laws.junk import hidden_content
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import Diagnosis
 
 # Logits grow with the square. In float16 they must stay below 65504.
 _FACTOR = 100.0
@@ -61,12 +59,12 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
     kept = 1
     if x.shape[1] == kept:
         return
-    alone = trial.subject.call(x[:, :kept]).astype(np.float64)
+    alone = trial.call(x[:, :kept]).astype(np.float64)
     masks: dict[MaskKind, np.ndarray | None] = {"causal": None} if trial.spec.causal else {}
     if trial.subject.has("mask"):
         masks["padding"] = np.broadcast_to(np.arange(x.shape[1]) < kept, x.shape[:2]).copy()
     for kind, mask in masks.items():
-        among = trial.subject.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
+        among = trial.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
         largest = float(np.abs(alone).max())
         gaps = np.abs(among - alone).max(axis=(0, 2))
         comparison = Comparison(
@@ -90,8 +88,6 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis
 
 
 class _FiniteMask(ReferenceLayer):
-    """Hides keys by adding −10⁴ to their logits."""
-
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z + np.where(visible, 0, -1e4).astype(z.dtype), np.ones_like(visible))
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -19,11 +18,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if length < 3:
         return
     ones, hiding = np.ones((batch, length), dtype=bool), mask_hiding(batch, length, "left")
-    bare, hidden = trial.subject.call(x), trial.subject.call(x, mask=hiding)
+    bare, hidden = trial.call(x), trial.call(x, mask=hiding)
     control = float(token_gaps(hidden, bare, hiding).max())
-    compared = [("usual", ones, trial.subject.call(x, mask=ones))]
+    compared = [("usual", ones, trial.call(x, mask=ones))]
     for form in getattr(trial.subject, "mask_forms", tuple)():
-        compared += [(form, mask, trial.subject.call(x, mask=mask, form=form)) for mask in (ones, hiding)]
+        compared += [(form, mask, trial.call(x, mask=mask, form=form)) for mask in (ones, hiding)]
     for form, mask, found in compared:
         wanted = bare if mask is ones else hidden
         gaps = token_gaps(found, wanted, mask)
@@ -50,15 +49,10 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _MaskReplacesCausal(ReferenceLayer):
-    """Uses a given mask in place of the causal one."""
-
-    def call_with_weights(
-        self, x: np.ndarray, mask: np.ndarray | None = None, **options: object
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if mask is None:
-            return super().call_with_weights(x, **options)  # pyright: ignore[reportArgumentType]
-        other = ReferenceLayer(replace(self.spec, causal=False), seed=self.seed)
-        return other.call_with_weights(x, mask, **options)  # pyright: ignore[reportArgumentType]
+    def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        if "mask" not in options:
+            return super().call_with_weights(x, **options)
+        return ReferenceLayer(replace(self.spec, causal=False), seed=self.seed).call_with_weights(x, **options)
 
 
 LAW = Law(

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, is_half_precision
-from regard.conformance.probing import bumped
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -23,9 +22,12 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     last = x.shape[1] - 1
     if last < 2:
         return
-    y = trial.subject.call(x)[:, last]
-    moved = {pair: distance(trial.subject.call(_swapped(x, pair))[:, last], y) for pair in _pairs(trial, last)}
-    others = {pair: distance(trial.subject.call(bumped(trial, x, [*pair], by=2.0))[:, last], y) for pair in moved}
+    y = trial.call(x)[:, last]
+    # All neighbours that the last token can see, and the two that are farthest apart.
+    farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
+    pairs = sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
+    moved = {pair: distance(trial.call(_swapped(x, pair))[:, last], y) for pair in pairs}
+    others = {pair: distance(trial.call(trial.bumped(x, [*pair], by=2.0))[:, last], y) for pair in moved}
     control, tolerance = max(others.values()), trial.tolerance(y)
     dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
     is_one_enough = trial.spec.positions == "relative" or is_half_precision(trial.spec.dtype)
@@ -40,12 +42,6 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         signature={"is_partial": 0 < len(dead) < len(moved)},
         is_yes_no=True,
     )
-
-
-def _pairs(trial: LawTrial, last: int) -> list[tuple[int, int]]:
-    """All neighbours that the last token can see, and the two that are farthest apart."""
-    farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
-    return sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
 
 
 def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
@@ -74,8 +70,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _RotatedByHead(ReferenceLayer):
-    """Rotates each head by its own index instead of the token's position."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
         numbers = np.broadcast_to(np.arange(heads.shape[1]), heads.shape[:2])

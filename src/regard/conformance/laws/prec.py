@@ -31,7 +31,11 @@ _UNEVEN = 0.05
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """|y − oracle| against 2 |naive − oracle| + 2 ulp: ordinary inputs, far from the start, and long even sums."""
-    subject, dtype = _in_half_precision(trial.subject)
+    subject, dtype = trial.subject, trial.spec.dtype
+    if not is_half_precision(dtype):
+        if not subject.has("float64"):
+            raise NotTried(f"the layer is in {dtype} and cannot be converted to another precision")
+        subject, dtype = subject.in_dtype("bfloat16").declared(dtype="bfloat16"), "bfloat16"
     parts = subject.projections()
     lack = undeclared(trial.spec, parts)
     if lack is not None:
@@ -62,15 +66,6 @@ def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, st
         place={"dtype": dtype, "first position": start, "tokens": x.shape[1]},
         signature={"is_far": start > 0},
     )
-
-
-def _in_half_precision(subject: Subject) -> tuple[Subject, str]:
-    """The layer as it is, if it is in half precision, else in bfloat16."""
-    if is_half_precision(subject.spec.dtype):
-        return subject, subject.spec.dtype
-    if not subject.has("float64"):
-        raise NotTried(f"the layer is in {subject.spec.dtype} and cannot be converted to another precision")
-    return subject.in_dtype("bfloat16").declared(dtype="bfloat16"), "bfloat16"
 
 
 def rounded_oracle(oracle: Oracle, dtype: str) -> Oracle:
@@ -117,8 +112,6 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis
 
 
 class _CoarseAngles(ReferenceLayer):
-    """Forms angles in the dtype of the layer, where 1001 is 1000."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, positions.astype(self.dtype).astype(np.float64))
 

@@ -4,11 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -18,10 +15,10 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     cuts = {1, 2, length - 1} | ({window, window + 1} if window is not None else set())
     if length < 2:
         return
-    y = trial.subject.call(x)
-    control, tolerance = liveness(trial, x, y), trial.tolerance(y)
+    y = trial.call(x)
+    control, tolerance = trial.liveness(x, y), trial.tolerance(y)
     for cut in sorted(cuts & set(range(1, length))):
-        alone, within = trial.subject.call(x[:, :cut]), y[:, :cut]
+        alone, within = trial.call(x[:, :cut]), y[:, :cut]
         yield trial.compared(
             "cutting off later tokens changes an output",
             alone,
@@ -42,8 +39,6 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _ScaledByLength(ReferenceLayer):
-    """Divides the logits by the root of the number of keys, as if that were the width."""
-
     def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
         return super().logits(q, k) / self.dtype.type(np.sqrt(k.shape[-2]))
 

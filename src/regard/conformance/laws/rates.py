@@ -41,7 +41,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if trial.size.length < 2:
         return
     trial = trial.in_float64()
-    gaps, declared = _distances(trial.spec), _rates(trial.spec)
+    far = np.geomspace(_NEAR, _FAR, _NUM_FAR).round().astype(int)
+    gaps = np.unique(np.concatenate([np.arange(_NEAR), far]))
+    gaps, declared = gaps[gaps < (trial.spec.max_positions or _FAR + 1)], _rates(trial.spec)
     share = _share(trial, trial.inputs(length=2), gaps, 1.0)
     if not share > _ALIVE:
         what = "outputs do not depend on the distance"
@@ -67,12 +69,6 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         place={"absent": len(absent)},
         is_yes_no=True,
     )
-
-
-def _distances(spec: Spec) -> np.ndarray:
-    far = np.geomspace(_NEAR, _FAR, _NUM_FAR).round().astype(int)
-    gaps = np.unique(np.concatenate([np.arange(_NEAR), far]))
-    return gaps[gaps < (spec.max_positions or _FAR + 1)]
 
 
 def _rates(spec: Spec) -> np.ndarray:
@@ -138,7 +134,7 @@ def _called(trial: LawTrial, x: np.ndarray, gaps: np.ndarray, loud: float) -> np
     """The second token's output for every draw and distance [draw, distance, width]."""
     tokens = np.repeat((loud * x).astype(x.dtype), len(gaps), axis=0)
     places = np.tile(np.stack([np.zeros_like(gaps), gaps], axis=1), (len(x), 1))
-    y = trial.subject.call(tokens, positions=places, **ones_mask(trial.subject, tokens))[:, 1]
+    y = trial.call(tokens, positions=places, **ones_mask(trial.subject, tokens))[:, 1]
     return y.astype(np.float64).reshape(len(x), len(gaps), -1)
 
 
@@ -203,8 +199,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _OtherBase(ReferenceLayer):
-    """Rotates with the base of another model."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return Rotary(base=1e3).rotate(heads, positions[:, None, :])
 

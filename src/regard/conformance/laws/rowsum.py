@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, epsilon_of, is_half_precision
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, epsilon_of, is_half_precision
 from regard.conformance.oracle import TABLES, Oracle, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _HALF_ULPS = 4
 
@@ -83,8 +81,6 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _UnnormalizedWeights(ReferenceLayer):
-    """Returns weights before they are normalized to sum to one."""
-
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         y, weights = super().call_with_weights(x, **options)
         return y, weights / (1 + weights.max(axis=-1, keepdims=True))

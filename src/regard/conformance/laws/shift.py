@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance, epsilon_of, only_if
+from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, NotTried, Spec, distance, epsilon_of, only_if
 from regard.conformance.probing import ones_mask, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _SHIFTS = (1, 17, 1000, 30001)
 # Up to here the control is far above the rounding of angles; beyond, the controls of shorter shifts must do.
@@ -30,7 +28,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     length = x.shape[1]
     if length < 2:
         return
-    places, shifts = np.tile(np.arange(length), (x.shape[0], 1)), _shifts(trial)
+    top = trial.spec.max_positions
+    shifts = [shift for shift in _SHIFTS if top is None or shift + length <= top]
+    if not shifts:
+        raise NotTried(f"{length} tokens cannot be shifted within {top} positions")
+    places = np.tile(np.arange(length), (x.shape[0], 1))
     y = _at(trial, x, places)
     found = {shift: token_gaps(_at(trial, x, places + shift), y) for shift in shifts}
     per_position = distance(_at(trial, x, _parted(places, 1)), y)
@@ -49,17 +51,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _shifts(trial: LawTrial) -> list[int]:
-    """The shifts that the layer has positions for."""
-    top, length = trial.spec.max_positions, trial.size.length
-    shifts = [shift for shift in _SHIFTS if top is None or shift + length <= top]
-    if not shifts:
-        raise NotTried(f"{length} tokens cannot be shifted within {top} positions")
-    return shifts
-
-
 def _at(trial: LawTrial, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    return trial.subject.call(x, positions=positions, **ones_mask(trial.subject, x))
+    return trial.call(x, positions=positions, **ones_mask(trial.subject, x))
 
 
 def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
@@ -81,8 +74,6 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _QueriesOnly(ReferenceLayer):
-    """Rotates queries and forgets the keys."""
-
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
         return keys

@@ -30,14 +30,18 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         return
     trial = trial.in_float64()
     spec, length = trial.spec, trial.size.length
-    size = float(np.max([np.abs(trial.subject.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
+    size = float(np.max([np.abs(trial.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
     if not size > 0:
         yield Comparison(what="all outputs are zero", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
         return
     found, again = (_mean_ratios(trial, step) for step in (_STEP, 2 * _STEP))
     if not np.abs(found - again).max() < _TOLERANCE / 4:
         raise NotTried("its values do not span the width, or are rounded too coarsely")
-    weights = np.stack([_weights(spec, slope, length) for slope in alibi_slopes(spec.num_heads)])
+    # The weights [head, token] that each token gives the first one if only distances count.
+    apart = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
+    logits = -alibi_slopes(spec.num_heads)[:, None, None] * apart.astype(np.float64)
+    seen = np.broadcast_to(declared_support(spec, length), logits.shape)
+    weights = masked_softmax(logits, seen, empty="zero")[:, :, 0]
     wanted = np.mean(weights[:, 1:] / weights[:, 1:2], axis=0)
     gaps = np.abs(found - wanted)
     yield Comparison(
@@ -50,25 +54,15 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
 
 def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
     """The weight that each token from the second on gives the first one, relative to the second; mean over heads."""
-    among = _jacobians(trial, trial.size.length, step)[1:]
-    if np.linalg.matrix_rank(among[0]) < trial.spec.width:
-        raise NotTried("its values do not span the width")
-    return np.trace(np.linalg.solve(among[0], among), axis1=1, axis2=2) / trial.spec.width
-
-
-def _jacobians(trial: LawTrial, length: int, step: float) -> np.ndarray:
-    """How each output changes with the first input, if all are zero [output, input's width, output's width]."""
     width = trial.spec.width
-    x = np.zeros((width, length, width), dtype=trial.inputs().dtype)
+    x = np.zeros((width, trial.size.length, width), dtype=trial.inputs().dtype)
     x[np.arange(width), 0, np.arange(width)] = step
-    up, down = (trial.subject.call(sign * x).astype(np.float64) for sign in (1, -1))
-    return ((up - down) / (2 * step)).transpose(1, 0, 2)
-
-
-def _weights(spec: Spec, slope: float, length: int) -> np.ndarray:
-    """The weight that each token gives the first one if only distances count."""
-    gaps = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
-    return masked_softmax(-slope * gaps.astype(np.float64), declared_support(spec, length), empty="zero")[:, 0]
+    up, down = (trial.call(sign * x).astype(np.float64) for sign in (1, -1))
+    # How each output changes with the first input [output, input's width, output's width].
+    jacobians = ((up - down) / (2 * step)).transpose(1, 0, 2)[1:]
+    if np.linalg.matrix_rank(jacobians[0]) < width:
+        raise NotTried("its values do not span the width")
+    return np.trace(np.linalg.solve(jacobians[0], jacobians), axis1=1, axis2=2) / width
 
 
 def _applies(spec: Spec) -> str | None:
@@ -84,8 +78,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _SteeperSlopes(ReferenceLayer):
-    """Has slopes that are twice as steep."""
-
     def slopes(self) -> np.ndarray:
         return alibi_slopes(self.spec.num_heads) * 2
 

@@ -54,7 +54,7 @@ def _compared(
 
     Large inputs need none: rounding grows with the logits, and ordinary inputs have shown that the layer is alive.
     """
-    found = trial.subject.call(x, **options).astype(np.float64)
+    found = trial.call(x, **options).astype(np.float64)
     inputs = AttentionInputs.of(x, options.get("mask"), options.get("positions"))
     wanted, largest = oracle.output(inputs), float(np.abs(oracle.logits(inputs)).max())
     real = inputs.mask & ~np.isnan(wanted).any(axis=-1)
@@ -87,8 +87,6 @@ def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
 
 
 class _Unscaled(ReferenceLayer):
-    """Forgets to divide by √d."""
-
     def scale(self) -> float:
         return 1.0
 

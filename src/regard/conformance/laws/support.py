@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from regard.conformance.law import LONGEST_INPUT, Comparison, InputSize, Law, LawTrial, declared_words, distance, reach
-from regard.conformance.probing import bumped
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -26,9 +25,11 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
     """Each x_j is changed by itself; the outputs that change must be those that declare to see it."""
     x = trial.inputs()
-    y = trial.subject.call(x)
+    y = trial.call(x)
     declared = declared_support(trial.spec, x.shape[1])
-    gaps = {place: _gaps(trial, x, y, place) for place in _places(x.shape[1])}
+    length = x.shape[1]
+    places = range(length) if length <= _ALL else (0, 1, 2, length // 2, length - 3, length - 2, length - 1)
+    gaps = {place: _gaps(trial, x, y, place) for place in places}
     control = max(float(gap[declared[:, place]].max()) for place, gap in gaps.items())
     tolerance = trial.exact_tolerance(y)
     for place, gap in gaps.items():
@@ -48,15 +49,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _places(length: int) -> list[int]:
-    if length <= _ALL:
-        return [*range(length)]
-    return sorted({0, 1, 2, length // 2, length - 3, length - 2, length - 1})
-
-
 def _gaps(trial: LawTrial, x: np.ndarray, y: np.ndarray, place: int, *, bump: int = 0) -> np.ndarray:
     """How far each output moves with one input."""
-    moved = trial.subject.call(bumped(trial, x, place, name=f"support {bump}", by=1.0 + bump))
+    moved = trial.call(trial.bumped(x, place, name=f"support {bump}", by=1.0 + bump))
     return np.array([distance(moved[:, i], y[:, i]) for i in range(x.shape[1])])
 
 
@@ -106,8 +101,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _WindowTooWide(ReferenceLayer):
-    """Counts the window without the token itself."""
-
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         keys = np.arange(num_keys)[None, :]
         back = query_places[:, None] - keys
