@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from regard.conformance.requests import CheckRequest, build_subject
+from regard.conformance.verdict import error_line
 from regard.core.errors import RegardError
 from regard.core.processes import GIB, Channel, limit_resources
 
@@ -18,8 +19,7 @@ def check_layer(channel: Channel) -> None:
     except RegardError as error:
         channel.send(event="refused", reason=str(error))
     except Exception as error:  # noqa: BLE001 - building a layer may raise anything
-        lines = str(error).strip().splitlines()
-        channel.send(event="failed", reason=f"{type(error).__name__}: {lines[0] if lines else 'no message'}")
+        channel.send(event="failed", reason=error_line(error))
 
 
 def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
@@ -30,8 +30,7 @@ def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
     subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
     limit_resources(memory=memory)
     laws = chosen_laws(None if request.laws is None else ",".join(request.laws))
-    spec = {name: getattr(subject.spec, name) for name in subject.spec.__dataclass_fields__}
-    channel.send(event="built", name=subject.name, spec=spec, inferred=inferred)
+    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
     for law in laws.values():
         channel.send(event="trying", law=law.id)
         verdict = expected(try_law(law, subject, request), request.expect)

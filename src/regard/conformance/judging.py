@@ -1,6 +1,5 @@
 """Laws tried on a layer: a verdict on each, the smallest input that breaks it, and the report on all of them."""
 
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 
@@ -9,7 +8,7 @@ import numpy as np
 from regard.conformance import all_laws
 from regard.conformance.law import NO_INPUTS, BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, distance
 from regard.conformance.subject import CAPABILITIES, Subject
-from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome, error_line
 from regard.core.errors import InputError
 from regard.core.verdict import Status
 
@@ -46,7 +45,7 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
     except NotTried as lack:
         return _verdict(law, subject, "skipped", str(lack))
     except Exception as error:  # noqa: BLE001 - a layer may raise anything, and each law is judged on its own
-        return _verdict(law, subject, "crashed", _words(error))
+        return _verdict(law, subject, "crashed", error_line(error, is_placed=True))
     broken = [each for each in comparisons if each.is_broken]
     if broken:
         return _refuted(law, trial, _worst(broken), diagnose)
@@ -161,13 +160,6 @@ def _excess(comparison: Comparison) -> float:
     if comparison.error != comparison.error:
         return float("inf")
     return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
-
-
-def _words(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
-    first = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {first[0] if first else 'no message'}{where}"
 
 
 def check_subject(

@@ -19,6 +19,7 @@ from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import bare_function_subject, function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 _TORCH = (
@@ -181,7 +182,7 @@ def _require(package: str, extra: str) -> ModuleType:
         return importlib.import_module(package)
     except ImportError as error:
         raise InputError(
-            f"This needs {package}, which cannot be imported: {_first_line(error)}. Run pip install 'regard[{extra}]'."
+            f"This needs {package}, which cannot be imported: {error_line(error)}. Run pip install 'regard[{extra}]'."
         ) from error
 
 
@@ -226,7 +227,7 @@ def _import_file(place: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"{place} cannot be imported: {_first_line(error)}") from error
+        raise InputError(f"{place} cannot be imported: {error_line(error)}") from error
     return module
 
 
@@ -235,7 +236,7 @@ def _import_module(place: str) -> ModuleType:
         return importlib.import_module(place)
     except Exception as error:
         raise InputError(
-            f"{place} cannot be imported: {_first_line(error)}. Check its spelling and the path."
+            f"{place} cannot be imported: {error_line(error)}. Check its spelling and the path."
         ) from error
 
 
@@ -285,9 +286,4 @@ def _call(make: Callable[..., Any], given: Mapping[str, Any], text: str) -> Any:
         raise
     except Exception as error:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
-        raise InputError(f"'{text}' could not be made with {said}: {_first_line(error)}. See --arg.") from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
+        raise InputError(f"'{text}' could not be made with {said}: {error_line(error)}. See --arg.") from error

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.homework import piece_of, yes_no
+from regard.conformance.homework import HomeworkFunction, called, yes_no
 from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, NotTried
-from regard.conformance.subject import Subject
 from regard.conformance.verdict import Diagnosis
 
 MASK, PAD = "\u2047", "\u25a1"
@@ -34,15 +33,6 @@ class Corpus:
     item: Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
-class Corruption(Subject):
-    """`corpus(data, block_size, seed)` is the dataset over the lines of the data."""
-
-    capabilities = frozenset({"corruption"})
-
-    def __init__(self, corpus: Callable[[str, int, int], Corpus], *, name: str = "CharCorruptionDataset") -> None:
-        self.corpus, self.name = corpus, name
-
-
 _Parts = tuple[str, str, str]
 _Cut = Callable[[str, int, np.random.Generator], _Parts]
 
@@ -52,10 +42,12 @@ def longest(block_size: int) -> int:
     return int(block_size * 7 / 8)
 
 
-def reference_cut(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
+def reference_cut(
+    document: str, block_size: int, rng: np.random.Generator, *, shortest: int = _SHORTEST, most_masked: float = 0.5
+) -> _Parts:
     """Prefix, masked span and suffix: between 4 and ⌊7/8·block⌋ characters, a quarter masked on average."""
-    kept = document[: int(rng.integers(_SHORTEST, longest(block_size), endpoint=True))]
-    masked = int(rng.integers(0, len(kept) // 2, endpoint=True))
+    kept = document[: int(rng.integers(shortest, longest(block_size), endpoint=True))]
+    masked = int(rng.integers(0, int(len(kept) * most_masked), endpoint=True))
     start = int(rng.integers(0, len(kept) - masked, endpoint=True))
     return kept[:start], kept[start : start + masked], kept[start + masked :]
 
@@ -128,7 +120,7 @@ def _documents(trial: LawTrial, lengths: Sequence[int]) -> list[str]:
 
 
 def _corpus(trial: LawTrial, texts: list[str], block_size: int) -> Corpus:
-    return piece_of(trial, Corruption).corpus("\n".join(texts), block_size, trial.seed)
+    return called(trial, "\n".join(texts), block_size, trial.seed)
 
 
 def _text_of(corpus: Corpus, x: np.ndarray, y: np.ndarray) -> str:
@@ -154,15 +146,18 @@ def _readable(examples: list[CorruptedExample]) -> list[CorruptedExample]:
     return examples
 
 
-def _fault_of(corpus: Corpus, index: int, document: str, block_size: int) -> str | None:
-    """What is wrong with one draw from a document: it cannot be read, loses text, or has another length."""
-    x, y = corpus.item(index)
-    example = read_example(document, _text_of(corpus, x, y))
-    if example.fault:
-        return f"{example.text!r} does not rebuild it, {example.fault}"
-    if example.is_broken or len(example.rebuilt) < min(_SHORTEST, len(document)):
-        return f"{example.text!r} does not rebuild it"
-    return None if len(x) in (block_size, block_size - 1) else f"x has {len(x)} characters"
+def _first_fault(corpus: Corpus, index: int, document: str) -> str | None:
+    """What is wrong with some of 40 draws from a document: they cannot be read, lose text, or have another length."""
+    for _ in range(40):
+        x, y = corpus.item(index)
+        example = read_example(document, _text_of(corpus, x, y))
+        if example.fault:
+            return f"{example.text!r} does not rebuild it, {example.fault}"
+        if example.is_broken or len(example.rebuilt) < min(_SHORTEST, len(document)):
+            return f"{example.text!r} does not rebuild it"
+        if len(x) not in (_BLOCK, _BLOCK - 1):
+            return f"x has {len(x)} characters"
+    return None
 
 
 def _every(trial: LawTrial) -> Iterator[Comparison]:
@@ -170,19 +165,13 @@ def _every(trial: LawTrial) -> Iterator[Comparison]:
     texts = _documents(trial, (7, 4, 5, 6, 27, 28, 29, 31, 32, 33, 100))
     corpus = _corpus(trial, texts, _BLOCK)
     for index, document in enumerate(texts):
-        fault = _first_fault(corpus, index, document)
+        try:
+            fault = _first_fault(corpus, index, document)
+        except NotImplementedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a student's code may raise anything
+            fault = f"__getitem__ raises {type(error).__name__}: {error}"
         yield yes_no(f"block_size {_BLOCK}, document {document!r} of {len(document)} characters: {fault}", not fault)
-
-
-def _first_fault(corpus: Corpus, index: int, document: str) -> str | None:
-    """What goes wrong with one document in some draws; whatever it raises belongs to this document."""
-    try:
-        faults = (_fault_of(corpus, index, document, _BLOCK) for _ in range(40))
-        return next((fault for fault in faults if fault), None)
-    except NotImplementedError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a student's code may raise anything
-        return f"__getitem__ raises {type(error).__name__}: {error}"
 
 
 def _short(trial: LawTrial) -> Iterator[Comparison]:
@@ -192,15 +181,14 @@ def _short(trial: LawTrial) -> Iterator[Comparison]:
     # The first document is there only for its letters.
     for index, document in list(enumerate(texts))[1:]:
         about = f"document {document!r} of {len(document)} characters"
-        for _ in range(40):
-            try:
-                fault = _fault_of(corpus, index, document, _BLOCK)
-            except NotImplementedError:
-                raise
-            except Exception as error:
-                raised = f"{about} raises {type(error).__name__}: {error}"
-                raise NotTried(f"{raised}; the homework does not say what it should do") from error
-            yield yes_no(f"block_size {_BLOCK}, {about}: {fault}", not fault)
+        try:
+            fault = _first_fault(corpus, index, document)
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            raised = f"{about} raises {type(error).__name__}: {error}"
+            raise NotTried(f"{raised}; the homework does not say what it should do") from error
+        yield yes_no(f"block_size {_BLOCK}, {about}: {fault}", not fault)
 
 
 def _lengths(trial: LawTrial) -> Iterator[Comparison]:
@@ -346,20 +334,15 @@ def _vocabulary(trial: LawTrial) -> Iterator[Comparison]:
 
 
 def _cut_to_one(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: int(rng.integers(1, longest(block_size), endpoint=True))]
-    return "", kept[: len(kept) // 4], kept[len(kept) // 4 :]
+    return reference_cut(document, block_size, rng, shortest=1)
 
 
 def _cut_half(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: int(rng.integers(_SHORTEST, longest(block_size), endpoint=True))]
-    masked = int(rng.integers(0, len(kept), endpoint=True))
-    return "", kept[:masked], kept[masked:]
+    return reference_cut(document, block_size, rng, most_masked=1.0)
 
 
 def _cut_longest(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: longest(block_size)]
-    masked = int(rng.integers(0, len(kept) // 2, endpoint=True))
-    return kept[:3], kept[3 : 3 + masked], kept[3 + masked :]
+    return reference_cut(document, block_size, rng, shortest=longest(block_size))
 
 
 def _cut_losing_short(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
@@ -394,8 +377,8 @@ def _mask_first(data: str, block_size: int, seed: int) -> Corpus:
     return replace(right, stoi=stoi, itos={number: character for character, number in stoi.items()})
 
 
-def _broken(name: str, corpus: Callable[[str, int, int], Corpus]) -> Callable[[], Subject]:
-    return lambda: Corruption(corpus, name=name)
+def _broken(name: str, corpus: Callable[[str, int, int], Corpus]) -> Callable[[], HomeworkFunction]:
+    return lambda: HomeworkFunction("corruption", corpus, name=name)
 
 
 _Contract = partial(Law, needs=("corruption",), size=NO_INPUTS, diagnosed_by="suspects")

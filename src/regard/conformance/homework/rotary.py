@@ -5,9 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from regard.conformance.homework import piece_of, yes_no
+from regard.conformance.homework import HomeworkFunction, called, yes_no
 from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, distance
-from regard.conformance.subject import Subject
 from regard.conformance.verdict import Diagnosis
 from regard.positions.rotary import Rotary
 
@@ -17,26 +16,6 @@ _WIDTH, _HEADS = 8, 3
 TABLE_ULPS = 8
 # A result this close to that of a known mistake looks like it.
 _NEAR = 1e-3
-
-
-class RotaryTable(Subject):
-    """`table(dim, max_positions)` gives the cosines and sines of a rotary code."""
-
-    capabilities = frozenset({"table"})
-
-    def __init__(self, table: Callable[[int, int], np.ndarray], *, name: str = "precompute_rotary_emb") -> None:
-        self.table, self.name = table, name
-
-
-class RotaryRotation(Subject):
-    """`rotate(x, table)` rotates x of [batch, head, position, width] by a table of cosines and sines."""
-
-    capabilities = frozenset({"rotation"})
-
-    def __init__(
-        self, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray], *, name: str = "apply_rotary_emb"
-    ) -> None:
-        self.rotate, self.name = rotate, name
 
 
 def reference_table(dim: int, max_positions: int) -> np.ndarray:
@@ -61,7 +40,7 @@ def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
 
 def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
     for dim, max_positions in _SIZES:
-        found = piece_of(trial, RotaryTable).table(dim, max_positions)
+        found = called(trial, dim, max_positions)
         wanted = (max_positions, dim // 2, 2)
         is_real = np.issubdtype(found.dtype, np.floating)
         yield yes_no(
@@ -72,9 +51,10 @@ def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
 
 
 def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
-    built = {size: piece_of(trial, RotaryTable).table(*size) for size in _SIZES}
+    built = {size: called(trial, *size) for size in _SIZES}
     built = {size: found for size, found in built.items() if found.shape == (size[1], size[0] // 2, 2)}
-    looks = [set(_looks(found, *size)) for size, found in built.items()]
+    wrong = {(name, size): _wrong_table(name, *size) for name in _WRONG_ANGLES for size in built}
+    looks = [name for name in _WRONG_ANGLES if all(_is_near(built[size], wrong[name, size]) for size in built)]
     for (dim, max_positions), found in built.items():
         wanted = reference_table(dim, max_positions)
         yield trial.compared(
@@ -83,7 +63,7 @@ def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
             wanted,
             TABLE_ULPS * 2.0**-23 * max_positions,
             place=_worst_entry(found, wanted),
-            signature={"looks": [name for name in _WRONG_ANGLES if all(name in seen for seen in looks)]},
+            signature={"looks": looks},
         )
 
 
@@ -119,11 +99,8 @@ def _wrong_table(mistake: str, dim: int, max_positions: int) -> tuple[np.ndarray
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1), _NEAR + rounding
 
 
-def _looks(found: np.ndarray, dim: int, max_positions: int) -> Iterator[str]:
-    for name in _WRONG_ANGLES:
-        wrong, near = _wrong_table(name, dim, max_positions)
-        if distance(found, wrong) < near:
-            yield name
+def _is_near(found: np.ndarray, wrong: tuple[np.ndarray, float]) -> bool:
+    return distance(found, wrong[0]) < wrong[1]
 
 
 def _inputs(trial: LawTrial, name: str = "turned") -> np.ndarray:
@@ -137,13 +114,9 @@ def _table(max_positions: int) -> np.ndarray:
     return reference_table(_WIDTH, max_positions).astype(np.float32)
 
 
-def _rotated(trial: LawTrial, x: np.ndarray, table: np.ndarray) -> np.ndarray:
-    return piece_of(trial, RotaryRotation).rotate(x, table)
-
-
 def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
     x = _inputs(trial)
-    found = _rotated(trial, x, _table(trial.size.length))
+    found = called(trial, x, _table(trial.size.length))
     if found.shape != x.shape:
         return
     before, after = (np.linalg.norm(side.astype(np.float64), axis=-1) for side in (x, found))
@@ -152,7 +125,7 @@ def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
 
 def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
     x, table = _inputs(trial), _table(trial.size.length)
-    found, wanted = _rotated(trial, x, table), reference_rotation(x, table)
+    found, wanted = called(trial, x, table), reference_rotation(x, table)
     if found.shape != wanted.shape:
         return
     errors = {name: distance(found, wrong) for name, wrong in _wrong_rotations(x, table).items()}
@@ -198,7 +171,7 @@ def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
     if length < 3:
         return
     queries, keys = (np.repeat(_inputs(trial, name)[:, :, :1], length, axis=2) for name in ("query", "key"))
-    rotated = [_rotated(trial, side, _table(length)) for side in (queries, keys)]
+    rotated = [called(trial, side, _table(length)) for side in (queries, keys)]
     if any(side.shape != queries.shape for side in rotated):
         return
     scores = rotated[0].astype(np.float64) @ rotated[1].astype(np.float64).swapaxes(-1, -2)
@@ -214,7 +187,7 @@ def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
 def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
     x, table = _inputs(trial), _table(trial.size.length)
     given, given_table = x.copy(), table.copy()
-    found = _rotated(trial, x, table)
+    found = called(trial, x, table)
     yield yes_no(
         f"x of shape {given.shape} and {given.dtype} comes back as {found.shape} and {found.dtype}",
         found.shape == given.shape and found.dtype == given.dtype,
@@ -226,14 +199,16 @@ def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
 def _rotation_truncated(trial: LawTrial) -> Iterator[Comparison]:
     """TURN-PAIRS compares with the right result; here only the table gets longer."""
     x, length = _inputs(trial), trial.size.length
-    exact = _rotated(trial, x, _table(length))
+    exact = called(trial, x, _table(length))
     for more in (1, 5, 116):
         what = f"a cache of {length + more} rows is not cut to the input's {length} positions: it changes the result"
-        yield trial.compared(what, _rotated(trial, x, _table(length + more)), exact)
+        yield trial.compared(what, called(trial, x, _table(length + more)), exact)
 
 
-def _broken_rotation(name: str, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[], Subject]:
-    return lambda: RotaryRotation(rotate, name=name)
+def _broken_rotation(
+    name: str, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Callable[[], HomeworkFunction]:
+    return lambda: HomeworkFunction("rotation", rotate, name=name)
 
 
 _TableContract = partial(Law, needs=("table",), size=NO_INPUTS, diagnosed_by="suspects", signs=_signs)
@@ -244,9 +219,7 @@ CONTRACTS = (
         id="TABLE-ANGLES",
         statement="cache[t, i] = (cos tθ_i, sin tθ_i) with θ_i = 10000^{−2(i−1)/dim}",
         compare=_table_angles,
-        broken_example=lambda: RotaryTable(
-            lambda dim, max_positions: _wrong_table("the base 1000", dim, max_positions)[0], name="base 1000"
-        ),
+        broken_example=lambda: HomeworkFunction("table", lambda *size: _wrong_table("the base 1000", *size)[0]),
         grade="spec",
         suspects=(
             "the exponent of the frequencies",
@@ -259,9 +232,7 @@ CONTRACTS = (
         id="TABLE-SHAPE",
         statement="the cache has the shape (max_positions, dim/2, 2)",
         compare=_table_shape,
-        broken_example=lambda: RotaryTable(
-            lambda dim, max_positions: reference_table(dim, max_positions).swapaxes(0, 1), name="pairs first"
-        ),
+        broken_example=lambda: HomeworkFunction("table", lambda *size: reference_table(*size).swapaxes(0, 1)),
         suspects=(
             "positions and pairs are transposed",
             "cos and sin are concatenated rather than stacked on a last axis",
