@@ -101,6 +101,16 @@ class Spec:
         if self.window is not None and self.window < 1:
             raise InputError(f"Spec has window = {self.window}, which hides every key. Give at least 1.")
 
+    def matrix_shapes(self) -> dict[str, tuple[int, int]]:
+        """The shapes of the four projections, as x @ matrix."""
+        own, shared = self.num_heads * self.head_width, (self.num_kv_heads or 1) * self.head_width
+        return {
+            "query": (self.width, own),
+            "key": (self.width, shared),
+            "value": (self.width, shared),
+            "output": (own, self.width),
+        }
+
     def non_defaults(self) -> dict[str, Any]:
         """The values that have to be written down to get this spec again.
 
@@ -173,6 +183,15 @@ class Projections:
     value_bias: np.ndarray | None = None
     output_bias: np.ndarray | None = None
     extra: Mapping[str, np.ndarray] | None = None
+
+
+def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any]:
+    """Projections that preserve the variance."""
+    rng = np.random.default_rng(seed)
+    return {
+        part: (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(dtype)
+        for part, shape in spec.matrix_shapes().items()
+    }
 
 
 class Subject:

@@ -96,6 +96,11 @@ class Layer(Subject):
         hidden = np.where(self.numpy(mask), 0.0, -np.inf)
         return self.native(hidden if hidden.ndim > 2 else hidden[:, None, None, :])
 
+    def renamed(self, options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+        """The options under the layer's own names for them, the mask in the convention that the spec declares."""
+        given = {names[option]: value for option, value in options.items()}
+        return given if "mask" not in options else {**given, names["mask"]: self.padding_mask(options["mask"])}
+
     def _with_gradients(self, x: np.ndarray, **options: Any) -> np.ndarray:
         outputs: list[Any] = []
 

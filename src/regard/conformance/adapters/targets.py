@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
-from regard.conformance.adapters.functions import bare_function_subject, function_subject
+from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.conformance.verdict import error_line
@@ -107,7 +107,7 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
         return HuggingFaceModel(target, spec, name=name, redraw=redraw)
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
-        return bare_function_subject(target.forward, spec or Spec(), name, TorchArrays)
+        return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
     return torch_layers.ModuleLayer(target, spec, name=name, redraw=redraw)
 
 

@@ -132,11 +132,8 @@ class ModuleLayer(TorchLayer):
         return self.numpy(y), longer
 
     def _call_module(self, x: Any, options: Mapping[str, Any]) -> Any:
-        options = dict(options)
-        if options.get("mask") is not None:
-            options["mask"] = self.padding_mask(options["mask"])
-        names, all_names = self._names(), parameter_names(self.module.forward)
-        given = {names[option]: value for option, value in options.items()}
+        all_names = parameter_names(self.module.forward)
+        given = self.renamed(options, self._names())
         if "cache" in options and "use_cache" in all_names:
             given["use_cache"] = True
         return self.module(*([x] * 3 if is_bare_attention(all_names) else [x]), **given)
