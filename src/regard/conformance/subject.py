@@ -184,6 +184,15 @@ class Projections:
     output_bias: np.ndarray | None = None
     extra: Mapping[str, np.ndarray] | None = None
 
+    @classmethod
+    def from_pairs(
+        cls, pairs: Mapping[str, tuple[np.ndarray, np.ndarray | None]], extra: Mapping[str, np.ndarray] | None = None
+    ) -> "Projections":
+        """From matrix and bias of "query", "key", "value" and "output"."""
+        matrices: dict[str, Any] = {part: matrix for part, (matrix, _) in pairs.items()}
+        biases: dict[str, Any] = {f"{part}_bias": bias for part, (_, bias) in pairs.items()}
+        return cls(**matrices, **biases, extra=extra)
+
 
 def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any]:
     """Projections that preserve the variance."""
