@@ -75,12 +75,13 @@ def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
 
 
 def _signs(law: Law, trial: LawTrial, comparison: Comparison) -> list[Diagnosis]:
-    """What the law reads from its failures at full size, before the counterexample was made small."""
-    if law.signs is None:
+    """What failures at full size point to, before the counterexample was made small."""
+    if law.signs is None and not comparison.suggests:
         return []
     full = replace(trial, size=law.size_for(trial.spec))
-    broken = [each for each in _quietly(lambda: list(law.compare(full)), []) if each.is_broken]
-    return list(law.signs(trial, broken or [comparison]))
+    broken = [each for each in _quietly(lambda: list(law.compare(full)), []) if each.is_broken] or [comparison]
+    suggested = [bug for each in broken for bug in each.suggests]
+    return suggested if law.signs is None else [*suggested, *law.signs(trial, broken)]
 
 
 def _by_other_laws(trial: LawTrial) -> list[Diagnosis]:

@@ -65,7 +65,8 @@ class Comparison:
     """How far apart two things are that must agree, and the positive control: how far an allowed change moves them.
 
     Without a control the comparison is its own (an identity between two outputs that are not constant).
-    `place` says where, for the reader. `signature` is for the law's own `signs` and is never shown.
+    `place` says where, for the reader. `suggests` are the bugs that a failure of this comparison points to.
+    `signature` is for the law's own `signs` and is never shown.
     `is_yes_no` says that the error has no size worth showing.
     """
 
@@ -74,6 +75,7 @@ class Comparison:
     tolerance: float
     control: float | None = None
     place: Mapping[str, Any] = field(default_factory=dict)
+    suggests: tuple[Diagnosis, ...] = ()
     signature: Mapping[str, Any] = field(default_factory=dict)
     is_yes_no: bool = False
 
@@ -270,7 +272,7 @@ class Law:
     the layer lacks something that `needs` and `applies` cannot express.
     `broken_example` builds a deliberately broken layer that the law must catch.
     `suspects` are the bugs that usually break it, the likeliest first; a plain string belongs to the law's `family`.
-    `signs` reads from the broken comparisons, at full size, which bug it is.
+    `signs` reads from all broken comparisons together, at full size, which bug it is.
     `diagnosed_by` is what explains a failure best: "probing" the layer, the "signs", or nothing but the "suspects",
     where all else that probing would find follows from this failure.
     `means` is what a failure says by itself, asked when nothing else explains why a layer differs from the oracle.

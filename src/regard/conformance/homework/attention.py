@@ -1,6 +1,6 @@
 """The attention layer, `CausalSelfAttention`; the laws on layers apply to it too."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -39,13 +39,7 @@ def _kept_table(trial: LawTrial) -> Iterator[Comparison]:
     yield yes_no("rope_cache is not a buffer of the module", is_buffer)
     if kept.shape == wanted.shape:
         what, tolerance = "rope_cache differs from cos and sin of t·10000^(-2(i-1)/head_dim)", TABLE_ULPS * 2.0**-23
-        signature = {"is_wrong_table": True}
-        yield trial.compared(what, kept, wanted, tolerance * len(wanted), signature=signature)
-
-
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if any(each.signature.get("is_wrong_table") for each in broken):
-        yield _WRONG_TABLE
+        yield trial.compared(what, kept, wanted, tolerance * len(wanted), suggests=(_WRONG_TABLE,))
 
 
 class _LastPositionOnly(ReferenceLayer):
@@ -79,7 +73,6 @@ CONTRACTS = (
         needs=("attend", "kept table"),
         applies=only_if(positions="rotary"),
         compare=_kept_table,
-        signs=_signs,
         broken_example=lambda: _TableOfWholeWidth(
             Spec(causal=True, positions="rotary", max_positions=32), name="table of the whole width"
         ),

@@ -285,7 +285,7 @@ def _spans(trial: LawTrial) -> Iterator[Comparison]:
             what=f"block_size {block_size}: {_span_fault(broken[0]) if broken else 'every example is right'}",
             error=len(broken) / len(examples),
             tolerance=0.0,
-            signature={"order": _other_order(broken)},
+            suggests=_other_order(broken),
             is_yes_no=True,
         )
 
@@ -305,18 +305,12 @@ _OTHER_ORDERS: dict[str, Callable[[CorruptedExample], str]] = {
 }
 
 
-def _other_order(broken: list[CorruptedExample]) -> str | None:
-    """The order of the parts that would rebuild all of the broken examples."""
+def _other_order(broken: list[CorruptedExample]) -> tuple[Diagnosis, ...]:
+    """The orders of the parts that would rebuild all of the broken examples."""
     if not broken or any(each.fault for each in broken):
-        return None
+        return ()
     fitting = (name for name, order in _OTHER_ORDERS.items() if all(order(each) in each.document for each in broken))
-    return next(fitting, None)
-
-
-def _span_signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    for each in broken:
-        if each.signature["order"]:
-            yield Diagnosis(None, f"matches {each.signature['order']}")
+    return tuple(Diagnosis(None, f"matches {name}") for name in fitting)
 
 
 def _vocabulary(trial: LawTrial) -> Iterator[Comparison]:
@@ -430,7 +424,6 @@ CONTRACTS = (
         id="CORRUPT-SPANS",
         statement="an example is [prefix] MASK [suffix] MASK [masked] PAD…, with all of the truncated document",
         compare=_spans,
-        signs=_span_signs,
         broken_example=_broken("loses a character after the span", partial(reference_corpus, cut=_cut_losing_one)),
         suspects=(
             "a character is lost or doubled where the span ends",

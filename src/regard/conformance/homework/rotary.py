@@ -1,6 +1,6 @@
 """Rotary position codes: `precompute_rotary_emb`, which builds a table, and `apply_rotary_emb`, which rotates by it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -33,9 +33,9 @@ def reference_rotation(x: np.ndarray, table: np.ndarray) -> np.ndarray:
     return rotated.reshape(x.shape).astype(x.dtype)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+def _matches(mistakes: Iterable[str]) -> tuple[Diagnosis, ...]:
     """The known mistakes whose result is the one found."""
-    return [Diagnosis(None, f"matches {mistake}") for each in broken for mistake in each.signature.get("looks", ())]
+    return tuple(Diagnosis(None, f"matches {mistake}") for mistake in mistakes)
 
 
 def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
@@ -63,7 +63,7 @@ def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
             wanted,
             TABLE_ULPS * 2.0**-23 * max_positions,
             place=_worst_entry(found, wanted),
-            signature={"looks": looks},
+            suggests=_matches(looks),
         )
 
 
@@ -134,7 +134,7 @@ def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
         found,
         wanted,
         control=None if trial.size.length == 1 else distance(wanted, x),
-        signature={"looks": [f"{name} to {error:.0e}" for name, error in errors.items() if error < _NEAR]},
+        suggests=_matches(f"{name} to {error:.0e}" for name, error in errors.items() if error < _NEAR),
     )
 
 
@@ -211,8 +211,8 @@ def _broken_rotation(
     return lambda: HomeworkFunction("rotation", rotate, name=name)
 
 
-_TableContract = partial(Law, needs=("table",), size=NO_INPUTS, diagnosed_by="suspects", signs=_signs)
-_RotationContract = partial(Law, needs=("rotation",), diagnosed_by="suspects", signs=_signs)
+_TableContract = partial(Law, needs=("table",), size=NO_INPUTS, diagnosed_by="suspects")
+_RotationContract = partial(Law, needs=("rotation",), diagnosed_by="suspects")
 
 CONTRACTS = (
     _TableContract(

@@ -1,6 +1,6 @@
 """With fewer queries than keys, queries are aligned to the keys as the layer declares."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         meant[declared],
         control=distance(meant[declared], meant[other]),
         place={"queries": num_queries, "keys": num_keys},
-        signature={"suggests": [Diagnosis("mask", f"queries are aligned {other}")] if is_other else []},
+        suggests=(Diagnosis("mask", f"queries are aligned {other}"),) if is_other else (),
     )
     yield from _with_mask(trial, (q, k, v))
 
@@ -60,7 +60,7 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
         wanted,
         control=min(errors.values()) if ignored is None else None,
         place={"queries": q.shape[2], "keys": k.shape[2]},
-        signature={"suggests": [_IGNORED_MASK if ignored == "mask" else _NOT_CAUSAL]},
+        suggests=(_IGNORED_MASK if ignored == "mask" else _NOT_CAUSAL,),
     )
 
 
@@ -80,10 +80,6 @@ def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | N
         one = q[:, :, query : query + 1]
         outputs.append(trial.subject.core(one, k[:, :, :seen], v[:, :, :seen], causal=False, **given))
     return np.concatenate(outputs, axis=2)
-
-
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
-    return broken[0].signature["suggests"]
 
 
 def _applies(spec: Spec) -> str | None:
@@ -106,7 +102,6 @@ LAW = Law(
     needs=("core",),
     applies=_applies,
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned top-left"),
     size=InputSize(batch=2, length=16),
     suspects=("queries are aligned top-left", "queries are aligned bottom-right"),

@@ -1,6 +1,6 @@
 """A cache can be used again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,8 @@ from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, d
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 
 _IN_PLACE = Diagnosis("in-place", "the cache is updated in place")
+_NOT_REORDERED = Diagnosis("cache", "part of it is not reordered with the rows")
+_NOT_CROPPED = Diagnosis("cache", "part of it is not cropped")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -22,8 +24,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     y = _next(trial, x, _after(trial, x))
     control = distance(_next(trial, x, _after(trial, trial.bumped(x, slice(0, -2), by=2.0))), y)
 
-    def compared(use: str, outputs: tuple[np.ndarray, np.ndarray], *, is_rearranged: bool = False) -> Comparison:
-        shown = {"control": control, "place": {"prefix": x.shape[1] - 2}, "signature": {"is_rearranged": is_rearranged}}
+    def compared(use: str, outputs: tuple[np.ndarray, np.ndarray], bug: Diagnosis = _IN_PLACE) -> Comparison:
+        shown = {"control": control, "place": {"prefix": x.shape[1] - 2}, "suggests": (bug,)}
         return trial.compared(f"{use} gives a different output", *outputs, **shown)
 
     cache = _after(trial, x)
@@ -34,11 +36,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if reorder is not None and x.shape[0] > 1:
         order = np.arange(x.shape[0])[::-1].copy()
         outputs = (_next(trial, x[order], reorder(_after(trial, x), order)), y[order])
-        yield compared("a cache with its rows reordered", outputs, is_rearranged=True)
+        yield compared("a cache with its rows reordered", outputs, _NOT_REORDERED)
     if crop is not None:
         _, longer = trial.subject.step(x[:, -2:-1], _after(trial, x))
         outputs = (_next(trial, x, crop(longer, x.shape[1] - 2)), y)
-        yield compared("a cache cropped to an earlier length", outputs, is_rearranged=True)
+        yield compared("a cache cropped to an earlier length", outputs, _NOT_CROPPED)
 
 
 def _after(trial: LawTrial, x: np.ndarray) -> Any:
@@ -61,12 +63,6 @@ def _branched(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, trial.subject.step(last, alone)[0]
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if any(each.signature["is_rearranged"] for each in broken):
-        yield Diagnosis("cache", "part of it is not reordered or cropped")
-    yield _IN_PLACE
-
-
 class _CacheUpdatedInPlace(ReferenceLayer):
     def step(self, x: np.ndarray, cache: KeyValueCache, **options: Any) -> tuple[np.ndarray, KeyValueCache]:
         y, longer = super().step(x, cache, **options)
@@ -81,12 +77,6 @@ LAW = Law(
     rank=30,
     needs=("cache",),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _CacheUpdatedInPlace(Spec(causal=True, positions="rotary"), name="cache updated in place"),
-    suspects=(
-        _IN_PLACE,
-        "branches share one buffer",
-        Diagnosis("cache", "part of it is not reordered with the rows"),
-        Diagnosis("cache", "part of it is not cropped"),
-    ),
+    suspects=(_IN_PLACE, "branches share one buffer", _NOT_REORDERED, _NOT_CROPPED),
 )

@@ -1,12 +1,14 @@
 """Outputs have the input's shape and precision, at any length."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
+
+_OTHER_SHAPE = Diagnosis("shape", "the output has another shape")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -20,42 +22,35 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     for rows, tokens in sorted(tried):
         if not 0 < tokens <= length:
             continue
-        fault, is_cast = _fault(trial, trial.inputs(batch=rows, length=tokens), y)
+        fault, bug = _fault(trial, trial.inputs(batch=rows, length=tokens), y)
         yield Comparison(
             what=fault,
             error=np.inf if fault else 0.0,
             tolerance=0.0,
             control=control,
             place={"tokens": tokens, "rows": rows},
-            signature={"is_cast": is_cast},
+            suggests=(bug,),
             is_yes_no=True,
         )
 
 
-def _fault(trial: LawTrial, x: np.ndarray, whole: np.ndarray) -> tuple[str, bool]:
-    """What is wrong with the output for this input, if anything is, and whether that is its dtype."""
+def _fault(trial: LawTrial, x: np.ndarray, whole: np.ndarray) -> tuple[str, Diagnosis]:
+    """What is wrong with the output for this input, if anything is, and the bug that it points to."""
     subject = trial.subject
     is_native = subject.has("native")
     own = subject.native(x) if is_native else x
     try:
         out = subject.call_native(own) if is_native else subject.call(own)
     except Exception as error:  # noqa: BLE001 - a layer may raise anything at a length that it does not expect
-        return f"{x.shape[1]} tokens in {x.shape[0]} rows raise {type(error).__name__}: {str(error)[:80]}", False
+        return f"{x.shape[1]} tokens in {x.shape[0]} rows raise {type(error).__name__}: {str(error)[:80]}", _OTHER_SHAPE
     y, wanted = subject.numpy(out) if is_native else out, (*x.shape[:2], whole.shape[-1])
     if y.shape != wanted:
-        return f"the output has shape {y.shape} instead of {wanted}", False
+        return f"the output has shape {y.shape} instead of {wanted}", _OTHER_SHAPE
     # The framework's own dtypes: numpy has no bfloat16.
     given, got = (str(getattr(each, "dtype", type(each).__name__)).rpartition(".")[2] for each in (own, out))
     if given != got:
-        return f"the output is {got} for an input of {given}", True
-    return "" if np.isfinite(y.astype(np.float64)).all() else "the output is not finite", False
-
-
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if any(each.signature["is_cast"] for each in broken):
-        yield Diagnosis("precision", "the output has another dtype")
-    else:
-        yield Diagnosis("shape", "the output has another shape")
+        return f"the output is {got} for an input of {given}", Diagnosis("precision", "the output has another dtype")
+    return "" if np.isfinite(y.astype(np.float64)).all() else "the output is not finite", _OTHER_SHAPE
 
 
 class _Upcast(ReferenceLayer):
@@ -69,7 +64,6 @@ LAW = Law(
     family="shape",
     rank=60,
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _Upcast(Spec(), name="returns float64 whatever it is given"),
     suspects=(
         Diagnosis("precision", "a constant or a table of another dtype casts the output"),

@@ -1,6 +1,6 @@
 """Masks work however large the logits are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ _FACTOR_FLOAT16 = 30.0
 _LARGER_FACTOR = 300.0
 _PART = 0.1
 
-MaskKind = Literal["causal", "padding"]
+MaskKind = Literal["mask", "padding"]
 
 
 class _Amplified(Subject):
@@ -43,7 +43,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         # Weights this sharp may leave one output alone; some must move.
         control = max((each.control or 0.0 for each in found), default=0.0)
         for each in found:
-            yield _amplified(replace(each, control=control), factor, "causal")
+            yield _amplified(replace(each, control=control), factor, "mask")
     if trial.subject.has("mask"):
         for each in hidden_content(trial, factor=factor):
             yield _amplified(each, factor, "padding")
@@ -60,7 +60,7 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
     if x.shape[1] == kept:
         return
     alone = trial.call(x[:, :kept]).astype(np.float64)
-    masks: dict[MaskKind, np.ndarray | None] = {"causal": None} if trial.spec.causal else {}
+    masks: dict[MaskKind, np.ndarray | None] = {"mask": None} if trial.spec.causal else {}
     if trial.subject.has("mask"):
         masks["padding"] = np.broadcast_to(np.arange(x.shape[1]) < kept, x.shape[:2]).copy()
     for kind, mask in masks.items():
@@ -79,12 +79,7 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
 
 def _amplified(comparison: Comparison, factor: float, kind: MaskKind) -> Comparison:
     what = f"with inputs {factor:g} times as large, {comparison.what}"
-    return replace(comparison, what=what, signature={"mask": kind})
-
-
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    is_causal = any(each.signature["mask"] == "causal" for each in broken)
-    yield Diagnosis("mask" if is_causal else "padding", "the mask constant is finite and too small")
+    return replace(comparison, what=what, suggests=(Diagnosis(kind, "the mask constant is finite and too small"),))
 
 
 class _FiniteMask(ReferenceLayer):
@@ -98,7 +93,6 @@ LAW = Law(
     family="mask",
     rank=250,
     compare=_compare,
-    signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _FiniteMask(Spec(causal=True, positions="none"), name="mask of −10⁴"),
     suspects=("the mask constant is finite and too small", "the logits are multiplied by the mask"),

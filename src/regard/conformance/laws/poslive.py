@@ -1,6 +1,6 @@
 """A position code distinguishes the order of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         tolerance=tolerance,
         control=control,
         place={"swapped": [*(dead or [*moved])[0]], "output": last},
-        signature={"is_partial": 0 < len(dead) < len(moved)},
+        suggests=_suggested(trial.spec, is_partial=0 < len(dead) < len(moved)),
         is_yes_no=True,
     )
 
@@ -50,13 +50,11 @@ def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     return x[:, order]
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    family = trial.spec.positions if trial.spec.positions in ("rotary", "alibi") else "positions"
-    if all(each.signature["is_partial"] for each in broken):
-        yield Diagnosis(family, "some positions are the same")
-    else:
-        yield Diagnosis(family, "the position code is never applied")
-        yield Diagnosis("positions", "all positions are the same")
+def _suggested(spec: Spec, *, is_partial: bool) -> tuple[Diagnosis, ...]:
+    family = spec.positions if spec.positions in ("rotary", "alibi") else "positions"
+    if is_partial:
+        return (Diagnosis(family, "some positions are the same"),)
+    return Diagnosis(family, "the position code is never applied"), Diagnosis("positions", "all positions are the same")
 
 
 def _applies(spec: Spec) -> str | None:
@@ -83,7 +81,6 @@ LAW = Law(
     rank=240,
     applies=_applies,
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _RotatedByHead(Spec(causal=True, positions="rotary"), name="rotary code on the head axis"),
     suspects=(
         "the position code is never applied",

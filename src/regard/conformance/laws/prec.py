@@ -1,6 +1,6 @@
 """A layer in half precision is about as accurate as plain code in that precision."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,8 @@ _FAR = 1000
 # Sums in half precision stall only if there are many terms, all of about the same size.
 _LONG = 400
 _UNEVEN = 0.05
+_COARSE_ANGLES = Diagnosis("precision", "angles are formed in half precision")
+_COARSE_SUMS = Diagnosis("precision", "the softmax or another sum is formed in half precision")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -64,7 +66,7 @@ def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, st
         tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
         control=None if largest > 0 else 0.0,
         place={"dtype": dtype, "first position": start, "tokens": x.shape[1]},
-        signature={"is_far": start > 0},
+        suggests=(_COARSE_ANGLES if start > 0 else _COARSE_SUMS,),
     )
 
 
@@ -104,13 +106,6 @@ def _rounded_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[...,
     return scored
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if all(each.signature["is_far"] for each in broken):
-        yield Diagnosis("precision", "only far positions are inaccurate, so angles are formed in half precision")
-    else:
-        yield Diagnosis("precision", "sums are formed in half precision")
-
-
 class _CoarseAngles(ReferenceLayer):
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, positions.astype(self.dtype).astype(np.float64))
@@ -123,11 +118,10 @@ LAW = Law(
     rank=350,
     needs=("weights",),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _CoarseAngles(
         Spec(causal=True, positions="rotary", dtype="bfloat16"), name="angles in bfloat16"
     ),
-    suspects=("angles are formed in half precision", "the softmax is summed in half precision"),
+    suspects=(_COARSE_ANGLES, _COARSE_SUMS),
     grade="spec",
     size=_SIZE,
 )

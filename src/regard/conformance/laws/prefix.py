@@ -1,11 +1,14 @@
 """The number of later tokens does not affect earlier outputs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
+
+_SCALED = Diagnosis("scale", "the scale depends on the length")
+_FIRST_MOVES = Diagnosis("mask", "the first output changes with the length")
 
 
 def _compare(trial: LawTrial) -> Iterator[Comparison]:
@@ -26,16 +29,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
             tolerance,
             control=control,
             place={"kept": cut},
-            signature={"is_first_moved": distance(alone[:, :1], within[:, :1]) > tolerance},
+            suggests=(
+                _SCALED if distance(alone[:, :1], within[:, :1]) <= tolerance else _FIRST_MOVES,
+                Diagnosis("softmax", "it is taken over the wrong axis"),
+            ),
         )
-
-
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if trial.spec.causal and not any(each.signature["is_first_moved"] for each in broken):
-        yield Diagnosis("scale", "it depends on the length")
-    else:
-        yield Diagnosis("mask", "the first output changes with the length")
-    yield Diagnosis("softmax", "it is taken over the wrong axis")
 
 
 class _ScaledByLength(ReferenceLayer):
@@ -50,10 +48,9 @@ LAW = Law(
     rank=100,
     applies=only_if(causal=True),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _ScaledByLength(Spec(causal=True), name="scaled by the length"),
     suspects=(
-        Diagnosis("scale", "the scale depends on the length"),
+        _SCALED,
         "queries and keys are aligned at the wrong end",
         Diagnosis("positions", "positions are counted from the end"),
         Diagnosis("positions", "outputs are normalized over positions"),
