@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
-from regard.conformance._homework_child import Task
+from regard.conformance._homework_child import PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS
 from regard.conformance.homework_check import LOADS, PieceWorker, check_layout
 from regard.conformance.verdict import LawVerdict
@@ -198,4 +198,4 @@ def test_what_cannot_be_checked_is_refused(tmp_path):
 
 def test_a_task_survives_json(tmp_path):
     task = task_for(write_homework(tmp_path), TURN, seed=3)
-    assert Task.from_dict(json.loads(json.dumps(asdict(task)))) == task
+    assert PieceTask.from_dict(json.loads(json.dumps(asdict(task)))) == task

@@ -31,7 +31,7 @@ _LARGEST_FILE = 2**26
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class PieceTask:
     """One piece to judge; `rope` is for the attention layer."""
 
     piece: HomeworkPiece
@@ -40,7 +40,7 @@ class Task:
     rope: bool = False
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> "Task":
+    def from_dict(cls, row: Mapping[str, Any]) -> "PieceTask":
         """The task, from its fields as JSON gives them."""
         piece = {**row["piece"], "others": tuple(row["piece"]["others"])}
         return cls(**{**row, "piece": HomeworkPiece(**piece)})
@@ -56,11 +56,11 @@ def judge_pieces(channel: Channel) -> None:
     limit_resources(memory=int(next(messages)["memory"]), file_size=_LARGEST_FILE)
     channel.send(event="ready")
     for message in messages:
-        _judge(Task.from_dict(message), channel)
+        _judge(PieceTask.from_dict(message), channel)
         channel.send(event="done")
 
 
-def _judge(task: Task, channel: Channel) -> None:
+def _judge(task: PieceTask, channel: Channel) -> None:
     code = StudentCode(task.root)
     try:
         subject = _subject(task, code, code.call(import_piece, task.piece, task.root))
@@ -86,7 +86,7 @@ def _judge(task: Task, channel: Channel) -> None:
         channel.send(event="verdict", verdict=asdict(verdict), is_unwritten=is_unwritten)
 
 
-def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
+def _subject(task: PieceTask, code: StudentCode, thing: Any) -> Subject:
     match task.piece.name:
         case "precompute_rotary_emb":
             return HomeworkFunction("table", table_function(code, thing), name=task.piece.name)

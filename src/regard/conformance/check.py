@@ -71,7 +71,7 @@ def check(
     >>> report.ok, [failure.law for failure in report.failures]
     (False, ['CAUSAL'])
     """
-    chosen = _chosen(laws)
+    chosen = chosen_laws(laws)
     ensure_known(expect or {}, seed)
     arguments = options.get("arguments", {})
     is_isolated = options.get("isolate", isinstance(target, str))
@@ -119,10 +119,6 @@ def _importable(target: Any) -> str:
     return name
 
 
-def _chosen(laws: Iterable[str] | str | None) -> dict[str, Law]:
-    return chosen_laws(laws if laws is None or isinstance(laws, str) else ",".join(laws))
-
-
 def _titles(laws: Mapping[str, Law]) -> list[tuple[str, str]]:
     return [(law.id, law.statement) for law in laws.values()]
 
@@ -153,7 +149,7 @@ def check_all(
         raise InputError(f"The number of jobs is {jobs}. Give at least 1.")
     for request in requests:
         ensure_known(request.expect, request.seed)
-    titles = [_titles(_chosen(request.laws)) for request in requests]
+    titles = [_titles(chosen_laws(request.laws)) for request in requests]
     total, stop = sum(map(len, titles)), threading.Event()
     tried: list[int] = []  # one item per law, appended by the threads
 
@@ -187,7 +183,7 @@ def zoo_requests(request: CheckRequest) -> list[CheckRequest]:
     installed = {name: entry for name, entry in zoo().items() if entry.is_installed}
     if not installed:
         raise InputError("Nothing of the zoo is installed here. Install some of it: pip install 'regard[zoo]'.")
-    laws = _chosen(request.laws)
+    laws = chosen_laws(request.laws)
     return [
         replace(
             request,

@@ -5,17 +5,19 @@ A law that takes too long or ends the process gets that as its verdict; the laws
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from regard.conformance.requests import CheckRequest, Stage
+from regard.conformance.requests import CheckRequest, Stage, build_subject
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import CheckReport, LawVerdict
-from regard.core.errors import InputError
-from regard.core.processes import GIB, Child, Ended
+from regard.conformance.verdict import CheckReport, LawVerdict, error_line
+from regard.core.errors import InputError, RegardError
+from regard.core.processes import GIB, Channel, Child, Ended, limit_resources
 
-_CHILD = "regard.conformance._layer_child:check_layer"
+_CHILD = "regard.conformance.isolation:check_layer"
 _PRELOAD = "regard.conformance._preload"
+# Address space that numerical libraries reserve while they are loaded, most of it never used.
+_LIBRARIES = 16 * GIB
 BUILD = "BUILD"
 # The first calls of a layer may take as long as so many laws, and never less than so many seconds.
 _LAWS_FOR_FIRST_CALLS = 4
@@ -159,3 +161,28 @@ class _Run:
         from regard.conformance.judging import report_on
 
         return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
+
+
+def check_layer(channel: Channel) -> None:
+    """The child process: builds one layer, tries its laws, and sends each verdict."""
+    message = next(iter(channel))
+    try:
+        _check(CheckRequest.from_dict(message["request"]), int(message["memory"]), channel)
+    except RegardError as error:
+        channel.send(event="refused", reason=str(error))
+    except Exception as error:  # noqa: BLE001 - building a layer may raise anything
+        channel.send(event="failed", reason=error_line(error))
+
+
+def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
+    from regard.conformance.judging import chosen_laws, expected
+    from regard.conformance.reproduction import try_law
+
+    limit_resources(memory=memory + _LIBRARIES)
+    subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
+    limit_resources(memory=memory)
+    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+    for law in chosen_laws(request.laws).values():
+        channel.send(event="trying", law=law.id)
+        verdict = expected(try_law(law, subject, request), request.expect)
+        channel.send(event="verdict", verdict=asdict(verdict))

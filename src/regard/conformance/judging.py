@@ -1,6 +1,6 @@
 """Laws tried on a layer: a verdict on each, the smallest input that breaks it, and the report on all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -22,7 +22,7 @@ _STATUS: dict[Outcome, Status] = {
     "crashed": "undecided",
     "timed out": "undecided",
 }
-_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
+_SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
 _NOT_FINITE = Diagnosis("precision", "no output for ordinary inputs is finite, which breaks every comparison")
 
@@ -133,8 +133,10 @@ def _is_finite(trial: LawTrial) -> bool:
 
 def _smallest(law: Law, trial: LawTrial, worst: Comparison) -> tuple[LawTrial, Comparison]:
     """The shortest input, with one row if that is enough, that still breaks the law."""
-    for size in _smaller(trial.size):
-        shorter = replace(trial, size=size)
+    full = (trial.size.length, trial.size.batch)
+    sizes = [(length, batch) for length in _SMALLER_LENGTHS for batch in range(1, trial.size.batch + 1)]
+    for length, batch in (size for size in sizes if size < full):
+        shorter = replace(trial, size=InputSize(batch=batch, length=length))
         try:
             broken = [each for each in law.compare(shorter) if each.is_broken]
         except Exception:  # noqa: BLE001 - a size that the layer cannot take is no smaller counterexample
@@ -144,22 +146,15 @@ def _smallest(law: Law, trial: LawTrial, worst: Comparison) -> tuple[LawTrial, C
     return trial, worst
 
 
-def _smaller(size: InputSize) -> Iterator[InputSize]:
-    for length in _LENGTHS:
-        for batch in range(1, size.batch + 1):
-            if length < size.length or (length == size.length and batch < size.batch):
-                yield InputSize(batch=batch, length=length)
-
-
 def _worst(comparisons: list[Comparison]) -> Comparison:
     """The comparison with the largest error relative to its tolerance, the first of equals."""
-    return max(comparisons, key=_excess)
 
+    def excess(comparison: Comparison) -> float:
+        if np.isnan(comparison.error):
+            return float("inf")
+        return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
 
-def _excess(comparison: Comparison) -> float:
-    if comparison.error != comparison.error:
-        return float("inf")
-    return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
+    return max(comparisons, key=excess)
 
 
 def check_subject(
@@ -212,12 +207,13 @@ def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport
     )
 
 
-def chosen_laws(names: str | None) -> dict[str, Law]:
-    """The laws with these names, separated by commas; all of them if none is given."""
+def chosen_laws(names: Iterable[str] | str | None) -> dict[str, Law]:
+    """The laws with these names, a list or text with commas; all of them if none is given."""
     laws = all_laws()
     if names is None:
         return laws
-    wanted = [name.strip().upper() for name in names.split(",") if name.strip()]
+    listed = names if isinstance(names, str) else ",".join(names)
+    wanted = [name.strip().upper() for name in listed.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in laws]
     if unknown:
         raise InputError(f"There is no law {', '.join(unknown)}. The laws are {', '.join(laws)}.")

@@ -179,20 +179,17 @@ class LawTrial:
         """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""
         if not (is_half_precision(self.spec.dtype) and self.subject.has("float64")):
             return self
-        return self._in_dtype("float32")
+        return replace(self, subject=self.subject.converted("float32"))
 
     def in_float64(self) -> "LawTrial":
         """The trial on the layer in float64; in float32 if the layer is in it and cannot be converted."""
         if self.spec.dtype == "float64":
             return self
         if self.subject.has("float64"):
-            return self._in_dtype("float64")
+            return replace(self, subject=self.subject.converted("float64"))
         if self.spec.dtype != "float32":
             raise NotTried(f"{self.spec.dtype} is too coarse for it, and the layer cannot be converted to float64")
         return self
-
-    def _in_dtype(self, dtype: str) -> "LawTrial":
-        return replace(self, subject=self.subject.in_dtype(dtype).declared(dtype=dtype))
 
     def inner_rounding(self, x: np.ndarray) -> float:
         """How far a float64 layer's outputs are from smooth, which shows what it rounds to float32 inside.
@@ -279,7 +276,6 @@ class Law:
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
-    A law that `is_partial` judges one part of a layer, so it never gives the layer's report the grade "spec".
     """
 
     id: str
@@ -298,7 +294,6 @@ class Law:
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
-    is_partial: bool = False
 
     @property
     def usual_bugs(self) -> tuple[Diagnosis, ...]:

@@ -76,7 +76,7 @@ def parametrize_with_laws(
     """
     import pytest
 
-    chosen = chosen_laws(laws if laws is None or isinstance(laws, str) else ",".join(laws))
+    chosen = chosen_laws(laws)
     cases = []
     for name, target, spec in subjects:
         reasons = _reasons(expect or {}, name)

@@ -120,7 +120,7 @@ def _in_dtype(subject: Subject, dtype: str | None) -> Subject:
         return subject
     if not subject.has("float64"):
         raise InputError(f"{subject.name} works in {subject.spec.dtype} and cannot change to {dtype}. Drop --dtype.")
-    return subject.in_dtype(dtype).declared(dtype=dtype)
+    return subject.converted(dtype)
 
 
 def importable_name(target: Any) -> str | None:

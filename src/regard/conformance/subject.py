@@ -287,6 +287,10 @@ class Subject:
         """True if the subject has all of these."""
         return self.capabilities.issuperset(capabilities)
 
+    def converted(self, dtype: str) -> "Subject":
+        """The same layer in another dtype, which it also declares."""
+        return self.in_dtype(dtype).declared(dtype=dtype)
+
     def declared(self, **changes: Any) -> "Subject":
         """The same subject with some values of its spec changed."""
         other = copy.copy(self)

@@ -77,7 +77,6 @@ CONTRACTS = (
             Spec(causal=True, positions="rotary", max_positions=32), name="table of the whole width"
         ),
         grade="spec",
-        is_partial=True,
         size=NO_INPUTS,
         diagnosed_by="suspects",
         suspects=("the table is made for n_embd instead of n_embd / n_head", _WRONG_TABLE),

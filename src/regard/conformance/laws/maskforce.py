@@ -1,6 +1,6 @@
 """Masks work however large the logits are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -79,7 +79,12 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
 
 def _amplified(comparison: Comparison, factor: float, kind: MaskKind) -> Comparison:
     what = f"with inputs {factor:g} times as large, {comparison.what}"
-    return replace(comparison, what=what, suggests=(Diagnosis(kind, "the mask constant is finite and too small"),))
+    return replace(comparison, what=what, signature={"family": kind})
+
+
+def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+    is_causal = any(each.signature["family"] == "mask" for each in broken)
+    yield Diagnosis("mask" if is_causal else "padding", "the mask constant is finite and too small")
 
 
 class _FiniteMask(ReferenceLayer):
@@ -93,6 +98,7 @@ LAW = Law(
     family="mask",
     rank=250,
     compare=_compare,
+    signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _FiniteMask(Spec(causal=True, positions="none"), name="mask of −10⁴"),
     suspects=("the mask constant is finite and too small", "the logits are multiplied by the mask"),

@@ -37,7 +37,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if not is_half_precision(dtype):
         if not subject.has("float64"):
             raise NotTried(f"the layer is in {dtype} and cannot be converted to another precision")
-        subject, dtype = subject.in_dtype("bfloat16").declared(dtype="bfloat16"), "bfloat16"
+        subject, dtype = subject.converted("bfloat16"), "bfloat16"
     parts = subject.projections()
     lack = undeclared(trial.spec, parts)
     if lack is not None:
