@@ -76,7 +76,13 @@ def check(
     arguments = options.get("arguments", {})
     is_isolated = options.get("isolate", isinstance(target, str))
     if is_isolated:
-        target = target if isinstance(target, str) else _importable(target)
+        name = target if isinstance(target, str) else importable_name(target)
+        if name is None:
+            raise InputError(
+                f"{target!r} cannot be imported by another process. Put the factory at the top level of a module, "
+                "or check it in this process with isolate=False."
+            )
+        target = name
         arguments = {name: str(value) for name, value in arguments.items()}
     request = CheckRequest(
         target=target,
@@ -107,16 +113,6 @@ def check(
         progress=count,
     )
     return replace(report, inferred=inferred)
-
-
-def _importable(target: Any) -> str:
-    name = importable_name(target)
-    if name is None:
-        raise InputError(
-            f"{target!r} cannot be imported by another process. Put the factory at the top level of a module, "
-            "or check it in this process with isolate=False."
-        )
-    return name
 
 
 def _titles(laws: Mapping[str, Law]) -> list[tuple[str, str]]:
