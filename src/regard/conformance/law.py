@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -89,6 +89,11 @@ class Comparison:
         return self.control is None or self.control > tolerances * self.tolerance
 
 
+# What laws are written with: the comparisons that a law makes, and the bugs that it reads from the broken ones.
+Comparisons = Iterator[Comparison]
+Diagnoses = Iterator[Diagnosis]
+
+
 @dataclass(frozen=True, kw_only=True)
 class LawTrial:
     """One layer under one law, with inputs of one size."""
@@ -102,6 +107,16 @@ class LawTrial:
         """What the layer declares."""
         return self.subject.spec
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The layer's dtype."""
+        return dtype_of(self.spec.dtype)
+
+    @property
+    def is_half_precision(self) -> bool:
+        """True in bfloat16 and float16."""
+        return is_half_precision(self.spec.dtype)
+
     def rng(self, name: str) -> np.random.Generator:
         """A random stream of its own per name, so that a new law never changes another's draws."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
@@ -109,7 +124,7 @@ class LawTrial:
     def inputs(self, name: str = "inputs", *, batch: int | None = None, length: int | None = None) -> np.ndarray:
         """Standard normal embeddings [batch, position, width] in the layer's dtype."""
         shape = (batch or self.size.batch, length or self.size.length, self.spec.width)
-        return self.rng(name).standard_normal(shape).astype(dtype_of(self.spec.dtype))
+        return self.rng(name).standard_normal(shape).astype(self.dtype)
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         """The layer's output."""
@@ -133,7 +148,7 @@ class LawTrial:
         spec, rng = self.spec, self.rng("heads")
         shape = (self.size.batch, spec.num_heads, self.size.length, spec.head_width)
         shared = (shape[0], spec.num_kv_heads or 1, *shape[2:])
-        q, k, v = (rng.standard_normal(each).astype(dtype_of(spec.dtype)) for each in (shape, shared, shared))
+        q, k, v = (rng.standard_normal(each).astype(self.dtype) for each in (shape, shared, shared))
         return q, k, v
 
     def compared(
@@ -151,7 +166,7 @@ class LawTrial:
         largest = _largest(*outputs)
         if self.spec.dtype == "float64":
             return _FLOAT64_TOLERANCE * largest
-        if is_half_precision(self.spec.dtype):
+        if self.is_half_precision:
             return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * largest
         return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * largest
 
@@ -173,11 +188,11 @@ class LawTrial:
     @property
     def lively(self) -> float:
         """By how many tolerances a positive control must move the output."""
-        return _HALF_LIVELY if is_half_precision(self.spec.dtype) else _LIVELY
+        return _HALF_LIVELY if self.is_half_precision else _LIVELY
 
     def in_float32(self) -> "LawTrial":
         """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""
-        if not (is_half_precision(self.spec.dtype) and self.subject.has("float64")):
+        if not (self.is_half_precision and self.subject.has("float64")):
             return self
         return replace(self, subject=self.subject.converted("float32"))
 
@@ -287,7 +302,7 @@ class Law:
     rank: int = 300
     needs: tuple[str, ...] = ()
     applies: Applies = lambda _spec: None
-    signs: Callable[[LawTrial, Sequence[Comparison]], Iterable[Diagnosis]] | None = None
+    signs: Callable[[LawTrial, list[Comparison]], Iterable[Diagnosis]] | None = None
     diagnosed_by: Literal["probing", "signs", "suspects"] = "probing"
     means: Diagnosis | None = None
     reveals: tuple[BlindSpot, ...] = ()

@@ -1,12 +1,10 @@
 """The attention layer, `CausalSelfAttention`; the laws on layers apply to it too."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from regard.conformance.homework import yes_no
 from regard.conformance.homework.rotary import TABLE_ULPS, reference_table
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, only_if
+from regard.conformance.law import NO_INPUTS, Comparisons, Law, LawTrial, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -14,7 +12,7 @@ from regard.conformance.verdict import Diagnosis
 _WRONG_TABLE = Diagnosis(None, "precompute_rotary_emb gives a wrong table, see TABLE-ANGLES")
 
 
-def _lengths(trial: LawTrial) -> Iterator[Comparison]:
+def _lengths(trial: LawTrial) -> Comparisons:
     longest = trial.spec.max_positions or 2 * trial.size.length
     for length in sorted({1, 2, 7, longest - 1, longest}):
         for batch in (1, 3):
@@ -28,7 +26,7 @@ def _lengths(trial: LawTrial) -> Iterator[Comparison]:
             )
 
 
-def _kept_table(trial: LawTrial) -> Iterator[Comparison]:
+def _kept_table(trial: LawTrial) -> Comparisons:
     spec = trial.spec
     kept, is_buffer = getattr(trial.subject, "kept_table")()  # noqa: B009 - only subjects with "kept table" have it
     wanted = reference_table(spec.head_width, spec.max_positions or 1)

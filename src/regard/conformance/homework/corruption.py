@@ -1,7 +1,7 @@
 """Corrupted documents, `CharCorruptionDataset`: each is truncated, and a span of it is masked and moved to the end."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.homework import HomeworkFunction, called, yes_no
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, NotTried
+from regard.conformance.law import NO_INPUTS, Comparison, Comparisons, Law, LawTrial, NotTried
 from regard.conformance.verdict import Diagnosis
 
 MASK, PAD = "\u2047", "\u25a1"
@@ -160,7 +160,7 @@ def _first_fault(corpus: Corpus, index: int, document: str) -> str | None:
     return None
 
 
-def _every(trial: LawTrial) -> Iterator[Comparison]:
+def _every(trial: LawTrial) -> Comparisons:
     """Lengths about the shortest, the longest that is kept, and the block's own."""
     texts = _documents(trial, (7, 4, 5, 6, 27, 28, 29, 31, 32, 33, 100))
     corpus = _corpus(trial, texts, _BLOCK)
@@ -174,7 +174,7 @@ def _every(trial: LawTrial) -> Iterator[Comparison]:
         yield yes_no(f"block_size {_BLOCK}, document {document!r} of {len(document)} characters: {fault}", not fault)
 
 
-def _short(trial: LawTrial) -> Iterator[Comparison]:
+def _short(trial: LawTrial) -> Comparisons:
     """The homework's own file has no such document and its text does not mention them, so raising is no fault."""
     texts = _documents(trial, (9, 3, 2, 1, 0))
     corpus = _corpus(trial, texts, _BLOCK)
@@ -191,7 +191,7 @@ def _short(trial: LawTrial) -> Iterator[Comparison]:
         yield yes_no(f"block_size {_BLOCK}, {about}: {fault}", not fault)
 
 
-def _lengths(trial: LawTrial) -> Iterator[Comparison]:
+def _lengths(trial: LawTrial) -> Comparisons:
     for block_size in (20, 32, 128):
         texts = _documents(trial, (_SHORTEST, 9, 3 * block_size))
         lengths = [len(each.rebuilt) for each in _readable(_examples(trial, texts, block_size, 400))]
@@ -205,7 +205,7 @@ def _lengths(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _pair(trial: LawTrial) -> Iterator[Comparison]:
+def _pair(trial: LawTrial) -> Comparisons:
     """The whole string has block_size characters in the course's older text, one more in its newer: both are right."""
     block_size = 64
     texts = _documents(trial, (30, 64, 200))
@@ -224,7 +224,7 @@ def _pair(trial: LawTrial) -> Iterator[Comparison]:
     yield Comparison(what=what, error=float(broken), tolerance=0.0, is_yes_no=True)
 
 
-def _quarter(trial: LawTrial) -> Iterator[Comparison]:
+def _quarter(trial: LawTrial) -> Comparisons:
     """The mean of masked − length/4 against its bound; draws are independent, so the rate of false alarms is ≤ 1e-6.
 
     "About" a quarter: one character for rounding, and a tenth of the quarter, are allowed.
@@ -255,7 +255,7 @@ def mean_bound(values: np.ndarray, *, spread: float) -> float:
     return math.sqrt(2 * float(values.var(ddof=1)) * log / n) + 7 * spread * log / (3 * (n - 1))
 
 
-def _random(trial: LawTrial) -> Iterator[Comparison]:
+def _random(trial: LawTrial) -> Comparisons:
     """Every length is drawn, and the span's length and place vary.
 
     A length of probability 1/200 or more is missed with probability (1 − 1/200)^4000 < 2e-9; with 25 lengths the rate
@@ -276,7 +276,7 @@ def _random(trial: LawTrial) -> Iterator[Comparison]:
     yield yes_no(f"in {draws} draws the span always begins at the same place", len(starts) > 1)
 
 
-def _spans(trial: LawTrial) -> Iterator[Comparison]:
+def _spans(trial: LawTrial) -> Comparisons:
     for block_size in (32, 64):
         texts = _documents(trial, (12, block_size - 4, 2 * block_size, 5 * block_size))
         examples = _examples(trial, texts, block_size, 60)
@@ -313,7 +313,7 @@ def _other_order(broken: list[CorruptedExample]) -> tuple[Diagnosis, ...]:
     return tuple(Diagnosis(None, f"matches {name}") for name in fitting)
 
 
-def _vocabulary(trial: LawTrial) -> Iterator[Comparison]:
+def _vocabulary(trial: LawTrial) -> Comparisons:
     texts = _documents(trial, (40, 90))
     corpus = _corpus(trial, texts, 64)
     wanted = [PAD, MASK, *sorted(set("\n".join(texts)))]

@@ -1,12 +1,12 @@
 """Rotary position codes: `precompute_rotary_emb`, which builds a table, and `apply_rotary_emb`, which rotates by it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import numpy as np
 
 from regard.conformance.homework import HomeworkFunction, called, yes_no
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, distance
+from regard.conformance.law import NO_INPUTS, Comparisons, Law, LawTrial, distance
 from regard.conformance.verdict import Diagnosis
 from regard.positions.rotary import Rotary
 
@@ -38,7 +38,7 @@ def _matches(mistakes: Iterable[str]) -> tuple[Diagnosis, ...]:
     return tuple(Diagnosis(None, f"matches {mistake}") for mistake in mistakes)
 
 
-def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
+def _table_shape(trial: LawTrial) -> Comparisons:
     for dim, max_positions in _SIZES:
         found = called(trial, dim, max_positions)
         wanted = (max_positions, dim // 2, 2)
@@ -50,7 +50,7 @@ def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
+def _table_angles(trial: LawTrial) -> Comparisons:
     built = {size: called(trial, *size) for size in _SIZES}
     built = {size: found for size, found in built.items() if found.shape == (size[1], size[0] // 2, 2)}
     wrong = {(name, size): _wrong_table(name, *size) for name in _WRONG_ANGLES for size in built}
@@ -114,7 +114,7 @@ def _table(max_positions: int) -> np.ndarray:
     return reference_table(_WIDTH, max_positions).astype(np.float32)
 
 
-def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_norm(trial: LawTrial) -> Comparisons:
     x = _inputs(trial)
     found = called(trial, x, _table(trial.size.length))
     if found.shape != x.shape:
@@ -123,7 +123,7 @@ def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
     yield trial.compared("rotating a vector changes its norm", after, before, control=float(before.max()))
 
 
-def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_pairs(trial: LawTrial) -> Comparisons:
     x, table = _inputs(trial), _table(trial.size.length)
     found, wanted = called(trial, x, table), reference_rotation(x, table)
     if found.shape != wanted.shape:
@@ -165,7 +165,7 @@ def _half_split(x: np.ndarray, sign: int = 1) -> np.ndarray:
     return Rotary(layout="half-split").rotate(x, np.broadcast_to(sign * np.arange(x.shape[-2]), x.shape[:-1]))
 
 
-def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_relative(trial: LawTrial) -> Comparisons:
     """One query and one key at every position: scores along each diagonal must be equal."""
     length = trial.size.length
     if length < 3:
@@ -184,7 +184,7 @@ def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
     )
 
 
-def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_shape(trial: LawTrial) -> Comparisons:
     x, table = _inputs(trial), _table(trial.size.length)
     given, given_table = x.copy(), table.copy()
     found = called(trial, x, table)
@@ -196,7 +196,7 @@ def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
     yield trial.compared("the cache is changed in place", table, given_table, 0.0)
 
 
-def _rotation_truncated(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_truncated(trial: LawTrial) -> Comparisons:
     """TURN-PAIRS compares with the right result; here only the table gets longer."""
     x, length = _inputs(trial), trial.size.length
     exact = called(trial, x, _table(length))

@@ -1,10 +1,8 @@
 """With fewer queries than keys, queries are aligned to the keys as the layer declares."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, Spec, distance, dtype_of
+from regard.conformance.law import Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
 
 _Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -15,7 +13,7 @@ _IGNORED_MASK = Diagnosis("padding", "causal attention ignores the mask")
 _NOT_CAUSAL = Diagnosis("mask", "attention is not causal if there is a mask")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """All queries at once, against each query alone with just the keys that the declared convention lets it see."""
     num_keys, num_queries = trial.size.length, min(_QUERIES, trial.size.length - 1)
     if num_queries < 1:
@@ -38,7 +36,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     yield from _with_mask(trial, (q, k, v))
 
 
-def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
+def _with_mask(trial: LawTrial, heads: _Heads) -> Comparisons:
     """The same with some keys hidden as well; a function that refuses both at once breaks no law."""
     q, k, v = heads
     mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _VISIBLE
@@ -66,7 +64,7 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
 
 def _heads(trial: LawTrial, name: str, num_heads: int, length: int) -> np.ndarray:
     shape = (trial.size.batch, num_heads, length, trial.spec.head_width)
-    return trial.rng(name).standard_normal(shape).astype(dtype_of(trial.spec.dtype))
+    return trial.rng(name).standard_normal(shape).astype(trial.dtype)
 
 
 def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:

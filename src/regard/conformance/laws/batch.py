@@ -1,14 +1,12 @@
 """The rows of a batch are independent of each other."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, Spec
+from regard.conformance.law import Comparisons, InputSize, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each row alone, each row beside other rows, and all rows in another order."""
     x = trial.inputs()
     rows = x.shape[0]

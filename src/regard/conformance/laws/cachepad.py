@@ -1,11 +1,10 @@
 """Decoding with a cache gives the same outputs as one full pass when rows are padded, too."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, only_if
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, only_if
 from regard.conformance.probing import (
     chunkings,
     chunks_in_words,
@@ -18,7 +17,7 @@ from regard.conformance.probing import (
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Rows with ragged left padding in chunks, against the full pass; dropping the mask must move the outputs."""
     x = trial.inputs()
     if x.shape[1] < 3:

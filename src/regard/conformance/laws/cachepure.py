@@ -1,11 +1,10 @@
 """A cache can be used again."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 
 _IN_PLACE = Diagnosis("in-place", "the cache is updated in place")
@@ -13,7 +12,7 @@ _NOT_REORDERED = Diagnosis("cache", "part of it is not reordered with the rows")
 _NOT_CROPPED = Diagnosis("cache", "part of it is not cropped")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Using a cache does not affect its next use, nor the caches made from it.
 
     Another prefix must move the output, or the cache holds nothing that could be spoiled.

@@ -1,14 +1,12 @@
 """No output depends on later inputs."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """x_j is changed at several places: no earlier output may change at all, and one from j on must."""
     x = trial.inputs()
     y = trial.call(x)
@@ -27,7 +25,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     leaks = {each.signature["input"]: each.signature["leaking"] for each in broken}
     ahead = {place - output for place, leaking in leaks.items() for output in leaking}
     if trial.spec.positions is None and not ahead:

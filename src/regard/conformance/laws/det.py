@@ -1,15 +1,14 @@
 """The same input gives the same output."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparisons, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """A call repeated immediately, and once more after a call on another input."""
     x = trial.inputs()
     y = trial.call(x)

@@ -1,17 +1,16 @@
 """Outputs have the input's shape and precision, at any length."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
 
 _OTHER_SHAPE = Diagnosis("shape", "the output has another shape")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Batch size, length and dtype of the outputs for one token, odd lengths and a batch of one."""
     x = trial.inputs()
     y = trial.call(x)

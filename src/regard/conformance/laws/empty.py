@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, distance
 from regard.conformance.probing import mask_hiding
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Projections
+from regard.conformance.subject import Projections, Spec
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """A whole row is masked; in causal layers, also the first tokens of a row, which then see nothing either.
 
     The output must be finite unless the layer declares NaN. Zero and uniform are told apart if the layer gives its

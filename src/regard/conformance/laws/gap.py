@@ -1,16 +1,19 @@
 """A gap in the positions is equivalent to a masked token in it."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, NotTried, Spec, distance, only_if
+from regard.conformance.law import Comparison, Comparisons, InputSize, Law, LawTrial, NotTried, distance, only_if
 from regard.conformance.probing import token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 # How many positions the positive control adds to the gap: ALiBi heads may be nearly flat.
 _WIDER = 8
+_IGNORED = Diagnosis("positions", "the given positions are ignored")
+_FIRST_ROW = Diagnosis("positions", "the first row's positions are used for all")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +30,7 @@ class _GapCase:
         return y[self.mask].reshape(*self.x.shape[:2], -1)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Tokens with a gap in their positions, against the same tokens with masked noise in that gap.
 
     Some layers count windows and chunks in tokens and others in positions, declared or not, so the sequence is short
@@ -85,15 +88,14 @@ def _control(trial: LawTrial, case: _GapCase, found: np.ndarray, wanted: np.ndar
     return distance(_with_gap(trial, case, wider), found)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(_trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     rows = np.array([each.signature["rows"] for each in broken])
     tolerance = max(each.tolerance for each in broken)
     if all(each.signature["is_ignoring"] for each in broken):
-        yield Diagnosis("positions", "the given positions are ignored")
-    elif rows.shape[1] > 1 and (rows[:, 0] <= tolerance).all():
-        yield Diagnosis("positions", "the first row's positions are used for all")
-    else:
-        yield Diagnosis("positions", "the given positions are not the ones used")
+        return [_IGNORED]
+    if rows.shape[1] > 1 and (rows[:, 0] <= tolerance).all():
+        return [_FIRST_ROW]
+    return [Diagnosis("positions", "the given positions are not the ones used")]
 
 
 class _IgnoresPositions(ReferenceLayer):
@@ -113,8 +115,8 @@ LAW = Law(
     broken_example=lambda: _IgnoresPositions(Spec(causal=True, positions="rotary"), name="positions ignored"),
     size=InputSize(batch=4, length=2),
     suspects=(
-        "the given positions are ignored",
-        "row 0's positions are used for all rows",
+        _IGNORED,
+        _FIRST_ROW,
         Diagnosis("mask", "the mask is ignored"),
         "positions are counted from the mask instead of taken as given",
     ),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
 
 # A step that suits one layer is too long for one with kinks and too short for one that rounds to float32:
@@ -15,7 +15,7 @@ _AGREEMENT = 5e-4
 _DIRECTIONS = 2
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
     trial = trial.in_float64()
     x = trial.inputs()
@@ -32,7 +32,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Iterator[Comparison]:
+def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Comparisons:
     """Each token in two directions; steps of several sizes disagree where there is a kink, which is allowed for."""
     gradient = trial.subject.gradient(x, direction).astype(np.float64)
     rows = []

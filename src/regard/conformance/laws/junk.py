@@ -1,10 +1,8 @@
 """The content of masked tokens does not matter."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import SIDES, mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 
@@ -13,7 +11,7 @@ _JUNK = 1e3
 _JUNK_FLOAT16 = 30.0
 
 
-def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparison]:
+def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Comparisons:
     """Masked tokens are overwritten with large values: no visible output may change.
 
     The same values in a visible token must move the outputs of the others. `factor` amplifies the real tokens.

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """The same numbers with axes exchanged in memory, or as every second number of a larger array."""
     subject, x = trial.subject, trial.inputs()
     y = subject.call(x)

@@ -1,12 +1,11 @@
 """Masks work however large the logits are."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, NotTried, Spec, Subject
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, NotTried, Spec, Subject
 from regard.conformance.laws.causal import LAW as CAUSAL
 from regard.conformance.laws.junk import hidden_content
 from regard.conformance.reference_layer import ReferenceLayer
@@ -33,7 +32,7 @@ class _Amplified(Subject):
         return self.inner.call(x * x.dtype.type(self.factor), **options)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """CAUSAL and JUNK again, with inputs a hundred times as large."""
     if not trial.spec.causal and not trial.subject.has("mask"):
         raise NotTried("the layer takes no mask and does not declare to be causal")
@@ -50,7 +49,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     yield from _number_of_hidden(trial, _LARGER_FACTOR if factor == _FACTOR else factor)
 
 
-def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
+def _number_of_hidden(trial: LawTrial, factor: float) -> Comparisons:
     """Tokens that nobody sees may as well be absent: weight that goes to them is missing elsewhere.
 
     The tolerance is a visible part of the output: rounding of logits this large is as large as ordinary logits.
@@ -82,7 +81,7 @@ def _amplified(comparison: Comparison, factor: float, kind: MaskKind) -> Compari
     return replace(comparison, what=what, signature={"family": kind})
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(_trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     is_causal = any(each.signature["family"] == "mask" for each in broken)
     yield Diagnosis("mask" if is_causal else "padding", "the mask constant is finite and too small")
 

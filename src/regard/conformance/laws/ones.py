@@ -1,17 +1,19 @@
 """A mask that hides nothing has no effect."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 
+_REPLACED = Diagnosis("mask", "a given mask replaces the causal one")
+_OTHER_CONVENTION = Diagnosis("padding", "one form of the mask is read in another convention")
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+
+def _compare(trial: LawTrial) -> Comparisons:
     """A mask of ones in every form the layer takes, against no mask; then a mask that hides, form against form."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -38,14 +40,10 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    forms = {each.signature["form"] for each in broken}
-    if trial.spec.causal and len(forms) != 1:
-        yield Diagnosis("mask", "a given mask replaces the causal one")
-    elif len(forms) == 1:
-        yield Diagnosis("padding", "one form of the mask is read in another convention")
-    else:
-        yield Diagnosis("padding", "the branch with a mask differs")
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
+    if len({each.signature["form"] for each in broken}) == 1:
+        return [_OTHER_CONVENTION]
+    return [_REPLACED if trial.spec.causal else Diagnosis("padding", "the branch with a mask differs")]
 
 
 class _MaskReplacesCausal(ReferenceLayer):
@@ -67,9 +65,5 @@ LAW = Law(
     broken_example=lambda: _MaskReplacesCausal(
         Spec(causal=True, positions="none"), name="causal unless a mask is given"
     ),
-    suspects=(
-        "a given mask replaces the causal one",
-        "the branch without a mask differs",
-        "one form of the mask is read in another convention",
-    ),
+    suspects=(_REPLACED, "the branch without a mask differs", _OTHER_CONVENTION),
 )

@@ -1,11 +1,9 @@
 """Large logits give finite outputs."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from regard.attention import repeat_heads, split_heads
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
 
 _LOGITS = 1e5
@@ -17,7 +15,7 @@ _PEAK = 5.0
 _MARGIN_FLOAT16 = 30.0
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """x is scaled until logits reach 1e5, or 3e4 in float16: outputs stay finite, and still change with the input."""
     x, others = trial.inputs(), trial.inputs("others")
     y = trial.call(x)

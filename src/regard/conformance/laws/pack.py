@@ -1,17 +1,15 @@
 """Documents packed into one row do not see each other."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec, distance
 from regard.conformance.probing import RELATIVE, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 
 _DOCUMENTS = 3
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each document is changed: the others may not change, and its own last token must. Then each is taken alone."""
     x = trial.inputs()
     batch, length, _ = x.shape

@@ -1,15 +1,17 @@
 """Padding leaves the outputs of real tokens unchanged."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import RELATIVE, real_positions
 from regard.conformance.reference_layer import ReferenceLayer
 
+_NOT_MASKED = Diagnosis("padding", "the mask is ignored or inverted")
+_FIRST_ROW = Diagnosis("padding", "the first row's mask is used for all")
+_NOT_SHIFTED = Diagnosis("padding", "positions are not shifted past the padding")
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+
+def _compare(trial: LawTrial) -> Comparisons:
     """Each row alone, against the same row padded on either side, ragged in a batch and in a batch of one."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -48,14 +50,14 @@ def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndar
     return filled, mask
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     if 0 not in {each.signature["row"] for each in broken}:
-        yield Diagnosis("padding", "the first row's mask is used for all")
+        yield _FIRST_ROW
     elif {each.signature["side"] for each in broken} == {"left"} and trial.spec.positions not in (None, "none"):
-        yield Diagnosis("padding", "positions are not shifted past the padding")
+        yield _NOT_SHIFTED
         yield Diagnosis("positions", "they count the padding")
     else:
-        yield Diagnosis("padding", "the mask is ignored or inverted")
+        yield _NOT_MASKED
 
 
 class _InvertedMask(ReferenceLayer):
@@ -73,10 +75,5 @@ LAW = Law(
     signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _InvertedMask(Spec(causal=False, positions="none"), name="inverted mask"),
-    suspects=(
-        "the mask is inverted",
-        "row 0's mask is used for all rows",
-        "positions are not shifted past the padding",
-        "the mask is ignored",
-    ),
+    suspects=(_NOT_MASKED, _FIRST_ROW, _NOT_SHIFTED),
 )

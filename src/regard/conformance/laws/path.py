@@ -1,16 +1,16 @@
 """All code paths of a layer agree."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
 
 _Path = Callable[..., np.ndarray]
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each path against the usual call, with and without padding, also for short and odd lengths; real tokens only."""
     x = trial.inputs()
     for name, path in trial.subject.paths().items():

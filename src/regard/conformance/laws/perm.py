@@ -1,14 +1,16 @@
 """Without positions, the order of tokens does not matter."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 
+_RESHAPED = Diagnosis("heads", "heads are reshaped without a transpose")
+_POSITIONS = Diagnosis("positions", "a position code is left on")
+_CAUSAL = Diagnosis("mask", "a causal mask is left on")
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+
+def _compare(trial: LawTrial) -> Comparisons:
     """f(Px) against Pf(x), for a reversal, a rotation and a shuffle; then (key, value) pairs in another order."""
     x = trial.inputs()
     length = x.shape[1]
@@ -34,15 +36,12 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         yield trial.compared(what, found, y, control=distance(core(q, k, -v), y), place={"level": "core"})
 
 
-def _signs(trial: LawTrial, _broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, _broken: list[Comparison]) -> list[Diagnosis]:
     x = trial.inputs()
     later = x.copy()
     later[:, -1] += 1
-    if distance(trial.call(later)[:, 0], trial.call(x)[:, 0]) == 0:
-        yield Diagnosis("mask", "a causal mask is left on")
-    else:
-        yield Diagnosis("heads", "heads are reshaped without a transpose")
-        yield Diagnosis("positions", "a position code is left on")
+    is_causal = distance(trial.call(later)[:, 0], trial.call(x)[:, 0]) == 0
+    return [_CAUSAL] if is_causal else [_RESHAPED, _POSITIONS]
 
 
 class _Untransposed(ReferenceLayer):
@@ -60,9 +59,5 @@ LAW = Law(
     compare=_compare,
     signs=_signs,
     broken_example=lambda: _Untransposed(Spec(causal=False, positions="none"), name="heads split without a transpose"),
-    suspects=(
-        "heads are reshaped without a transpose",
-        Diagnosis("positions", "positions are added somewhere"),
-        Diagnosis("mask", "a causal mask is left on"),
-    ),
+    suspects=(_RESHAPED, _POSITIONS, _CAUSAL),
 )

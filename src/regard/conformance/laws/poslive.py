@@ -1,18 +1,14 @@
 """A position code distinguishes the order of tokens."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, is_half_precision
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, declared_words, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _CODES = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Pairs of tokens before the last are swapped: the last output must change, as it does if their content changes.
 
     One pair is enough for codes that may put distant tokens into one bucket, and where rounding may hide the others;
@@ -30,7 +26,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     others = {pair: distance(trial.call(trial.bumped(x, [*pair], by=2.0))[:, last], y) for pair in moved}
     control, tolerance = max(others.values()), trial.tolerance(y)
     dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
-    is_one_enough = trial.spec.positions == "relative" or is_half_precision(trial.spec.dtype)
+    is_one_enough = trial.spec.positions == "relative" or trial.is_half_precision
     is_dead = len(dead) == len(moved) if is_one_enough else bool(dead)
     is_finite = np.isfinite([*moved.values()]).all()
     yield Comparison(

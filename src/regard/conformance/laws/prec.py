@@ -1,12 +1,13 @@
 """A layer in half precision is about as accurate as plain code in that precision."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from regard.conformance.law import (
     Comparison,
+    Comparisons,
     InputSize,
     Law,
     LawTrial,
@@ -14,7 +15,6 @@ from regard.conformance.law import (
     distance,
     dtype_of,
     epsilon_of,
-    is_half_precision,
 )
 from regard.conformance.oracle import Oracle, Part, rotate, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
@@ -31,10 +31,10 @@ _COARSE_ANGLES = Diagnosis("precision", "angles are formed in half precision")
 _COARSE_SUMS = Diagnosis("precision", "the softmax or another sum is formed in half precision")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """|y − oracle| against 2 |naive − oracle| + 2 ulp: ordinary inputs, far from the start, and long even sums."""
     subject, dtype = trial.subject, trial.spec.dtype
-    if not is_half_precision(dtype):
+    if not trial.is_half_precision:
         if not subject.has("float64"):
             raise NotTried(f"the layer is in {dtype} and cannot be converted to another precision")
         subject, dtype = subject.converted("bfloat16"), "bfloat16"

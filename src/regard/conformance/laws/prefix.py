@@ -1,17 +1,15 @@
 """The number of later tokens does not affect earlier outputs."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, Spec, distance, only_if
+from regard.conformance.law import Comparisons, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 
 _SCALED = Diagnosis("scale", "the scale depends on the length")
 _FIRST_MOVES = Diagnosis("mask", "the first output changes with the length")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """f(x[:t]) against f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
     x = trial.inputs()
     length, window = x.shape[1], trial.spec.window

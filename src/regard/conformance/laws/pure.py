@@ -1,15 +1,14 @@
 """A call does not modify its arguments."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, Spec
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Input, mask and positions after the call against copies from before it; then the framework's own array."""
     x = trial.inputs()
     y = trial.call(x.copy())

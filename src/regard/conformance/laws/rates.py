@@ -1,10 +1,18 @@
 """Rotary codes rotate at the declared rates."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, declared_words, distance
+from regard.conformance.law import (
+    BlindSpot,
+    Comparison,
+    Comparisons,
+    InputSize,
+    Law,
+    LawTrial,
+    NotTried,
+    distance,
+    only_if,
+)
 from regard.conformance.probing import ones_mask
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -31,7 +39,7 @@ _ROUNDING = 1e-9
 _BASES = (100.0, 500.0, 1e3, 1e4, 2.5e4, 5e4, 1e5, 1.5e5, 5e5, 1e6, 5e6, 1e7)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Two small tokens at growing distance: the second output is a sum of cos θ_i g and sin θ_i g, every i needed.
 
     For small logits z the output is linear in them: y = v̄ + Σ_h z_h(g) (v₀ − v₁)_h / 4 + O(z²), and z_h(g) rotates
@@ -191,11 +199,9 @@ def _residual(curves: np.ndarray, columns: list[np.ndarray]) -> float:
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.positions != "rotary":
-        return f"only for positions = rotary; {declared_words(spec.positions)}"
-    if spec.window == 1:
+    if spec.window == 1 and spec.positions == "rotary":
         return "only for windows that contain another token; the window is 1"
-    return None if spec.depth == 1 else f"rates mix in {spec.depth} layers"
+    return only_if(positions="rotary")(spec) or (None if spec.depth == 1 else f"rates mix in {spec.depth} layers")
 
 
 class _OtherBase(ReferenceLayer):

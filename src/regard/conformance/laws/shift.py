@@ -1,12 +1,12 @@
 """Only distances between tokens matter."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, Law, LawTrial, NotTried, Spec, distance, epsilon_of, only_if
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, NotTried, distance, epsilon_of, only_if
 from regard.conformance.probing import ones_mask, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
+from regard.conformance.subject import Spec
+from regard.conformance.verdict import Diagnosis
 
 _SHIFTS = (1, 17, 1000, 30001)
 # Up to here the control is far above the rounding of angles; beyond, the controls of shorter shifts must do.
@@ -14,10 +14,12 @@ _LAST_CONTROLLED = 1000
 # An angle t·θ rounded to eps is that of a token eps·t/2 away, for queries and keys alike.
 _ROUNDINGS = 2
 
+_COARSE_ANGLES = Diagnosis("precision", "angles are formed in low precision")
+_MORE_THAN_DISTANCES = Diagnosis("alibi", "logits depend on more than distances")
 _NOT_ALIKE = Diagnosis("rotary", "queries and keys are not rotated alike")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """All positions are shifted by s: nothing may change beyond the rounding of angles.
 
     Much public code forms angles in float32 at best, whatever the layer's dtype, which moves a token by eps·(s + T):
@@ -62,15 +64,14 @@ def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
     return parted
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     errors, per_position = broken[0].signature["errors"], broken[0].signature["per position"]
     nearest = errors[min(errors)]
     if nearest < 0.05 * per_position and max(errors.values()) > 4 * nearest:
-        yield Diagnosis("precision", "the error grows with the shift, so angles are formed in low precision")
-    elif trial.spec.positions == "alibi":
-        yield Diagnosis("alibi", "logits depend on more than distances")
-    else:
-        yield _NOT_ALIKE
+        return [_COARSE_ANGLES]
+    return [
+        Diagnosis("alibi", "logits depend on more than distances") if trial.spec.positions == "alibi" else _NOT_ALIKE
+    ]
 
 
 class _QueriesOnly(ReferenceLayer):
@@ -93,7 +94,7 @@ LAW = Law(
     suspects=(
         "only queries or only keys are rotated",
         "queries and keys are rotated in different layouts",
-        Diagnosis("precision", "angles are formed in low precision"),
+        _COARSE_ANGLES,
         Diagnosis("positions", "absolute positions enter somewhere"),
     ),
 )

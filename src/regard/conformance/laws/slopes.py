@@ -1,11 +1,9 @@
 """Attention falls with distance at ALiBi's slopes."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.conformance.law import BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, declared_words
+from regard.conformance.law import BlindSpot, Comparison, Comparisons, InputSize, Law, LawTrial, NotTried, only_if
 from regard.conformance.laws.support import declared_support
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -18,7 +16,7 @@ _TOLERANCE = 2e-3
 _STEP = 1e-3
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """One small token among zeros: its weights at two distances have the ratio that ALiBi's slopes give them.
 
         A_i = ∂y_i/∂x_0 = Σ_h w_h(i) V_h,   tr A_1⁻¹ A_i = d_head Σ_h w_h(i) / w_h(1)
@@ -66,10 +64,9 @@ def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.positions != "alibi":
-        return f"only for positions = alibi; {declared_words(spec.positions)}"
-    if spec.causal is None:
-        return f"only for causal = True or False; {declared_words(None)}"
+    unsuitable = only_if(positions="alibi", causal=(True, False))(spec)
+    if unsuitable:
+        return unsuitable
     if spec.num_kv_heads != spec.num_heads or spec.num_heads * spec.head_width != spec.width:
         return "only if every head has values of its own and together they fill the width"
     if spec.sink:

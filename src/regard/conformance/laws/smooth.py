@@ -1,10 +1,8 @@
 """Small steps of the input make small steps of the output."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Diagnosis, InputSize, Law, LawTrial, Spec, dtype_of
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
 
 # The shorter step is far below half precision's and far above float32's, in which much public code forms its softmax.
@@ -15,7 +13,7 @@ _AGREEMENT = 5e-2
 _ROUNDED_INSIDE = Diagnosis("precision", "something inside is rounded to half precision")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Slopes over two steps in float64, along several directions: half of them must agree, as some may meet a kink.
 
     Numbers that were rounded to half precision inside stay constant over the shorter step, or jump.

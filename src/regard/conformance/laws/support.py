@@ -1,10 +1,19 @@
 """A layer sees exactly what it declares to see."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import LONGEST_INPUT, Comparison, InputSize, Law, LawTrial, declared_words, distance, reach
+from regard.conformance.law import (
+    LONGEST_INPUT,
+    Comparison,
+    Comparisons,
+    Diagnoses,
+    InputSize,
+    Law,
+    LawTrial,
+    distance,
+    only_if,
+    reach,
+)
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -22,7 +31,7 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
     return seen if spec.window is None else seen & (np.abs(output - given) < reach(spec))
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each x_j is changed by itself; the outputs that change must be those that declare to see it."""
     x = trial.inputs()
     y = trial.call(x)
@@ -65,7 +74,7 @@ def _dead(trial: LawTrial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.
     return outputs
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     """How far the outputs that wrongly change, or wrongly do not, are after the input."""
     window = trial.spec.window
     extra, missing = ({offset for each in broken for offset in each.signature[kind]} for kind in ("extra", "missing"))
@@ -81,7 +90,7 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
     return found or [Diagnosis("mask", "the set of visible keys is not the declared one")]
 
 
-def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Iterator[Diagnosis]:
+def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Diagnoses:
     if extra == {window}:
         yield Diagnosis("window", "one key too many (W+1)")
     elif extra and min(extra) == window:
@@ -93,11 +102,9 @@ def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Iterato
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.causal is None:
-        return f"only for causal = True or False; {declared_words(None)}"
     if spec.window is not None and reach(spec) + 1 > min(LONGEST_INPUT, spec.max_positions or LONGEST_INPUT):
         return f"its windows reach {reach(spec)} tokens, too many to look past"
-    return None
+    return only_if(causal=(True, False))(spec)
 
 
 class _WindowTooWide(ReferenceLayer):
