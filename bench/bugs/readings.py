@@ -1,4 +1,4 @@
-"""The projections of each layer, read from its parameters: what an oracle needs, and nothing that a bug can touch."""
+"""The projections of each layer, read from its parameters: what an oracle needs, and out of reach of the bugs."""
 
 from collections.abc import Mapping
 
@@ -122,7 +122,7 @@ def read_gemma(module: nn.Module) -> Projections:
 
 
 def read_gptoss(module: nn.Module) -> Projections:
-    """One matrix for all, with biases, and a sink a head."""
+    """One matrix for all, with biases, and one sink per head."""
     at = _arrays(module)
     query, key, value = np.split(at["qkv.weight"].T, [32, 48], axis=1)
     query_bias, key_bias, value_bias = np.split(at["qkv.bias"], [32, 48])
