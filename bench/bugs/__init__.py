@@ -1,1 +1,1 @@
-"""Correct layers and bugs in them, one edit each, to measure what the laws catch. Their author had not read the laws."""
+"""Correct layers and bugs in them, one edit each, to measure what laws catch. Their author had not read the laws."""

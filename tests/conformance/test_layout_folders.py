@@ -192,7 +192,7 @@ def test_what_cannot_be_checked_is_refused(tmp_path):
         check_layout("cs224n-a4", str(tmp_path))
     with pytest.raises(InputError, match="is not a folder"):
         check_layout("cs224n-a4", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="leaves nothing"):
+    with pytest.raises(InputError, match="Give a positive number"):
         check_layout("cs224n-a4", str(write_homework(tmp_path)), time_limit=0)
 
 

@@ -67,7 +67,7 @@ def check_layout(
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
     for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):
         if not value > 0:
-            raise InputError(f"A limit of {value:g} {limit} leaves nothing. Give a positive number.")
+            raise InputError(f"The limit is {value:g} {limit}. Give a positive number.")
     folder = find_pieces(name, directory)
     command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
     with PieceWorker(folder.root, time_limit, memory_limit) as worker:

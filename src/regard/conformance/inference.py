@@ -56,7 +56,7 @@ class _Notes:
 
 
 def infer(subject: Subject) -> Inferred:
-    """Everything that calls reveal about this layer; problems with its numbers become lines, not warnings."""
+    """Everything that calls reveal about this layer."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         notes = _from_calls(subject)
@@ -85,7 +85,7 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
         if declared == defaults[name] or declared is None:
             changes[name] = value
         elif declared != value and not (isinstance(value, float) and np.isclose(value, declared, rtol=1e-3)):
-            evidence.append(f"{name} is declared to be {declared}, and {value} was found")
+            evidence.append(f"{name} is declared to be {declared}, but {value} was found")
     return Inferred(found=dict(notes.found), changes=changes, evidence=tuple(evidence), unknown=tuple(notes.unknown))
 
 
@@ -145,7 +145,7 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     spec, dtype = subject.spec, dtype_of(subject.spec.dtype)
     window = notes.found.get("window", 3)
     if window < 3 or (spec.max_positions or 3) < 3:
-        notes.unknown.append("positions: too few tokens are visible to swap two of them")
+        notes.unknown.append("positions: a token sees too few others to swap two of them")
         return
     x = np.random.default_rng(_SEED).standard_normal((2, 3, spec.width)).astype(dtype)
     y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
@@ -262,13 +262,10 @@ def _find_positions(
     notes: _Notes, subject: Subject, reader: WeightReader, fit: LogitFit, key_heads: np.ndarray
 ) -> None:
     """None, slopes or rotations, by what a gap between two tokens changes."""
-    if notes.found.get("positions") == "none" and not reader.has_gaps:
+    if not reader.has_gaps:
         return
-    if not reader.has_gaps or not (subject.has("placed") or subject.has("positions")):
-        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the layer takes no positions")
-        return
-    if not subject.has("placed") and not subject.has("weights"):
-        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the core takes no positions")
+    if not reader.is_placed:
+        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the q, k, v function takes no positions")
         return
     limit = subject.spec.max_positions
     tokens = reader.draw(max(pairs_needed(subject.spec.head_width), _PAIRS))

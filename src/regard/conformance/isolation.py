@@ -19,7 +19,7 @@ _PRELOAD = "regard.conformance._preload"
 # Address space that numerical libraries reserve while they are loaded, most of it never used.
 _LIBRARIES = 16 * GIB
 BUILD = "BUILD"
-# The first calls of a layer may take as long as so many laws, and never less than so many seconds.
+# The first calls of a layer may take as long as this many laws, and at least this many seconds.
 _LAWS_FOR_FIRST_CALLS = 4
 _LEAST_FOR_FIRST_CALLS = 10.0
 _MEANWHILE: Mapping[Stage, str] = {
@@ -46,7 +46,7 @@ class CheckLimits:
     def __post_init__(self) -> None:
         for name in ("seconds", "building", "memory"):
             if not getattr(self, name) > 0:
-                raise InputError(f"A limit of {getattr(self, name):g} {name} leaves nothing. Give a positive number.")
+                raise InputError(f"The limit of {name} is {getattr(self, name):g}. Give a positive number.")
 
     def before_laws(self, stage: Stage) -> float:
         """Seconds for a stage of building. Libraries take their time to load, so only the first calls are cut short.
@@ -100,7 +100,7 @@ class _Run:
         self.subject.spec = self.request.adjusted(self.request.spec or self.subject.spec)
 
     def attempt(self, laws: Sequence[tuple[str, str]]) -> int:
-        """Tries these laws in a new process until it ends; how many of them are dealt with then."""
+        """Tries these laws in a new process until it ends, and returns how many of them are done."""
         before = len(self.verdicts)
         self.stage = "import"
         is_trying = False
@@ -140,7 +140,7 @@ class _Run:
             self.progress(len(self.verdicts), 0)
 
     def add_lost(self, law: tuple[str, str] | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
-        """The process is gone: the law that it was trying has that as its verdict, or, before any law, building has."""
+        """Records that the process is gone as the verdict on the law being tried, or on building before any law."""
         if law is None:
             law, reason = (BUILD, "the layer can be imported and built"), f"{_MEANWHILE[self.stage]}: {reason}"
         name, statement = law

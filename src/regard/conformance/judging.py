@@ -24,14 +24,14 @@ _STATUS: dict[Outcome, Status] = {
 }
 _SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
-_NOT_FINITE = Diagnosis("precision", "no output for ordinary inputs is finite, which breaks every comparison")
+_NOT_FINITE = Diagnosis("precision", "all outputs for ordinary inputs are infinite or NaN")
 
 Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]
 
 
 def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | None = None) -> LawVerdict:
     """The verdict on one law; whatever the layer raises is a verdict too."""
-    with np.errstate(all="ignore"):  # what a layer's numbers do is for the law to say, not for numpy's warnings
+    with np.errstate(all="ignore"):  # whether numbers are finite is for the law to say, not for numpy's warnings
         return replace(_judged(law, subject, seed, diagnose), seed=seed)
 
 
@@ -53,7 +53,7 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
         return _verdict(law, subject, "skipped", f"inputs of length {trial.size.length} are too short to try it")
     for each in comparisons:
         if not each.is_lively(trial.lively):
-            reason = f"the positive control moves the output by only {each.control:.2g}, too little to tell"
+            reason = f"the positive control moves the output by only {each.control:.2g}, too little to decide"
             return _verdict(law, subject, "inconclusive", reason, each)
     return _verdict(law, subject, "holds", f"{len(comparisons)} comparisons", _worst(comparisons))
 
@@ -109,7 +109,7 @@ def _counterexample(law: Law, trial: LawTrial, worst: Comparison) -> str:
 
 
 def _repeats(trial: LawTrial) -> bool:
-    """True unless two equal calls differ: a layer that is never the same has no smallest case, and one cause."""
+    """True unless two equal calls differ: for a noisy layer there is no smallest case, and noise explains it all."""
     x, subject = trial.inputs(), trial.subject
     calls: list[Callable[[np.ndarray], np.ndarray]] = [subject.call]
     if subject.has("mask"):
@@ -124,7 +124,7 @@ def _repeats(trial: LawTrial) -> bool:
 
 
 def _is_finite(trial: LawTrial) -> bool:
-    """True unless a plain call gives nothing finite at all: if some outputs are, the others tell about the bug."""
+    """True unless no output of a plain call is finite: where only some are not, they point to the bug."""
     try:
         return bool(np.isfinite(trial.subject.call(trial.inputs())).any())
     except Exception:  # noqa: BLE001 - an exception at this size says nothing about numbers

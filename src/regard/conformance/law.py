@@ -22,7 +22,7 @@ _HALF_ULPS = 8
 _FLOAT64_TOLERANCE = 1e-9
 # What a logit may be off by, in units in the last place: two projections, two rotations and one product.
 _LOGIT_ULPS = 8
-# A step whose square vanishes in float64, and which changes every number that is rounded to float32.
+# So small that its square is negligible in float64, but large enough to change numbers rounded to float32.
 _SMALL_STEP = 1e-6
 # A comparison counts only if its positive control moves the output by this many tolerances. In half precision a
 # tolerance is a visible part of the output, which cannot move by a thousand of them.
@@ -44,8 +44,8 @@ class BlindSpot(StrEnum):
     ROTARY_LAYOUT = "a rotary layout swapped consistently"
     HEAD_ORDER = "key-value heads tiled instead of repeated, or heads in another order"
     KEYS_AND_VALUES = "keys and values swapped"
-    ROTARY_RATES = "another rotary base, exponent or width"
-    ALIBI_SLOPES = "other ALiBi slopes"
+    ROTARY_RATES = "a wrong rotary base, exponent or width"
+    ALIBI_SLOPES = "wrong ALiBi slopes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class InputSize:
     length: int = 12
 
 
-# For laws that make all of their inputs themselves, so that a size would tell a reader nothing.
+# For laws that make their own inputs, so that the size of a trial says nothing to a reader.
 NO_INPUTS = InputSize(batch=1, length=1)
 
 

@@ -27,7 +27,7 @@ _LOOKS: Mapping[Outcome, _Look] = {
     "expected failure": _Look("known refuted", "refuted", "known", "refuted, as expected"),
     "unexpected pass": _Look("refuted", "holds", "pass", "holds, though a failure was expected"),
     "inconclusive": _Look("undecided", "undecided", "quiet", "the positive control moved too little to tell"),
-    "skipped": _Look("given", "given", "–", "does not apply to this layer, or the layer lacks something it needs"),
+    "skipped": _Look("given", "given", "–", "the law does not apply, or the layer lacks something that it needs"),
     "crashed": _Look("lost refuted", "refuted", "crash", "the layer raised an error, or its process ended"),
     "timed out": _Look("lost refuted", "undecided", "time", "no answer within the time limit"),
 }
@@ -60,7 +60,11 @@ def _summary(reports: Sequence[CheckReport]) -> str:
 def _head(title: str, reports: Sequence[CheckReport]) -> str:
     outcome: Outcome = "holds" if all(report.ok for report in reports) else "refuted"
     summary = _summary(reports).capitalize()
-    above = spec_line(reports[0]) if len(reports) == 1 else "Each layer in its own process, each law with a control"
+    above = (
+        spec_line(reports[0])
+        if len(reports) == 1
+        else "Each layer runs in its own process; a law holds only if its positive control fired"
+    )
     return (
         f'<header class="head"><p class="problem">{html.escape(above)}</p><h1>{html.escape(title)}</h1>'
         f'<p class="outcome {outcome}">{icon(_LOOKS[outcome].icon)}{html.escape(summary)}</p></header>'
@@ -159,7 +163,7 @@ def _facts(verdict: LawVerdict) -> str:
     moved = "" if verdict.control is None else f"a permitted input change moves the output by {verdict.control:.3g}"
     facts = {
         "Error": error_and_tolerance(verdict),
-        "Control": moved,
+        "Sanity check": moved,
         "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
         "Seed": None if verdict.seed is None else str(verdict.seed),
     }
@@ -224,7 +228,7 @@ def _counts(reports: Sequence[CheckReport]) -> str:
 
 
 def _filter() -> str:
-    choices = {"all": "all layers", "failing": "layers that fail a law", "known": "layers with known failures"}
+    choices = {"all": "all layers", "failing": "failing layers", "known": "layers with known failures"}
     rows = "".join(
         f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}> {text}</label>'
         for name, text in choices.items()

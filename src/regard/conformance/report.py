@@ -163,7 +163,7 @@ def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
         _show_block(console, reports, laws[start : start + num_columns], name_width)
     console.print()
     legend = " ".join(f"{sign} {name}" for name, (sign, _) in _LOOKS.items())
-    say(console, f"{legend}   (blank: not asked)", style="dim")
+    say(console, f"{legend}   (blank: not tried)", style="dim")
     for report in reports:
         for verdict in report.failures:
             lead = Text(f"{spelled(report.layer, console.encoding)} {verdict.law} {verdict.outcome}: ", style=ALARM)

@@ -66,10 +66,14 @@ class WeightReading:
 
 
 class WeightReader:
-    """Calls a layer on pairs of tokens; `has_gaps` says whether their distance in positions can be chosen."""
+    """Calls a layer on pairs of tokens.
+
+    `has_gaps` is False if the second token always follows the first; `is_placed` says that positions can be given.
+    """
 
     spec: Spec
     has_gaps: bool = True
+    is_placed: bool = False
 
     def draw(self, count: int, *, factor: float = 1.0, is_near: bool = False) -> np.ndarray:
         """Tokens [pair, 2, …] for `read`; near ones have almost equal logits in head 0, however large the factor."""
@@ -125,7 +129,7 @@ class _LayerReader(WeightReader):
         self.subject = subject
         self.spec = replace(subject.spec, num_kv_heads=max(parts.key.shape[1] // subject.spec.head_width, 1))
         self.oracle = Oracle(spec=self.spec, parts=parts)
-        self.has_gaps = subject.has("positions")
+        self.has_gaps = self.is_placed = subject.has("positions")
         output = self.oracle.linear("output")
         self.inverse, self.offset = np.linalg.pinv(output.weight), 0.0 if output.bias is None else output.bias
         self.unit = self._unit()
@@ -163,7 +167,7 @@ class _CoreReader(WeightReader):
     """Reads attention itself, on random queries, keys and values."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.spec = subject, subject.spec
+        self.subject, self.spec, self.is_placed = subject, subject.spec, subject.has("placed")
 
     def draw(self, count: int, *, factor: float = 1.0, is_near: bool = False) -> np.ndarray:
         """Queries, keys and values side by side [pair, 2, heads, width]."""
@@ -181,7 +185,7 @@ class _CoreReader(WeightReader):
         heads, shared = self.spec.num_heads, self.spec.num_kv_heads or 1
         q, k, v = np.split(tokens.swapaxes(1, 2).astype(dtype_of(self.spec.dtype)), [heads, heads + shared], axis=1)
         options = {}
-        if self.subject.has("placed"):
+        if self.is_placed:
             options["positions"] = np.broadcast_to(np.array([0, gap or 0]), tokens.shape[:2])
         out = self.subject.core(q, k, v, **options).astype(np.float64)
         q, k, v = (part.astype(np.float64) for part in (q, k, v))

@@ -174,10 +174,10 @@ def sample(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def returned_or_error(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
-    """What a call returns, or what it raises: a layer that we do not know may raise anything."""
+    """What a call returns, or what it raises."""
     try:
         return call(), None
-    except Exception as error:  # noqa: BLE001 - the point is to find out
+    except Exception as error:  # noqa: BLE001 - a layer may raise anything
         return None, error
 
 

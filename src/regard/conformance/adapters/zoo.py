@@ -48,10 +48,10 @@ def zoo() -> dict[str, ZooEntry]:
     return {entry.name: entry for entry in entries}
 
 
-_NAN_ROWS = "a row that is masked as a whole is NaN (pytorch#103749)"
-_LEAKS = "positions that restart do not separate documents: this class builds its mask without them"
+_NAN_ROWS = "a fully masked row is NaN (pytorch#103749)"
+_LEAKS = "restarting positions do not separate documents: this class builds its mask without them"
 _NO_WINDOW = "the full pass ignores sliding_window, which the cache respects"
-_STRIDES = "a view is taken of states that need not be contiguous, which raises an error"
+_STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
 _KNOWN_FAILURES: Mapping[str, Mapping[str, str]] = {
     "torch:MultiheadAttention": {"EMPTY": _NAN_ROWS},
     "torch:MultiheadAttention causal": {"EMPTY": _NAN_ROWS},

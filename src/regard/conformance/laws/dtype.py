@@ -7,7 +7,7 @@ import numpy as np
 from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
 
-_OTHER_SHAPE = Diagnosis("shape", "the output has another shape")
+_OTHER_SHAPE = Diagnosis("shape", "the output has the wrong shape")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
@@ -48,7 +48,7 @@ def _fault(trial: LawTrial, x: np.ndarray, whole: np.ndarray) -> tuple[str, Diag
     # The framework's own dtypes: numpy has no bfloat16.
     given, got = (str(getattr(each, "dtype", type(each).__name__)).rpartition(".")[2] for each in (own, out))
     if given != got:
-        return f"the output is {got} for an input of {given}", Diagnosis("precision", "the output has another dtype")
+        return f"the output is {got} for an input of {given}", Diagnosis("precision", "the output has the wrong dtype")
     return "" if np.isfinite(y.astype(np.float64)).all() else "the output is not finite", _OTHER_SHAPE
 
 

@@ -11,7 +11,7 @@ _LOGITS = 1e5
 _LOGITS_FLOAT16 = 3e4
 # Logits of unit inputs through projections of unit gain reach about this many standard deviations.
 _PEAK = 5.0
-# Without the weights their gain is a guess, for which float16 needs a margin; its exp overflows at 11 anyway.
+# Without the weights their gain is a guess, so float16 needs a margin; its exp overflows at 11 anyway.
 _MARGIN_FLOAT16 = 30.0
 
 

@@ -24,7 +24,7 @@ from regard.conformance.verdict import Diagnosis
 _SIZE = InputSize(batch=1, length=192)
 # Angles lose precision only far from the start.
 _FAR = 1000
-# Sums in half precision stall only if there are many terms, all of about the same size.
+# Sums in half precision stop growing only if they have many terms, all of about the same size.
 _LONG = 400
 _UNEVEN = 0.05
 _COARSE_ANGLES = Diagnosis("precision", "angles are formed in half precision")

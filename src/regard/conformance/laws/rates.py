@@ -220,6 +220,6 @@ LAW = Law(
     means=Diagnosis("rotary", "the rates of rotation are not the declared ones"),
     reveals=(BlindSpot.ROTARY_RATES,),
     broken_example=lambda: _OtherBase(Spec(causal=True, positions="rotary"), name="base 1000 instead of 10000"),
-    suspects=("another base, exponent or number of coordinates", "the angles have another unit"),
+    suspects=("a wrong base, exponent or number of coordinates", "angles in the wrong unit"),
     size=InputSize(batch=3, length=2),
 )

@@ -81,7 +81,7 @@ class _SteeperSlopes(ReferenceLayer):
 
 LAW = Law(
     id="SLOPES",
-    statement="among zero tokens, the weight of a token falls with distance at ALiBi's slopes",
+    statement="among zero tokens, the weight of a token falls with distance as ALiBi's slopes say",
     family="alibi",
     rank=220,
     applies=_applies,

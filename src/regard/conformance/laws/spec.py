@@ -97,10 +97,10 @@ LAW = Law(
     reveals=(*BlindSpot,),
     broken_example=lambda: _Unscaled(Spec(causal=True, positions="rotary"), name="unscaled logits"),
     suspects=(
-        Diagnosis("scale", "the logits have another scale"),
-        Diagnosis("rotary", "another base, layout or width"),
+        Diagnosis("scale", "the logits have the wrong scale"),
+        Diagnosis("rotary", "a wrong base, layout or width"),
         Diagnosis("kv-heads", "key and value heads are tiled instead of repeated"),
-        Diagnosis("alibi", "other slopes"),
+        Diagnosis("alibi", "wrong slopes"),
     ),
     grade="spec",
     looks_past_window=True,

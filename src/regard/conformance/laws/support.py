@@ -128,8 +128,8 @@ LAW = Law(
     suspects=(
         Diagnosis("window", "the window is one too wide or too narrow"),
         "the diagonal is excluded",
-        Diagnosis("window", "the window is ignored"),
-        "some keys are dead",
+        Diagnosis("window", "it is ignored"),
+        "some keys are never seen",
     ),
     looks_past_window=True,
     size=InputSize(batch=2, length=40),

@@ -114,7 +114,7 @@ _SOFTMAX: dict[str, Change] = {
     "softmax over the heads": _weights(lambda z, seen: _along(z, seen, 1)),
     "softmax over the batch": _weights(lambda z, seen: _along(z, seen, 0)),
     "no softmax: the logits themselves": _weights(lambda z, seen: np.where(seen, z, 0.0)),
-    "exponentials that are not normalized": _weights(_powers),
+    "unnormalized exponentials": _weights(_powers),
     "a denominator larger by one": _weights(
         lambda z, seen: _powers(z, seen) / (1 + _powers(z, seen).sum(axis=-1, keepdims=True)),
         lambda spec: not spec.sink,
@@ -179,7 +179,7 @@ _CAPS_AND_SINKS: dict[str, Change] = {
     "no softcap": spec_change(lambda spec: {"softcap": None} if spec.softcap else None),
     "the softcap before the scale": _score(lambda dots, scale, cap: scale * cap * np.tanh(dots / cap)),
     "tanh without multiplying back by the cap": _score(lambda dots, scale, cap: np.tanh(scale * dots / cap)),
-    "logits clipped instead of bent": _score(lambda dots, scale, cap: np.clip(scale * dots, -cap, cap)),
+    "logits clipped instead of capped smoothly": _score(lambda dots, scale, cap: np.clip(scale * dots, -cap, cap)),
     "no sink": _sinks(lambda _sinks: None),
     "a sink whose logit is zero": _sinks(lambda sinks: np.zeros_like(np.asarray(sinks, dtype=np.float64))),
 }
@@ -224,9 +224,9 @@ _ALIBI: dict[str, Change] = {
     "slopes of the opposite sign": _slopes(lambda n: -alibi_slopes(n)),
     "the bias scaled with the logits": stages(applies=_is_alibi, score=_bias_scaled),
     "squared distances": _distances(lambda q, k: (q - k) ** 2),
-    "distances with a sign": _distances(lambda q, k: q - k),
-    "distances from the start: the key's position": _distances(lambda q, k: k + 0 * q),
-    "distances from the query's start": _distances(lambda q, k: q + 0 * k),
+    "signed distances": _distances(lambda q, k: q - k),
+    "the key's position instead of the distance": _distances(lambda q, k: k + 0 * q),
+    "the query's position instead of the distance": _distances(lambda q, k: q + 0 * k),
     "distances capped at one": _distances(lambda q, k: np.minimum(np.abs(q - k), 1)),
 }
 

@@ -74,7 +74,7 @@ _PADDING: dict[str, Output] = {
     "the last row's mask for all": _mask_read_as(lambda mask: np.broadcast_to(mask[-1:], mask.shape)),
     "the mask one key off": _mask_read_as(lambda mask: np.roll(mask, 1, axis=1)),
     "the mask one key off the other way": _mask_read_as(lambda mask: np.roll(mask, -1, axis=1)),
-    "the mask from the other side": _mask_read_as(lambda mask: mask[:, ::-1]),
+    "the mask reversed": _mask_read_as(lambda mask: mask[:, ::-1]),
     "the rows' masks in another order": _mask_read_as(lambda mask: mask[::-1]),
     "masked logits set to zero": _padded_weights(lambda z, order, real: _soft(np.where(real, z, 0.0), order)),
     "the mask added as zeros and ones": _padded_weights(lambda z, order, real: _soft(z + real, order)),
