@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
-from regard.conformance import Law, all_laws
+from regard.conformance import all_laws
 from regard.conformance.isolation import CheckLimits, check_isolated, report_failed_build
 from regard.conformance.judging import check_subject, chosen_laws
 from regard.conformance.reproduction import try_law
@@ -103,7 +103,7 @@ def check(
             progress(next(done), len(chosen))
 
     if is_isolated:
-        return check_isolated(request, _titles(chosen), limits=options.get("limits"), progress=count)
+        return check_isolated(request, limits=options.get("limits"), progress=count)
     subject, inferred = build_subject(request)
     report = check_subject(
         subject,
@@ -113,10 +113,6 @@ def check(
         progress=count,
     )
     return replace(report, inferred=inferred)
-
-
-def _titles(laws: Mapping[str, Law]) -> list[tuple[str, str]]:
-    return [(law.id, law.statement) for law in laws.values()]
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:
@@ -145,20 +141,19 @@ def check_all(
         raise InputError(f"The number of jobs is {jobs}. Give at least 1.")
     for request in requests:
         ensure_known(request.expect, request.seed)
-    titles = [_titles(chosen_laws(request.laws)) for request in requests]
-    total, stop = sum(map(len, titles)), threading.Event()
-    tried: list[int] = []  # one item per law, appended by the threads
+    total, stop = sum(len(chosen_laws(request.laws)) for request in requests), threading.Event()
+    tried: list[None] = []  # one item per law, appended by the threads
 
-    def work(request: CheckRequest, laws: list[tuple[str, str]]) -> CheckReport:
+    def work(request: CheckRequest) -> CheckReport:
         try:
-            return check_isolated(request, laws, limits=limits, progress=lambda done, _: tried.append(done), stop=stop)
+            return check_isolated(request, limits=limits, progress=lambda: tried.append(None), stop=stop)
         except InputError as error:
             if len(requests) == 1:
                 raise
             return report_failed_build(request, str(error))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(work, *each) for each in zip(requests, titles, strict=True)]
+        futures = [pool.submit(work, request) for request in requests]
         left = set(futures)
         try:
             while left:
