@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
-from regard.conformance.adapters.homework_files import (
-    HOMEWORKS,
-    HomeworkPiece,
-    StudentFolder,
-    UnreadablePiece,
-    find_pieces,
-)
+from regard.conformance.adapters.homework_files import HOMEWORKS, HomeworkPiece, StudentFolder, find_pieces
 from regard.conformance.homework import contracts_for
 from regard.conformance.judging import report_on
 from regard.conformance.subject import Spec, Subject
@@ -146,19 +140,21 @@ class _FolderCheck:
         if missing is not None:
             verdicts = [missing, *self._skipped(part, missing.reason or "")]
         else:
-            assert isinstance(piece, HomeworkPiece)
+            assert piece is not None
             verdicts = list(self._tried(part, piece, spec))
-        completed = tuple(
-            replace(each, seed=self._seed, reproduce=self._command, where=self._place(piece)) for each in verdicts
-        )
+        where = None
+        if piece is not None:
+            shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)
+            where = Place(file=str(shown), line=piece.line, column=piece.column)
+        completed = tuple(replace(each, seed=self._seed, reproduce=self._command, where=where) for each in verdicts)
         self.reports[part.label] = _report(part, spec, completed)
 
-    def _obstacle(self, part: _Part, piece: HomeworkPiece | UnreadablePiece | None) -> LawVerdict | None:
+    def _obstacle(self, part: _Part, piece: HomeworkPiece | None) -> LawVerdict | None:
         """Why the part cannot be run at all, as a verdict on LOADS."""
         if piece is None:
             return self._loads(part, "skipped", f"not found: no file under src defines {part.name}")
-        if isinstance(piece, UnreadablePiece):
-            return self._loads(part, "crashed", f"{piece.reason} ({Path(piece.file).name}:{piece.line})")
+        if piece.error is not None:
+            return self._loads(part, "crashed", f"{piece.error} ({Path(piece.file).name}:{piece.line})")
         if piece.is_stub:
             self._unwritten.add(part.name)
             return self._loads(part, "skipped", f"{NOT_WRITTEN} ({self._found(piece)})")
@@ -220,12 +216,6 @@ class _FolderCheck:
     def _found(self, piece: HomeworkPiece) -> str:
         also = f", also defined at {', '.join(piece.others)}" if piece.others else ""
         return f"{Path(piece.file).relative_to(self._folder.root)}:{piece.line}{also}"
-
-    def _place(self, piece: HomeworkPiece | UnreadablePiece | None) -> Place | None:
-        if piece is None:
-            return None
-        shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)
-        return Place(file=str(shown), line=piece.line, column=getattr(piece, "column", 1))
 
 
 def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) -> LawVerdict:
