@@ -1,1 +1,1 @@
-"""Layers that are right, and one-edit bugs of them, to measure what the laws catch; by one who has not read those."""
+"""Correct layers and bugs in them, one edit each, to measure what laws catch. Their author had not read the laws."""

@@ -1,4 +1,4 @@
-"""What a layer does wherever one can look: the arrays by which a bug differs from the correct layer."""
+"""Everything observable about a layer: the arrays in which a bug can differ from the correct layer."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -27,12 +27,12 @@ def _correct(layer: str) -> dict[str, np.ndarray | str]:
 
 
 def first_difference(correct: dict[str, np.ndarray | str], layer: LayerSubject) -> str | None:
-    """Where a layer first differs from the correct one: by more than rounding, in what it raises or leaves behind."""
+    """Where a layer first differs from the correct one: outputs beyond rounding, errors raised, inputs modified."""
     return next((name for name, seen in _observations(layer) if not _are_alike(seen, correct[name])), None)
 
 
 def observed(subject: LayerSubject) -> dict[str, np.ndarray | str]:
-    """All that can be seen of a layer, by where one looked."""
+    """Everything that can be observed of a layer, by the kind of call."""
     return dict(_observations(subject))
 
 
@@ -55,7 +55,7 @@ def _observations(subject: LayerSubject) -> Iterator[tuple[str, np.ndarray | str
 
 
 def _looks(subject: LayerSubject) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
-    """Every door, in the layer's precision and in float64; looks that a layer does not offer are left out."""
+    """Every kind of call, in the layer's precision and in float64; those that a layer does not offer are left out."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(3, LENGTH, subject.spec.width))
     masks = {"without mask": None, "right": _padding(right=True), "left": _padding(right=False), "holes": _holes(rng)}
@@ -125,7 +125,7 @@ def _oddities(layer: LayerSubject, x: np.ndarray) -> Iterator[tuple[str, Callabl
 
 
 def _is_inexact(layer: LayerSubject, x: np.ndarray) -> np.ndarray:
-    """1 where an output of the layer in bfloat16 is further from that in float64 than its few digits explain."""
+    """1 where an output of the layer in bfloat16 is farther from that in float64 than rounding explains."""
     short = layer.in_dtype("bfloat16")
     tokens = x.astype(ml_dtypes.bfloat16)
     error = short.call(tokens).astype(np.float64) - short.in_dtype("float64").call(tokens.astype(np.float64))

@@ -1,4 +1,4 @@
-"""The layers as subjects: the same door for all of them, honest about what each can do."""
+"""The layers as subjects: one interface for all of them, with the capabilities that each really has."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -18,13 +18,13 @@ BLACK_BOX_LACKS = frozenset({"weights", "core", "returned"})
 
 
 def as_array(x: Tensor) -> np.ndarray:
-    """A tensor's numbers in memory of their own."""
+    """A copy of the tensor's numbers."""
     x = x.detach().clone()
     return x.float().numpy().astype(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16 else x.numpy()
 
 
 class LayerSubject(Subject):
-    """A torch layer that gives (output, weights, cache). What it was built from does not show in it."""
+    """A torch layer that gives (output, weights, cache). It does not reveal what it was built from."""
 
     def __init__(self, name: str, module: nn.Module, spec: Spec, reading: Callable[[nn.Module], Projections]) -> None:
         self.name, self.spec, self.module, self.reading = name, spec, module.eval(), reading
@@ -32,7 +32,7 @@ class LayerSubject(Subject):
     path_names: tuple[str, ...] = ()
 
     def as_black_box(self) -> "LayerSubject":
-        """The same layer, but nobody may look inside."""
+        """The same layer without access to its inside."""
         other = copy.copy(self)
         other.capabilities = self.capabilities - BLACK_BOX_LACKS
         return other
@@ -75,7 +75,7 @@ class LayerSubject(Subject):
             return self.numpy(core(self.native(q), self.native(k), self.native(v), **given))
 
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The output and the weights by the path that has them."""
+        """The output and the weights, by the path that returns weights."""
         with torch.no_grad():
             output, weights, _ = self.module(self.native(x), path="eager", **self._given(options))
         return self.numpy(output), self.numpy(weights)
@@ -88,7 +88,7 @@ class LayerSubject(Subject):
         return self.numpy(leaf.grad)
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
-        """The other implementations that the layer can be told to use."""
+        """The other implementations that the layer offers."""
         return {name: self._by(name) for name in self.path_names}
 
     def _by(self, path: str) -> Callable[..., np.ndarray]:
@@ -99,7 +99,7 @@ class LayerSubject(Subject):
         return call
 
     def native(self, x: np.ndarray) -> Tensor:
-        """A tensor of its own memory. numpy has no bfloat16 of its own, so that goes by way of float32."""
+        """A tensor that shares no memory with x; bfloat16, which numpy lacks, goes through float32."""
         if x.dtype == ml_dtypes.bfloat16:
             return torch.tensor(x.astype(np.float32)).to(torch.bfloat16)
         return torch.tensor(x)
@@ -109,7 +109,7 @@ class LayerSubject(Subject):
         return self.module(x, **self._given(options))[0]
 
     def numpy(self, x: Tensor) -> np.ndarray:
-        """An array of its own memory."""
+        """A copy as an array."""
         return as_array(x)
 
     def _given(self, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ SOFTMAX = {
     "softmax over the heads": broken(ROTARY, softmax=sharing(lambda z, seen: column_soft(z, seen, 1))),
     "softmax over the batch": broken(ROTARY, softmax=sharing(lambda z, seen: column_soft(z, seen, 0))),
     "no softmax: the logits themselves": broken(ROTARY, softmax=sharing(lambda z, seen: z * seen)),
-    "exponentials that are not normalized": broken(ROTARY, softmax=sharing(lambda z, seen: np.exp(z) * seen)),
+    "unnormalized exponentials": broken(ROTARY, softmax=sharing(lambda z, seen: np.exp(z) * seen)),
     "a denominator larger by one": broken(
         ROTARY, softmax=sharing(lambda z, seen: np.exp(z) * seen / (1 + (np.exp(z) * seen).sum(-1, keepdims=True)))
     ),
@@ -154,7 +154,7 @@ CAPS = {
     "tanh without multiplying back by the cap": broken(
         CAPPED, logits=lambda self, q, k: np.tanh(dots(q, k) * 8**-0.5 / 1.5)
     ),
-    "logits clipped instead of bent": broken(
+    "logits clipped instead of capped smoothly": broken(
         CAPPED, logits=lambda self, q, k: np.clip(dots(q, k) * 8**-0.5, -1.5, 1.5)
     ),
     "no sink": broken({**ROTARY, "sink": True}, Sunk, softmax=sharing(lambda z, seen: soft(hidden(z, seen)))),
@@ -191,7 +191,7 @@ ALIBIS = {
     "slopes of the opposite sign": sloped(-_OWN),
     "the bias scaled with the logits": sloped(_OWN * 8**-0.5),
     "squared distances": far(lambda q, k: (q - k) ** 2),
-    "distances with a sign": far(lambda q, k: q - k, {**ALIBI, "causal": False}),
+    "signed distances": far(lambda q, k: q - k, {**ALIBI, "causal": False}),
     "distances capped at one": far(lambda q, k: np.sign(np.abs(q - k))),
 }
 

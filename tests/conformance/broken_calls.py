@@ -70,7 +70,7 @@ BROKEN: dict[str, Build] = {
     "the mask inverted": reading(np.logical_not),
     "the first row's mask for all": reading(lambda mask: mask[:1].repeat(len(mask), axis=0)),
     "the mask one key off": reading(lambda mask: np.roll(mask, 1, axis=1)),
-    "the mask from the other side": reading(lambda mask: mask[:, ::-1]),
+    "the mask reversed": reading(lambda mask: mask[:, ::-1]),
     "the given positions ignored": fed(lambda places: np.arange(places.shape[1])[None].repeat(len(places), axis=0)),
     "the first row's positions for all": fed(lambda places: places[:1].repeat(len(places), axis=0)),
     "new tokens one position too far": broken(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from regard.conformance._homework_child import Task
+from regard.conformance._homework_child import PieceTask
 from regard.conformance.adapters.homework_files import HomeworkPiece, find_pieces
 
 ATTENTION = r"""
@@ -110,9 +110,9 @@ def changed(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-def task_for(folder: Path, name: str, *, seed: int = 0, rope: bool = False) -> Task:
+def task_for(folder: Path, name: str, *, seed: int = 0, rope: bool = False) -> PieceTask:
     """One piece of a folder to be judged."""
     found = find_pieces("cs224n-a4", str(folder))
     piece = found.found[name]
     assert isinstance(piece, HomeworkPiece)
-    return Task(piece=piece, root=found.root, seed=seed, rope=rope)
+    return PieceTask(piece=piece, root=found.root, seed=seed, rope=rope)

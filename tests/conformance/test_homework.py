@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from regard.conformance.homework import all_contracts, contracts_for
-from regard.conformance.homework.corruption import FALSE_ALARM, Corruption, mean_bound, read_example, reference_corpus
-from regard.conformance.homework.rotary import RotaryRotation, RotaryTable, reference_rotation, reference_table
+from regard.conformance.homework import HomeworkFunction, all_contracts, contracts_for
+from regard.conformance.homework.corruption import FALSE_ALARM, mean_bound, read_example, reference_corpus
+from regard.conformance.homework.rotary import reference_rotation, reference_table
 from regard.conformance.judging import judge
 
 CONTRACTS = all_contracts()
-REFERENCE = {
-    "table": RotaryTable(reference_table),
-    "rotation": RotaryRotation(reference_rotation),
-    "corruption": Corruption(reference_corpus),
-}
+FUNCTIONS = {"table": reference_table, "rotation": reference_rotation, "corruption": reference_corpus}
+REFERENCE = {kind: HomeworkFunction(kind, function) for kind, function in FUNCTIONS.items()}
 
 
 @pytest.mark.parametrize("name", CONTRACTS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
-from regard.conformance._homework_child import Task
+from regard.conformance._homework_child import PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS
 from regard.conformance.homework_check import LOADS, PieceWorker, check_layout
 from regard.conformance.verdict import LawVerdict
@@ -192,10 +192,10 @@ def test_what_cannot_be_checked_is_refused(tmp_path):
         check_layout("cs224n-a4", str(tmp_path))
     with pytest.raises(InputError, match="is not a folder"):
         check_layout("cs224n-a4", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="leaves nothing"):
+    with pytest.raises(InputError, match="Give a positive number"):
         check_layout("cs224n-a4", str(write_homework(tmp_path)), time_limit=0)
 
 
 def test_a_task_survives_json(tmp_path):
     task = task_for(write_homework(tmp_path), TURN, seed=3)
-    assert Task.from_dict(json.loads(json.dumps(asdict(task)))) == task
+    assert PieceTask.from_dict(json.loads(json.dumps(asdict(task)))) == task

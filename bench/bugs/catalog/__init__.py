@@ -1,4 +1,4 @@
-"""All bugs, one file a layer."""
+"""All bugs, one file per layer."""
 
 from bugs.bug import Bug
 from bugs.catalog import bloom, cross, encoder, gemma, gpt2, gptj, gptoss, llama, llama_runtime, mistral

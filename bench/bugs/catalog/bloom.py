@@ -14,7 +14,7 @@ SOFTMAX = "F.softmax(scores, dim=-1)"
 MERGE = "context.permute(0, 2, 1, 3).reshape(batch, length, width)"
 
 BUGS = (
-    bug("slopes-positive", "alibi", "far keys are favoured", ("(-self.slopes", "(self.slopes"), seen="spec"),
+    bug("slopes-positive", "alibi", "distant keys get more weight", ("(-self.slopes", "(self.slopes"), seen="spec"),
     bug(
         "slopes-reversed",
         "alibi",
@@ -32,7 +32,7 @@ BUGS = (
     bug(
         "slopes-of-twice-the-heads",
         "alibi",
-        "the base belongs to twice the heads",
+        "the slopes are those of twice as many heads",
         ("(math.log2(closest) - 3)", "(math.log2(closest) - 2)"),
         seen="spec",
     ),
@@ -148,7 +148,9 @@ BUGS = (
         (DIAGONAL, "diagonal=1"),
         or_family=("mask",),
     ),
-    bug("padding-inverted", "padding", "padding is seen and tokens are not", ("padding = ~mask", "padding = mask")),
+    bug(
+        "padding-inverted", "padding", "padding is visible and tokens are hidden", ("padding = ~mask", "padding = mask")
+    ),
     bug(
         "padding-lost-with-cache",
         "padding",
@@ -159,7 +161,7 @@ BUGS = (
     bug(
         "padding-replaces-triangle",
         "padding",
-        "with padding the future is seen",
+        "with a padding mask, future keys are visible",
         ("hidden = hidden | padding", "hidden = (hidden & False) | padding"),
         or_family=("mask",),
     ),
@@ -195,7 +197,7 @@ BUGS = (
     bug(
         "dropout-left-on",
         "dropout",
-        "dropout also when not training",
+        "dropout is also applied outside training",
         ("self.attention_dropout(weights)", "F.dropout(weights, 0.05)"),
     ),
     bug(

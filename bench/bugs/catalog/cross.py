@@ -18,26 +18,26 @@ BUGS = (
     bug(
         "padding-hides-queries",
         "padding",
-        "the memory's mask is laid along queries",
+        "the memory's mask is applied along queries",
         (SEEN, SEEN.replace("None, None, :]", "None, :, None]")),
     ),
     bug(
         "padding-inverted",
         "padding",
-        "padding is seen and tokens are not",
+        "padding is visible and tokens are hidden",
         (SEEN, SEEN.replace("else mask", "else ~mask")),
     ),
     bug(
         "padding-of-first-row",
         "padding",
-        "the first row's padding serves all",
+        "the first row's padding mask is used for all rows",
         (SEEN, SEEN.replace("mask[:,", "mask[:1,")),
         or_family=("batch",),
     ),
     bug(
         "padding-contiguous",
         "padding",
-        "only the number of tokens counts, not which",
+        "the mask is reduced to the number of tokens, as if padding were on the right",
         (SEEN, SEEN.replace("mask[", "mask.sort(dim=1, descending=True)[0][")),
         or_family=("mask",),
     ),
@@ -56,14 +56,14 @@ BUGS = (
     bug(
         "empty-rows-uniform",
         "padding",
-        "a query without keys averages them all",
+        "a query that sees no key averages all values",
         (MAXIMUM, MAXIMUM.replace(" * visible", "")),
         or_family=("mask", "softmax"),
     ),
     bug(
         "softmax-overflows",
         "softmax",
-        "no maximum is subtracted",
+        "the maximum is not subtracted before exp",
         (MAXIMUM, "torch.exp(logits) * visible"),
         or_family=("precision",),
     ),
@@ -99,7 +99,7 @@ BUGS = (
     bug(
         "total-over-heads",
         "softmax",
-        "weights are shared out over the heads too",
+        "weights are normalized over the heads as well",
         (SUM, "total = powers.sum(dim=(1, -1), keepdim=True)"),
         or_family=("heads",),
     ),
@@ -152,7 +152,12 @@ BUGS = (
         ("self.to_kv(memory)", "(memory @ self.to_kv.weight.T)"),
         seen="spec",
     ),
-    bug("dropout-left-on", "dropout", "the output drops out", (OUT, f"torch.dropout({OUT}, 0.1, True)")),
+    bug(
+        "dropout-left-on",
+        "dropout",
+        "dropout is applied to the output outside training",
+        (OUT, f"torch.dropout({OUT}, 0.1, True)"),
+    ),
     bug(
         "batch-pooled",
         "batch",
@@ -162,7 +167,7 @@ BUGS = (
     bug(
         "memory-in-place",
         "in-place",
-        "the memory is normed in place",
+        "the memory is normalized in place",
         ("self.to_kv(memory)", "self.to_kv(memory.sub_(memory.mean(-1, keepdim=True)))"),
         or_family=("projection",),
     ),
@@ -182,7 +187,7 @@ BUGS = (
     bug(
         "blocks-values-not-shrunk",
         "path",
-        "the running mix is not rescaled",
+        "the running output is not rescaled",
         ("mixed = mixed * shrink +", "mixed = mixed +"),
         or_family=("softmax",),
     ),
@@ -196,7 +201,7 @@ BUGS = (
     bug(
         "blocks-mask-of-first",
         "path",
-        "every block has the first one's mask",
+        "every block gets the first one's mask",
         ("visible[..., block]", "visible[..., : logits.shape[-1]]"),
         or_family=("padding", "mask"),
     ),
@@ -217,7 +222,7 @@ BUGS = (
     bug(
         "core-aligned-at-the-top",
         "mask",
-        "a causal core is aligned at the first key",
+        "a causal core is aligned to the first key",
         (".tril(offset)", ".tril()"),
         seen="spec",
         or_family=("cache",),

@@ -27,7 +27,7 @@ BUGS = (
     bug(
         "padding-hides-queries",
         "padding",
-        "the mask is laid along queries",
+        "the mask is applied along queries instead of keys",
         ("mask[:, None, None, :]", "mask[:, None, :, None]"),
     ),
     bug(
@@ -61,14 +61,14 @@ BUGS = (
     bug(
         "padding-ignored-alone",
         "padding",
-        "one sequence alone has its padding ignored",
+        "padding is ignored in a batch of one",
         ("self.extended_mask(mask, x)", "self.extended_mask(mask if len(x) > 1 else None, x)"),
         or_family=("batch",),
     ),
     bug(
         "padding-of-first-row",
         "padding",
-        "the first row's padding serves all",
+        "the first row's padding mask is used for all rows",
         ("mask[:, None, None, :]", "mask[:1, None, None, :]"),
         or_family=("batch",),
     ),
@@ -83,7 +83,7 @@ BUGS = (
     bug(
         "softmax-without-sum",
         "softmax",
-        "powers are divided by the number of keys",
+        "exponentials are divided by the number of keys",
         (SOFTMAX, f"{POWERS} / powers.shape[-1]"),
     ),
     bug("softmax-sigmoid", "softmax", "sigmoid instead of softmax", (SOFTMAX, "torch.sigmoid(scores)")),
@@ -121,7 +121,7 @@ BUGS = (
     bug(
         "dropout-left-on",
         "dropout",
-        "dropout also when not training",
+        "dropout is also applied outside training",
         ("self.dropout(probabilities)", "F.dropout(probabilities, 0.1)"),
     ),
     bug(
@@ -187,11 +187,11 @@ BUGS = (
         (VALUE, VALUE.replace("self.value(x)", "x @ self.value.weight.T")),
         seen="spec",
     ),
-    bug("queries-are-keys", "projection", "queries by the key matrix", (QUERY, KEY), seen="spec"),
+    bug("queries-are-keys", "projection", "queries are computed with the key matrix", (QUERY, KEY), seen="spec"),
     bug(
         "keys-of-neighbour",
         "batch",
-        "each row looks at the next row's keys",
+        "each row attends to the next row's keys",
         (KEY, KEY.replace("self.key(x)", "self.key(x.roll(1, 0))")),
     ),
     bug(
@@ -203,7 +203,7 @@ BUGS = (
     bug(
         "centred-over-batch",
         "batch",
-        "keys are centred over the batch",
+        "keys are centered over the batch",
         (KEY, KEY.replace("self.key(x)", "self.key(x - x.mean(0, keepdim=True))")),
     ),
     bug(

@@ -1,4 +1,4 @@
-"""Bugs of the Gemma-like layer: normed queries and keys, capped logits, one key-value head."""
+"""Bugs of the Gemma-like layer: normalized queries and keys, capped logits, one key-value head."""
 
 from bugs.bug import edits
 
@@ -81,7 +81,7 @@ BUGS = (
     bug(
         "key-norm-missing",
         "projection",
-        "keys are not normed",
+        "keys are not normalized",
         (NORMS, "q = self.q_norm(q)"),
         seen="spec",
         or_family=("scale",),
@@ -89,7 +89,7 @@ BUGS = (
     bug(
         "norms-missing",
         "projection",
-        "neither queries nor keys are normed",
+        "neither queries nor keys are normalized",
         (NORMS, ""),
         seen="spec",
         or_family=("scale",),
@@ -97,7 +97,7 @@ BUGS = (
     bug(
         "norms-swapped",
         "projection",
-        "the gain of queries serves keys and the other way round",
+        "the gains of queries and keys are swapped",
         (NORMS, "q, k = self.k_norm(q), self.q_norm(k)"),
         seen="spec",
         or_family=("scale",),
@@ -105,21 +105,21 @@ BUGS = (
     bug(
         "norm-after-turning",
         "rotary",
-        "queries and keys are normed after they are turned",
+        "queries and keys are normalized after they are rotated",
         (f"{NORMS}\n        {TURNS}", f"{TURNS}\n        {NORMS}"),
         or_family=("projection", "scale"),
     ),
     bug(
         "norm-over-positions",
         "projection",
-        "the norm runs over positions",
+        "the norm is taken over positions",
         (MEAN, MEAN.replace("-1", "-2")),
         or_family=("mask", "shape"),
     ),
     bug(
         "norm-over-heads",
         "heads",
-        "the norm runs over all heads",
+        "the norm is taken over all heads",
         (MEAN, "x.pow(2).mean((1, 3), keepdim=True)"),
         seen="spec",
         or_family=("projection",),
@@ -127,7 +127,7 @@ BUGS = (
     bug(
         "norm-centred",
         "projection",
-        "the mean is taken off in the size",
+        "the mean is subtracted before the norm is computed",
         (MEAN, "x.var(-1, keepdim=True, unbiased=False)"),
         seen="spec",
         or_family=("scale",),
@@ -143,14 +143,14 @@ BUGS = (
     bug(
         "values-normed",
         "projection",
-        "values are normed too",
+        "values are normalized too",
         (NORMS, "q, k, v = self.q_norm(q), self.k_norm(k), self.k_norm(v)"),
         seen="spec",
     ),
     bug(
         "turned-backwards",
         "rotary",
-        "the angle's sign",
+        "the angle has the wrong sign",
         (".double()) * turns", ".double()) * turns.conj()"),
         seen="spec",
     ),
@@ -164,7 +164,7 @@ BUGS = (
     bug(
         "key-base-differs",
         "rotary",
-        "keys turn at another base",
+        "keys are rotated with another base",
         ("rotated(k, positions, 10_000.0)", "rotated(k, positions, 1_000.0)"),
     ),
     bug(
@@ -178,7 +178,7 @@ BUGS = (
     bug(
         "turned-in-bfloat16",
         "precision",
-        "turned queries and keys are rounded to bfloat16",
+        "rotated queries and keys are rounded to bfloat16",
         ("pairs.imag), dim=-1)", "pairs.imag), dim=-1).bfloat16()"),
     ),
     bug(
@@ -234,7 +234,7 @@ BUGS = (
     bug(
         "cache-unnormed",
         "cache",
-        "keys of the cache are normed once more",
+        "cached keys are normalized again",
         ('[cache["k"], k], 2)', '[self.k_norm(cache["k"]), k], 2)'),
     ),
     bug(

@@ -1,4 +1,4 @@
-"""Bugs of the GPT-2-like layer: learned positions, one fused projection, a fast path and a written-out one."""
+"""Bugs of the GPT-2-like layer: learned positions, one fused projection, a fast and an eager path."""
 
 from bugs.bug import edits
 
@@ -48,7 +48,7 @@ BUGS = (
     bug(
         "positions-of-first-row",
         "positions",
-        "the first row's positions serve all",
+        "the first row's positions are used for all rows",
         (PLACED, "x = x + self.wpe(positions[:1])"),
         or_family=("batch",),
     ),
@@ -62,7 +62,7 @@ BUGS = (
     bug(
         "cache-restarts",
         "cache",
-        "positions begin at zero at every step",
+        "positions restart at zero at every step",
         ("torch.arange(past, past + length)", "torch.arange(length)"),
         or_family=("positions",),
     ),
@@ -83,7 +83,7 @@ BUGS = (
     bug(
         "rows-from-the-top",
         "cache",
-        "new queries have the mask of the first",
+        "new queries get the mask of the first ones",
         (ROWS, "self.bias[None, None, :num_queries, :num_keys]"),
         or_family=("mask",),
     ),
@@ -143,14 +143,14 @@ BUGS = (
     bug(
         "eager-scale-by-length",
         "scale",
-        "the written-out path divides by √length",
+        "the eager path divides by √length",
         (SCALE, "(1.0 / math.sqrt(k.size(-2)))"),
         or_family=("path",),
     ),
     bug(
         "eager-scale-squared",
         "scale",
-        "the written-out path divides by head_width",
+        "the eager path divides by head_width",
         (SCALE, "(1.0 / k.size(-1))"),
         or_family=("path",),
     ),
@@ -164,7 +164,7 @@ BUGS = (
     bug(
         "eager-next-key-seen",
         "mask",
-        "the written-out path sees the next key",
+        "the eager path sees the next key",
         (TRIANGLE, TRIANGLE.replace("bool))", "bool), 1)")),
         or_family=("path",),
     ),
@@ -178,20 +178,20 @@ BUGS = (
     bug(
         "padding-of-all-rows",
         "padding",
-        "a key that any row lacks is hidden from all",
+        "a key that is padding in any row is hidden in all rows",
         (SEEN, "mask.all(0).view(1, 1, 1, -1)"),
         or_family=("batch",),
     ),
     bug(
         "padding-shifted",
         "padding",
-        "the mask is one token late",
+        "the mask is shifted by one token",
         (SEEN, "mask.roll(1, 1).view(mask.size(0), 1, 1, -1)"),
     ),
     bug(
         "empty-rows-uniform",
         "padding",
-        "a query without keys averages them all",
+        "a query that sees no key averages all values",
         (" * visible\n", "\n"),
         or_family=("mask",),
     ),
@@ -212,21 +212,21 @@ BUGS = (
     bug(
         "dropout-left-on",
         "dropout",
-        "the written-out path drops out",
+        "the eager path applies dropout outside training",
         ("training=self.training", "training=True"),
         or_family=("path",),
     ),
     bug(
         "fast-path-drops-out",
         "dropout",
-        "the fast path drops out",
+        "the fast path applies dropout outside training",
         (FUSED, FUSED.replace("is_causal", "dropout_p=self.attn_pdrop, is_causal")),
         or_family=("path",),
     ),
     bug(
         "first-row-fast",
         "batch",
-        "one sequence alone is not causal",
+        "a batch of one is not causal",
         (FUSED, FUSED.replace("True", "batch > 1")),
         or_family=("mask",),
     ),

@@ -28,26 +28,26 @@ BUGS = (
         "rotated halves with interleaved angles",
         ("torch.stack((-odd, even), dim=-1).flatten(-2)", "torch.cat((-odd, even), dim=-1)"),
     ),
-    bug("turned-backwards", "rotary", "the angle's sign", ("(-odd, even)", "(odd, -even)"), seen="spec"),
-    bug("odd-not-negated", "rotary", "(odd, even) without a minus", ("(-odd, even)", "(odd, even)")),
+    bug("turned-backwards", "rotary", "the angle has the wrong sign", ("(-odd, even)", "(odd, -even)"), seen="spec"),
+    bug("odd-not-negated", "rotary", "(odd, even) without the minus sign", ("(-odd, even)", "(odd, even)")),
     bug(
         "rates-of-head-width",
         "rotary",
-        "frequencies as if the whole head turned",
+        "frequencies are those of a fully rotated head",
         ("torch.float64) / rotary_width", "torch.float64) / 16"),
         seen="spec",
     ),
     bug(
         "whole-head-turned",
         "rotary",
-        "all coordinates turn instead of eight",
+        "all coordinates are rotated instead of eight",
         ("rotary_width: int = 8", "rotary_width: int = 16"),
         seen="spec",
     ),
     bug(
         "half-as-many-turned",
         "rotary",
-        "four coordinates turn instead of eight",
+        "four coordinates are rotated instead of eight",
         ("rotary_width: int = 8", "rotary_width: int = 4"),
         seen="spec",
     ),
@@ -65,7 +65,7 @@ BUGS = (
         ("torch.cat([turned, rest]", "torch.cat([turned, 0 * rest]"),
         seen="spec",
     ),
-    bug("keys-unturned", "rotary", "keys are not turned", ("keys = self.rotate(keys, positions).p", "keys = keys.p")),
+    bug("keys-unturned", "rotary", "keys are not rotated", ("keys = self.rotate(keys, positions).p", "keys = keys.p")),
     bug(
         "angles-in-bfloat16",
         "precision",
@@ -76,7 +76,7 @@ BUGS = (
     bug(
         "positions-from-one",
         "positions",
-        "positions begin at one",
+        "positions start at one",
         (RANGE, "torch.arange(num_past + 1, num_past + 1 + x.shape[1])"),
         is_equivalent="rotary logits depend on differences of positions only",
     ),
@@ -90,7 +90,7 @@ BUGS = (
     bug(
         "past-is-width",
         "cache",
-        "the past is as long as a head is wide",
+        "the past length is read from the width axis",
         ('cache["keys"].shape[-2] if', 'cache["keys"].shape[-1] if'),
         or_family=("positions",),
     ),
@@ -110,7 +110,7 @@ BUGS = (
     bug(
         "cache-turned-again",
         "cache",
-        "keys of the cache are turned once more",
+        "cached keys are rotated again",
         (
             JOINED,
             "self.rotate("
@@ -122,12 +122,12 @@ BUGS = (
     bug(
         "rows-from-the-top",
         "cache",
-        "new queries have the mask of the first",
+        "new queries get the mask of the first ones",
         (ROWS, "[:num_queries]"),
         or_family=("mask",),
     ),
     bug("next-key-seen", "mask", "a query sees the next key", (".tril()", ".tril(1)")),
-    bug("mask-transposed", "mask", "the triangle is transposed", (".tril()", ".triu()")),
+    bug("mask-transposed", "mask", "the causal mask is transposed", (".tril()", ".triu()")),
     bug("mask-too-weak", "mask", "hidden logits are −10", ("torch.finfo(scores.dtype).min", "-10.0")),
     bug(
         "scale-after-mask",
@@ -144,20 +144,20 @@ BUGS = (
     bug(
         "dropout-left-on",
         "dropout",
-        "dropout also when not training",
+        "dropout is also applied outside training",
         ("self.attn_dropout(weights)", "F.dropout(weights, 0.1)"),
     ),
     bug(
         "empty-rows-uniform",
         "padding",
-        "a query without keys averages them all",
+        "a query that sees no key averages all values",
         ("weights = torch.where(visible, weights, 0.0)", ""),
         or_family=("mask",),
     ),
     bug(
         "padding-of-any-row",
         "padding",
-        "a key that any row has is seen by all",
+        "a key that is real in any row is visible in all rows",
         (SEEN, "mask.any(0)[None, None, None, :]"),
         or_family=("batch",),
     ),

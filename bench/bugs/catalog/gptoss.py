@@ -1,4 +1,4 @@
-"""Bugs of the GPT-OSS-like layer: a sink a head, grouped queries by einsum."""
+"""Bugs of the GPT-OSS-like layer: one sink per head, grouped queries by einsum."""
 
 from bugs.bug import edits
 
@@ -30,7 +30,7 @@ BUGS = (
     bug(
         "sinks-transposed",
         "sink/softcap",
-        "sinks go to heads in the other order",
+        "sinks are assigned to heads in reverse order",
         (SINKS, "self.sinks.view(1, -1, self.num_kv_heads, 1, 1).transpose(1, 2)"),
         seen="spec",
         or_family=("kv-heads", "heads"),
@@ -52,7 +52,7 @@ BUGS = (
     bug(
         "sink-negative",
         "sink/softcap",
-        "the sink's sign",
+        "the sink has the wrong sign",
         (SINKS, "(-self.sinks).view(1, self.num_kv_heads, -1, 1, 1)"),
         seen="spec",
     ),
@@ -91,7 +91,13 @@ BUGS = (
         (GROUPS, "q.unflatten(2, (-1, self.num_kv_heads)).transpose(2, 3)"),
         seen="spec",
     ),
-    bug("kv-heads-reversed", "kv-heads", "keys of the other group", (GROUPS, f"{GROUPS}.flip(2)"), seen="spec"),
+    bug(
+        "kv-heads-reversed",
+        "kv-heads",
+        "key heads are assigned to groups in reverse order",
+        (GROUPS, f"{GROUPS}.flip(2)"),
+        seen="spec",
+    ),
     bug(
         "output-grouped-wrongly",
         "heads",
@@ -130,18 +136,18 @@ BUGS = (
         (DIAGONAL, "diagonal=1"),
         or_family=("mask",),
     ),
-    bug("padding-inverted", "padding", "padding is seen and tokens are not", (SEEN, SEEN.replace("~", ""))),
+    bug("padding-inverted", "padding", "padding is visible and tokens are hidden", (SEEN, SEEN.replace("~", ""))),
     bug(
         "padding-of-first-row",
         "padding",
-        "the first row's padding serves all",
+        "the first row's padding mask is used for all rows",
         (SEEN, SEEN.replace("[:,", "[:1,")),
         or_family=("batch",),
     ),
     bug(
         "past-is-heads",
         "cache",
-        "the past is as long as there are key heads",
+        "the past length is read from the axis of key heads",
         ("cache[0].shape[1]", "cache[0].shape[2]"),
         or_family=("positions",),
     ),

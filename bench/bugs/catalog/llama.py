@@ -16,39 +16,41 @@ GIVEN = "        if mask is not None:\n            allowed = allowed & mask[:, N
 BUGS = (
     bug("own-key-hidden", "mask", "a query does not see its own key", ("columns <= rows", "columns < rows")),
     bug("next-key-seen", "mask", "a query sees the next key", ("columns <= rows", "columns <= rows + 1")),
-    bug("mask-transposed", "mask", "the triangle is transposed", ("columns <= rows", "columns >= rows")),
+    bug("mask-transposed", "mask", "the causal mask is transposed", ("columns <= rows", "columns >= rows")),
     bug("mask-after-softmax", "mask", "hidden weights are zeroed after softmax only", (HIDE, "")),
     bug("mask-multiplied", "mask", "hidden logits become zero instead of −∞", (HIDE, "scores = scores * allowed")),
     bug(
         "mask-constant",
         "mask",
-        "hidden logits are −1e4, not the least number",
+        "hidden logits are −1e4 instead of the lowest float",
         ("torch.finfo(scores.dtype).min", "-1e4"),
         or_family=("softmax", "precision"),
     ),
     bug(
         "padding-of-first-row",
         "padding",
-        "the first row's padding serves all",
+        "the first row's padding mask is used for all rows",
         ("mask[:, None, None, :]", "mask[:1, None, None, :]"),
     ),
     bug(
         "padding-inverted",
         "padding",
-        "padding is seen and tokens are not",
+        "padding is visible and tokens are hidden",
         ("& mask[:, None, None, :]", "& ~mask[:, None, None, :]"),
     ),
     bug(
         "padding-hides-queries",
         "padding",
-        "the mask is laid along queries, not keys",
+        "the mask is applied along queries instead of keys",
         ("mask[:, None, None, :]", "mask[:, None, -num_queries:, None]"),
     ),
-    bug("empty-rows-uniform", "padding", "a query without keys averages them all", (ZERO, ""), or_family=("mask",)),
+    bug(
+        "empty-rows-uniform", "padding", "a query that sees no key averages all values", (ZERO, ""), or_family=("mask",)
+    ),
     bug(
         "padding-only-in-batches",
         "padding",
-        "one sequence alone has its padding ignored",
+        "padding is ignored in a batch of one",
         (GIVEN, GIVEN.replace("is not None", "is not None and len(mask) > 1")),
         or_family=("batch",),
     ),
@@ -65,7 +67,7 @@ BUGS = (
     bug(
         "softmax-overflows",
         "softmax",
-        "no maximum is subtracted",
+        "the maximum is not subtracted before exp",
         (SOFTMAX, "weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)"),
         or_family=("precision",),
     ),
@@ -82,15 +84,23 @@ BUGS = (
         (SOFTMAX, "weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)"),
         is_lawful="most public layers compute the softmax in float32 on purpose, so float64 layers lose digits",
     ),
-    bug("only-queries-turned", "rotary", "keys are not turned", (TURN, "queries = apply_rotary(queries, cos, sin)")),
+    bug("only-queries-turned", "rotary", "keys are not rotated", (TURN, "queries = apply_rotary(queries, cos, sin)")),
     bug(
         "values-turned",
         "rotary",
-        "values are turned too",
+        "values are rotated too",
         (TURN, "queries, keys, values = (apply_rotary(each, cos, sin) for each in (queries, keys, values))"),
     ),
-    bug("turned-backwards", "rotary", "the angle's sign", ("+ rotate_half(x)", "- rotate_half(x)"), seen="spec"),
-    bug("half-not-negated", "rotary", "(second, first) without a minus", ("(-second, first)", "(second, first)")),
+    bug(
+        "turned-backwards",
+        "rotary",
+        "the angle has the wrong sign",
+        ("+ rotate_half(x)", "- rotate_half(x)"),
+        seen="spec",
+    ),
+    bug(
+        "half-not-negated", "rotary", "(second, first) without the minus sign", ("(-second, first)", "(second, first)")
+    ),
     bug(
         "angles-interleaved",
         "rotary",
@@ -153,14 +163,20 @@ BUGS = (
     bug(
         "values-tiled",
         "kv-heads",
-        "values are tiled where keys are repeated",
+        "values are tiled while keys are repeated",
         (
             "repeat_kv(values, self.num_heads // self.num_kv_heads)",
             "values.repeat(1, self.num_heads // values.shape[1], 1, 1)",
         ),
         seen="spec",
     ),
-    bug("values-are-keys", "projection", "values by the key matrix", ("self.v_proj(x)", "self.k_proj(x)"), seen="spec"),
+    bug(
+        "values-are-keys",
+        "projection",
+        "values are computed with the key matrix",
+        ("self.v_proj(x)", "self.k_proj(x)"),
+        seen="spec",
+    ),
     bug(
         "output-transposed",
         "projection",

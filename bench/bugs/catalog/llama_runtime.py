@@ -35,13 +35,13 @@ BUGS = (
     bug(
         "cache-swapped",
         "cache",
-        "the cache gives values for keys",
+        "cached keys and values are swapped",
         ("(keys, values)\n\n    def core", "(values, keys)\n\n    def core"),
     ),
     bug(
         "cache-restarts",
         "cache",
-        "positions begin at zero at every step",
+        "positions restart at zero at every step",
         ("torch.arange(past, past + length)", "torch.arange(length)"),
         or_family=("positions",),
     ),
@@ -55,14 +55,14 @@ BUGS = (
     bug(
         "cache-counts-heads",
         "cache",
-        "the past is as long as there are heads",
+        "the past length is read from the head axis",
         (PAST, PAST.replace("shape[2]", "shape[1]")),
         or_family=("positions",),
     ),
     bug(
         "one-token-unturned",
         "cache",
-        "a single token is not turned",
+        "a single token is not rotated",
         (ANGLES, "cos, sin = self.rotary(positions * (length > 1), x.dtype)"),
         or_family=("positions", "rotary", "shape"),
     ),
@@ -76,7 +76,7 @@ BUGS = (
     bug(
         "cache-in-place",
         "cache",
-        "the caller's cache is emptied once it is joined",
+        "the caller's cache is emptied when it is concatenated",
         (JOINED, JOINED + "\n            cache[0].zero_()"),
         or_family=("in-place",),
     ),
@@ -84,20 +84,20 @@ BUGS = (
     bug(
         "positions-of-first-row",
         "positions",
-        "the first row's positions serve all",
+        "the first row's positions are used for all rows",
         (ANGLES, ANGLES.replace("positions,", "positions[:1],")),
         or_family=("batch",),
     ),
     bug(
         "positions-from-first",
         "positions",
-        "given positions count only by their first",
+        "only the first of the given positions is used",
         (ANGLES, ANGLES.replace("positions,", "positions[:, :1] + torch.arange(length),")),
     ),
     bug(
         "dropout-left-on",
         "dropout",
-        "dropout also when not training",
+        "dropout is also applied outside training",
         ("self.dropout, self.training)", "self.dropout, True)"),
     ),
     bug(
@@ -109,7 +109,7 @@ BUGS = (
     bug(
         "keys-of-first-row",
         "batch",
-        "all rows look at the first row's keys",
+        "all rows attend to the first row's keys",
         ("queries @ keys.tr", "queries @ keys[:1].tr"),
     ),
     bug(
@@ -127,7 +127,7 @@ BUGS = (
     bug(
         "chunks-start-over",
         "path",
-        "every chunk has the mask of the first",
+        "every chunk gets the mask of the first one",
         (CHUNK, "part = allowed[:, :, : min(3, queries.shape[2] - start)]"),
     ),
     bug(
@@ -160,7 +160,7 @@ BUGS = (
     bug(
         "at-most-twelve-keys",
         "shape",
-        "only the first twelve tokens are ever keys",
+        "only the first twelve tokens are used as keys",
         (
             "columns = torch.arange(num_keys)[None, :]",
             "columns = torch.arange(num_keys)[None, :]\n        columns = columns + 10**6 * (columns >= 12)",

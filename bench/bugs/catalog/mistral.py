@@ -40,7 +40,7 @@ BUGS = (
     bug(
         "window-forward",
         "mask",
-        "a query sees as far ahead as back",
+        "the window extends as far ahead as back",
         ("(key_index <= query_index) & ", "(key_index - query_index < self.window) & "),
     ),
     bug("future-seen", "mask", "all later keys are seen", ("(key_index <= query_index) & ", "")),
@@ -74,7 +74,7 @@ BUGS = (
     bug(
         "seen-not-added",
         "cache",
-        "only the last piece counts as seen",
+        "only the last chunk counts as seen",
         ("num_seen + length)", "length)"),
         or_family=("positions",),
     ),
@@ -88,7 +88,7 @@ BUGS = (
     bug(
         "cache-unturned",
         "cache",
-        "keys are cached before they are turned",
+        "keys are cached before they are rotated",
         ("self.remember(keys,", "self.remember(rotate(keys, cos[:, :, -1:], -sin[:, :, -1:]),"),
         or_family=("rotary", "positions"),
     ),
@@ -108,14 +108,14 @@ BUGS = (
     bug(
         "padding-or",
         "padding",
-        "real keys are seen whatever the window",
+        "real keys are visible outside the window too",
         (WHOLE, WHOLE.replace("&", "|")),
         or_family=("mask",),
     ),
     bug(
         "padding-alone",
         "mask",
-        "with padding the triangle is lost",
+        "with a padding mask, the causal mask is lost",
         (WHOLE, "mask[:, None, None, -num_keys:].expand(-1, -1, num_queries, -1)"),
         or_family=("padding",),
     ),
@@ -162,7 +162,7 @@ BUGS = (
     bug(
         "keys-tiled",
         "kv-heads",
-        "keys are tiled where values are repeated",
+        "keys are tiled while values are repeated",
         (REPEATED, "keys.repeat(1, groups, 1, 1), values.repeat_interleave(groups, dim=1)"),
         seen="spec",
     ),
@@ -197,7 +197,7 @@ BUGS = (
     bug(
         "dropout-left-on",
         "dropout",
-        "the fused kernel drops out",
+        "the fused kernel applies dropout",
         (FUSED, FUSED.replace("=visible", "=visible, dropout_p=0.1")),
     ),
     bug(
@@ -206,7 +206,7 @@ BUGS = (
         "the boolean mask is added as 0 and 1",
         (FUSED, FUSED.replace("=visible", "=visible.to(queries.dtype)")),
     ),
-    bug("mask-inverted", "mask", "hidden and visible are exchanged", (FUSED, FUSED.replace("=visible", "=~visible"))),
+    bug("mask-inverted", "mask", "hidden and visible are swapped", (FUSED, FUSED.replace("=visible", "=~visible"))),
     bug(
         "batch-and-time-mixed",
         "batch",

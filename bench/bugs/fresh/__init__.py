@@ -9,6 +9,6 @@ __all__ = ["fresh_bugs"]
 
 
 def fresh_bugs() -> tuple[Bug, ...]:
-    """Every bug of the set, file by file; none as long as nobody has written any."""
+    """Every bug of the set, file by file; none until some are written."""
     names = sorted(file.name for file in pkgutil.iter_modules(__path__))
     return tuple(bug for name in names for bug in importlib.import_module(f"{__name__}.{name}").BUGS)

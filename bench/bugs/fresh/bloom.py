@@ -21,7 +21,7 @@ BUGS = (
     bug(
         "fresh-extra-slopes-in-sequence",
         "alibi",
-        "the extra heads take the next slopes of the larger power one by one, not every other one",
+        "the extra heads take the next slopes of the larger power one by one, instead of every other one",
         ("range(1, 1 + 2 * (num_heads - closest), 2)", "range(1, 1 + num_heads - closest)"),
         seen="spec",
     ),
@@ -41,7 +41,7 @@ BUGS = (
     bug(
         "fresh-one-future-token",
         "mask",
-        "the triangle begins one diagonal too late",
+        "the causal mask starts one diagonal too late",
         ("hidden.triu(diagonal=1 + num_keys - num_queries)", "hidden.triu(diagonal=2 + num_keys - num_queries)"),
     ),
     bug(
@@ -85,7 +85,7 @@ BUGS = (
     bug(
         "fresh-padding-left-out-of-renormalising",
         "softmax",
-        "weights are set to zero after the softmax, but the logits before it were only hidden from the future",
+        "padding is masked only by zeroing weights after the softmax",
         (
             "scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)",
             "scores = scores.masked_fill(self.hidden(length, num_keys, None), torch.finfo(scores.dtype).min)",

@@ -10,14 +10,14 @@ BUGS = (
     bug(
         "fresh-no-maximum-taken-off",
         "softmax",
-        "powers are taken of the logits as they are, which overflows",
+        "exp of the unshifted logits overflows",
         ("torch.exp(logits - logits.amax(dim=-1, keepdim=True)) * visible", "torch.exp(logits) * visible"),
         or_family=("precision",),
     ),
     bug(
         "fresh-one-maximum-for-all",
         "softmax",
-        "the largest logit of the whole batch is taken off, so that other rows underflow",
+        "the largest logit of the whole batch is subtracted, so that other rows underflow",
         ("torch.exp(logits - logits.amax(dim=-1, keepdim=True))", "torch.exp(logits - logits.amax())"),
         or_family=("precision", "batch"),
     ),
@@ -31,7 +31,7 @@ BUGS = (
     bug(
         "fresh-blocks-mix-not-rescaled",
         "path",
-        "what was mixed so far is not rescaled when the maximum rises",
+        "the running output is not rescaled when the maximum rises",
         ("mixed = mixed * shrink + powers @ v[:, :, block]", "mixed = mixed + powers @ v[:, :, block]"),
         or_family=("softmax",),
     ),
@@ -55,14 +55,14 @@ BUGS = (
     bug(
         "fresh-keys-and-values-swapped",
         "projection",
-        "keys and values are cut in another order",
+        "keys and values are split in the wrong order",
         ("k, v = self.to_kv(memory).chunk(2, dim=-1)", "v, k = self.to_kv(memory).chunk(2, dim=-1)"),
         seen="spec",
     ),
     bug(
         "fresh-offset-of-wrong-sign",
         "mask",
-        "the causal triangle is shifted the wrong way if there are more keys than queries",
+        "the causal mask is shifted the wrong way if there are more keys than queries",
         ("offset = keys.shape[2] - queries.shape[2]", "offset = queries.shape[2] - keys.shape[2]"),
     ),
     bug(
@@ -93,7 +93,7 @@ BUGS = (
     bug(
         "fresh-weights-cut-from-gradient",
         "gradient",
-        "the weights are detached before values are mixed",
+        "the weights are detached before they multiply the values",
         (
             'return torch.einsum("bhqk,bhkd->bhqd", weights, v), weights',
             'weights = weights.detach()\n        return torch.einsum("bhqk,bhkd->bhqd", weights, v), weights',
@@ -102,7 +102,7 @@ BUGS = (
     bug(
         "fresh-mask-only-in-powers",
         "padding",
-        "hidden keys count for the maximum, so that a loud padded token makes the rest underflow",
+        "hidden keys count for the maximum, so that a large padded token makes the rest underflow",
         ("        logits = logits.masked_fill(~visible, -1e30)\n        powers", "        powers"),
         or_family=("softmax", "precision"),
     ),

@@ -10,27 +10,27 @@ BUGS = (
     bug(
         "fresh-mask-not-inverted",
         "padding",
-        "the mask of tokens is taken for one of padding",
+        "a mask of tokens is read as a mask of padding",
         ("padding = 1.0 - mask[:, None, None, :].to(like.dtype)", "padding = mask[:, None, None, :].to(like.dtype)"),
         or_family=("mask",),
     ),
     bug(
         "fresh-ten-thousand-is-not-infinity",
         "padding",
-        "padding costs 10,000, which leaves a row without tokens its softmax",
+        "padding is masked with −10,000, so that a row of padding still has a softmax",
         ("return padding * torch.finfo(like.dtype).min", "return padding * -10000.0"),
         or_family=("mask", "softmax"),
     ),
     bug(
         "fresh-core-triangle-without-offset",
         "mask",
-        "the causal triangle starts at the first key, whatever the numbers of queries and keys",
+        "the causal mask starts at the first key, whatever the numbers of queries and keys",
         (".triu(1 + keys.shape[2] - queries.shape[2])", ".triu(1)"),
     ),
     bug(
         "fresh-softmax-over-heads",
         "softmax",
-        "the softmax runs over the heads, as one without an axis did in old torch",
+        "the softmax is taken over the heads, as old torch did without dim",
         ("probabilities = F.softmax(scores, dim=-1)", "probabilities = F.softmax(scores, dim=1)"),
         or_family=("heads",),
     ),
@@ -51,7 +51,7 @@ BUGS = (
     bug(
         "fresh-heads-by-view",
         "heads",
-        "heads come before positions by a view in place of a permutation",
+        "heads come before positions by a view instead of a permutation",
         (
             "        shape = (*x.shape[:-1], self.num_heads, self.head_width)\n"
             "        return x.view(shape).permute(0, 2, 1, 3)\n",

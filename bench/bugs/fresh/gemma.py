@@ -1,4 +1,4 @@
-"""Mistakes in the layer with normed queries and keys, a softcap and one key head."""
+"""Mistakes in the layer with normalized queries and keys, a softcap and one key head."""
 
 from bugs.bug import edits
 
@@ -10,7 +10,7 @@ BUGS = (
     bug(
         "fresh-gain-without-one",
         "scale",
-        "the norm multiplies by the weight, not by 1 + weight",
+        "the norm multiplies by the weight instead of 1 + weight",
         ("return normed * (1.0 + self.weight)", "return normed * self.weight"),
         or_family=("projection",),
         seen="spec",
@@ -33,7 +33,7 @@ BUGS = (
     bug(
         "fresh-norm-after-rotation",
         "rotary",
-        "queries and keys are normed after they were turned, and the gain breaks the pairs",
+        "queries and keys are normalized after they were rotated, and the gain breaks the pairs",
         (
             "        q, k = self.q_norm(q), self.k_norm(k)\n"
             "        q, k = rotated(q, positions, 10_000.0), rotated(k, positions, 10_000.0)\n",
@@ -45,7 +45,7 @@ BUGS = (
     bug(
         "fresh-one-norm-for-both",
         "projection",
-        "keys are normalised with the gain of the queries",
+        "keys are normalized with the gain of the queries",
         ("q, k = self.q_norm(q), self.k_norm(k)", "q, k = self.q_norm(q), self.q_norm(k)"),
         or_family=("scale",),
         seen="spec",

@@ -26,7 +26,7 @@ BUGS = (
     bug(
         "fresh-fast-path-with-cache",
         "cache",
-        "the fast path is taken after a cache as well, and its triangle begins at the first key",
+        "the fast path is taken after a cache as well, and its causal mask starts at the first key",
         ('if mask is None and cache is None and path != "eager":', 'if mask is None and path != "eager":'),
         or_family=("mask", "path"),
     ),
@@ -64,7 +64,7 @@ BUGS = (
     bug(
         "fresh-eager-scaled-by-width",
         "scale",
-        "the softmax written out divides by the root of the whole width",
+        "the eager path divides by the root of the whole width",
         ("(1.0 / math.sqrt(k.size(-1)))", "(1.0 / math.sqrt(self.width))"),
         or_family=("path",),
     ),
@@ -78,7 +78,7 @@ BUGS = (
     bug(
         "fresh-keys-and-queries-swapped",
         "projection",
-        "the fused matrix is cut in another order",
+        "the fused matrix is split in the wrong order",
         ("q, k, v = fused.split(self.width, dim=2)", "k, q, v = fused.split(self.width, dim=2)"),
         seen="spec",
     ),
@@ -92,7 +92,7 @@ BUGS = (
     bug(
         "fresh-positions-added-twice",
         "positions",
-        "the codes of the positions are added once more before the projection",
+        "the position codes are added again before the projection",
         (
             "fused = x @ self.c_attn_weight + self.c_attn_bias",
             "fused = (x + self.wpe.weight[past : past + length]) @ self.c_attn_weight + self.c_attn_bias",

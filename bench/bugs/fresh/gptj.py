@@ -10,7 +10,7 @@ BUGS = (
     bug(
         "fresh-past-added-to-given-positions",
         "positions",
-        "the number of cached tokens is added to positions that the caller has already counted on",
+        "the number of cached tokens is added to positions that already include it",
         (
             "            positions = torch.arange(num_past, num_past + x.shape[1]).expand(x.shape[:2])\n",
             "            positions = torch.arange(x.shape[1]).expand(x.shape[:2])\n"
@@ -31,7 +31,7 @@ BUGS = (
     bug(
         "fresh-rates-without-factor-two",
         "rotary",
-        "the exponents run over 0, 1, 2, … in place of 0, 2, 4, …",
+        "the exponents run over 0, 1, 2, … instead of 0, 2, 4, …",
         (
             "torch.arange(0, rotary_width, 2, dtype=torch.float64)",
             "torch.arange(rotary_width // 2, dtype=torch.float64)",
@@ -42,7 +42,7 @@ BUGS = (
     bug(
         "fresh-last-coordinates-turned",
         "rotary",
-        "the last coordinates of each head are turned, not the first",
+        "the last coordinates of each head are rotated, not the first",
         (
             "turned, rest = x[..., : self.rotary_width], x[..., self.rotary_width :]",
             "rest, turned = x[..., : -self.rotary_width], x[..., -self.rotary_width :]",
@@ -53,7 +53,7 @@ BUGS = (
     bug(
         "fresh-first-rows-of-triangle",
         "mask",
-        "queries after a cache get the first rows of the triangle",
+        "queries after a cache get the first rows of the causal mask",
         (".tril()[num_keys - num_queries : num_keys]", ".tril()[:num_queries]"),
         or_family=("cache",),
     ),
@@ -87,7 +87,7 @@ BUGS = (
     bug(
         "fresh-keys-not-turned",
         "rotary",
-        "only queries are turned",
+        "only queries are rotated",
         ("keys = self.rotate(keys, positions).permute(0, 2, 1, 3)", "keys = keys.permute(0, 2, 1, 3)"),
         or_family=("positions",),
     ),

@@ -1,4 +1,4 @@
-"""Mistakes in the layer with a sink a head."""
+"""Mistakes in the layer with one sink per head."""
 
 from bugs.bug import edits
 
@@ -10,7 +10,7 @@ BUGS = (
     bug(
         "fresh-first-column-dropped",
         "sink/softcap",
-        "the sink stands last, but the first column is dropped",
+        "the sink is the last column, but the first is dropped",
         ("weights = F.softmax(logits, dim=-1)[..., :-1]", "weights = F.softmax(logits, dim=-1)[..., 1:]"),
         or_family=("softmax", "mask"),
     ),
@@ -39,7 +39,7 @@ BUGS = (
     bug(
         "fresh-sink-not-shifted",
         "sink/softcap",
-        "the largest logit is taken off the logits, but not off the sink",
+        "the largest logit is subtracted the logits, but not off the sink",
         (
             "        logits = torch.cat([logits, sinks], dim=-1)\n"
             "        weights = F.softmax(logits, dim=-1)[..., :-1]\n",
@@ -87,7 +87,7 @@ BUGS = (
     bug(
         "fresh-values-turned",
         "rotary",
-        "values are turned with the keys",
+        "values are rotated with the keys",
         (
             "q, k = self.rope(q, positions), self.rope(k, positions)",
             "q, k, v = (self.rope(part, positions) for part in (q, k, v))",
@@ -97,7 +97,7 @@ BUGS = (
     bug(
         "fresh-cached-keys-turned-again",
         "cache",
-        "keys from the cache are turned once more in every step",
+        "keys from the cache are rotated once more in every step",
         (
             "k, v = torch.cat((cache[0], k), dim=1)",
             "past_positions = torch.arange(past).expand(batch, past)\n"
@@ -108,7 +108,7 @@ BUGS = (
     bug(
         "fresh-mask-replaces-triangle",
         "mask",
-        "with a mask of padding the future is no longer hidden",
+        "with a padding mask, the future is no longer hidden",
         ("hidden = hidden | ~mask[:, None, None, None, :]", "hidden = ~mask[:, None, None, None, :]"),
         or_family=("padding",),
     ),

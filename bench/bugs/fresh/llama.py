@@ -77,13 +77,13 @@ BUGS = (
     bug(
         "fresh-dropout-always-on",
         "dropout",
-        "functional dropout is called without saying that this is no training",
+        "functional dropout is called without training=False",
         ("F.dropout(weights, self.dropout, self.training)", "F.dropout(weights, self.dropout)"),
     ),
     bug(
         "fresh-chunk-builds-own-triangle",
         "path",
-        "each chunk of queries gets a triangle that ends at the last key",
+        "each chunk of queries gets a causal mask that ends at the last key",
         (
             "part = allowed[:, :, start : start + 3]",
             "rows = min(3, queries.shape[2] - start)\n"
@@ -101,7 +101,7 @@ BUGS = (
     bug(
         "fresh-no-gradient-through-rotation",
         "gradient",
-        "no_grad meant for the table of angles stands over the rotation of queries and keys",
+        "no_grad, meant for the table of angles, covers the rotation of queries and keys",
         ("def apply_rotary(x: Tensor", "@torch.no_grad()\ndef apply_rotary(x: Tensor"),
     ),
     bug(

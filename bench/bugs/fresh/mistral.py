@@ -17,7 +17,7 @@ BUGS = (
     bug(
         "fresh-position-is-length-of-cache",
         "cache",
-        "what the cache still holds is taken for the number of tokens seen",
+        "the length of the cache is taken for the number of tokens seen",
         ("kept = self.remember(keys, values, num_seen + length)", "kept = self.remember(keys, values, keys.shape[2])"),
         or_family=("positions", "rotary"),
     ),
@@ -69,7 +69,7 @@ BUGS = (
     bug(
         "fresh-positions-interleaved-over-batch",
         "batch",
-        "positions are repeated one by one and then cut into rows",
+        "positions are repeated elementwise and then reshaped into rows",
         (
             "(num_seen + torch.arange(length)).repeat(batch, 1)",
             "(num_seen + torch.arange(length)).repeat_interleave(batch).view(batch, length)",
@@ -79,7 +79,7 @@ BUGS = (
     bug(
         "fresh-sine-of-wrong-sign",
         "rotary",
-        "the second half is turned the other way than the first",
+        "the second half is rotated the other way than the first",
         ("right * cos + left * sin", "right * cos - left * sin"),
         or_family=("positions",),
     ),

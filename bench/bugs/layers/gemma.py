@@ -1,4 +1,4 @@
-"""Causal attention with normed queries and keys, capped logits, one key-value head and a scale of its own."""
+"""Causal attention with normalized queries and keys, capped logits, one key-value head and a scale of its own."""
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +41,7 @@ class Layer(nn.Module):
         self.k_norm = RMSNorm(self.head_width)
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Logits are capped first and masked then."""
+        """Logits are capped first, then masked."""
         scores = torch.matmul(q * self.scaling, k.transpose(2, 3))
         scores = torch.tanh(scores / self.softcap) * self.softcap
         num_queries, num_keys = scores.shape[-2:]

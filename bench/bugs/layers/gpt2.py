@@ -35,7 +35,7 @@ class Layer(nn.Module):
         return visible
 
     def attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Softmax written out."""
+        """The softmax step by step."""
         att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
         visible = self.visible(q.size(-2), k.size(-2), mask)
         att = att.masked_fill(~visible, torch.finfo(att.dtype).min)
@@ -44,7 +44,7 @@ class Layer(nn.Module):
         return att @ v, att
 
     def forward(self, x, *, mask=None, positions=None, cache=None, path=""):
-        """Output, weights if softmax was written out, and the cache."""
+        """Output, weights if the eager path was taken, and the cache."""
         batch, length, width = x.size()
         past = cache[0].size(-2) if cache is not None else 0
         if positions is None:

@@ -20,7 +20,7 @@ def rotate_every_two(x: Tensor) -> Tensor:
 
 
 def apply_rotary(x: Tensor, sin: Tensor, cos: Tensor) -> Tensor:
-    """Neighbouring coordinates turned by their angle."""
+    """Neighbouring coordinates rotated by their angle."""
     sin = sin.repeat_interleave(2, dim=-1)
     cos = cos.repeat_interleave(2, dim=-1)
     return x * cos + rotate_every_two(x) * sin
@@ -49,7 +49,7 @@ class Layer(nn.Module):
         return x.view(*x.shape[:2], self.num_heads * self.head_width)
 
     def rotate(self, x: Tensor, positions: Tensor) -> Tensor:
-        """The first coordinates of each head are turned, the rest pass."""
+        """The first coordinates of each head are rotated, the rest are unchanged."""
         sin, cos = sinusoids(positions, self.rotary_width)
         turned, rest = x[..., : self.rotary_width], x[..., self.rotary_width :]
         turned = apply_rotary(turned, sin.to(x.dtype), cos.to(x.dtype))

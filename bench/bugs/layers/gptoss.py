@@ -1,4 +1,4 @@
-"""Causal attention with a sink: one learned logit a head that takes its share of the weight and gives no value."""
+"""Causal attention with a sink: one learned logit per head that takes its share of the weight and gives no value."""
 
 import torch
 from torch import Tensor, nn

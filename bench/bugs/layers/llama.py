@@ -12,7 +12,7 @@ def rotate_half(x: Tensor) -> Tensor:
 
 
 def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Each pair of coordinates turned by its angle."""
+    """Each pair of coordinates rotated by its angle."""
     return x * cos + rotate_half(x) * sin
 
 

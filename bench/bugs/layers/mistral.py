@@ -17,7 +17,7 @@ class RollingCache:
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Coordinates i and i + width / 2 turned together."""
+    """Coordinates i and i + width / 2 rotated together."""
     half = x.shape[-1] // 2
     left, right = x[..., :half], x[..., half:]
     return torch.cat((left * cos - right * sin, right * cos + left * sin), dim=-1)

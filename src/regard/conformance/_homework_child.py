@@ -3,10 +3,8 @@
 Nothing is ever unpickled, and what the code prints is discarded.
 """
 
-import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from regard.conformance import all_laws
@@ -21,12 +19,11 @@ from regard.conformance.adapters.student_code import (
     turn_function,
 )
 from regard.conformance.diagnosis import diagnose
-from regard.conformance.homework import all_contracts, contracts_for
-from regard.conformance.homework.corruption import Corruption
-from regard.conformance.homework.rotary import RotaryRotation, RotaryTable
+from regard.conformance.homework import HomeworkFunction, all_contracts, contracts_for
 from regard.conformance.judging import judge, missing
 from regard.conformance.law import Law
 from regard.conformance.subject import Subject
+from regard.conformance.verdict import error_line
 from regard.core.processes import Channel, limit_resources
 
 NOT_WRITTEN = "not written yet"
@@ -34,7 +31,7 @@ _LARGEST_FILE = 2**26
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class PieceTask:
     """One piece to judge; `rope` is for the attention layer."""
 
     piece: HomeworkPiece
@@ -43,7 +40,7 @@ class Task:
     rope: bool = False
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> "Task":
+    def from_dict(cls, row: Mapping[str, Any]) -> "PieceTask":
         """The task, from its fields as JSON gives them."""
         piece = {**row["piece"], "others": tuple(row["piece"]["others"])}
         return cls(**{**row, "piece": HomeworkPiece(**piece)})
@@ -59,23 +56,23 @@ def judge_pieces(channel: Channel) -> None:
     limit_resources(memory=int(next(messages)["memory"]), file_size=_LARGEST_FILE)
     channel.send(event="ready")
     for message in messages:
-        _judge(Task.from_dict(message), channel)
+        _judge(PieceTask.from_dict(message), channel)
         channel.send(event="done")
 
 
-def _judge(task: Task, channel: Channel) -> None:
+def _judge(task: PieceTask, channel: Channel) -> None:
     code = StudentCode(task.root)
     try:
         subject = _subject(task, code, code.call(import_piece, task.piece, task.root))
     except NotImplementedError as error:
-        channel.send(event="unwritten", reason=f"{NOT_WRITTEN}: {_words(error)}")
+        channel.send(event="unwritten", reason=f"{NOT_WRITTEN}: {error_line(error, is_placed=True)}")
         return
     except Exception as error:  # noqa: BLE001 - importing a student's file may raise anything
-        channel.send(event="failed", reason=_words(error))
+        channel.send(event="failed", reason=error_line(error, is_placed=True))
         return
-    channel.send(event="loaded", spec=asdict(subject.spec), weights=subject.has("weights"))
+    channel.send(event="loaded", spec=asdict(subject.spec))
     crashes: dict[str, str] = {}
-    for law in _laws(task, subject).values():
+    for law in _laws(subject).values():
         channel.send(event="trying", law=law.id, statement=law.statement)
         code.is_unwritten = False
         verdict = judge(law, subject, seed=task.seed, diagnose=diagnose)
@@ -89,37 +86,21 @@ def _judge(task: Task, channel: Channel) -> None:
         channel.send(event="verdict", verdict=asdict(verdict), is_unwritten=is_unwritten)
 
 
-def _subject(task: Task, code: StudentCode, thing: Any) -> Subject:
+def _subject(task: PieceTask, code: StudentCode, thing: Any) -> Subject:
     match task.piece.name:
         case "precompute_rotary_emb":
-            return RotaryTable(table_function(code, thing))
+            return HomeworkFunction("table", table_function(code, thing), name=task.piece.name)
         case "apply_rotary_emb":
-            return RotaryRotation(turn_function(code, thing))
-        case "CausalSelfAttention":
-            return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
-    return Corruption(corpus_function(code, thing))
+            return HomeworkFunction("rotation", turn_function(code, thing), name=task.piece.name)
+        case "CharCorruptionDataset":
+            return HomeworkFunction("corruption", corpus_function(code, thing), name=task.piece.name)
+    return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
 
 
-def _laws(task: Task, subject: Subject) -> dict[str, Law]:
+def _laws(subject: Subject) -> dict[str, Law]:
     """The contracts on the piece; for the attention layer, also every law of the catalog that applies to it."""
-    if task.piece.name == "CausalSelfAttention":
-        return contracts_for("attend", subject.spec) | {
-            name: law for name, law in all_laws().items() if missing(law, subject) is None
-        }
-    return {
-        name: law
-        for kind in ("table", "rotation", "corruption")
-        if subject.has(kind)
-        for name, law in contracts_for(kind, subject.spec).items()
-    }
-
-
-def _words(error: BaseException) -> str:
-    """The error's first line and the student's line that it came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        where = f" ({Path(error.filename).name}:{error.lineno})"
-    else:
-        where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    first = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {first[0] if first else 'no message'}{where}"
+    if not subject.has("attend"):
+        (kind,) = subject.capabilities
+        return contracts_for(kind, subject.spec)
+    laws = {name: law for name, law in all_laws().items() if missing(law, subject) is None}
+    return contracts_for("attend", subject.spec) | laws

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
-from regard.conformance import Law, all_laws
+from regard.conformance import all_laws
 from regard.conformance.isolation import CheckLimits, check_isolated, report_failed_build
 from regard.conformance.judging import check_subject, chosen_laws
 from regard.conformance.reproduction import try_law
@@ -71,12 +71,18 @@ def check(
     >>> report.ok, [failure.law for failure in report.failures]
     (False, ['CAUSAL'])
     """
-    chosen = _chosen(laws)
+    chosen = chosen_laws(laws)
     ensure_known(expect or {}, seed)
     arguments = options.get("arguments", {})
     is_isolated = options.get("isolate", isinstance(target, str))
     if is_isolated:
-        target = target if isinstance(target, str) else _importable(target)
+        name = target if isinstance(target, str) else importable_name(target)
+        if name is None:
+            raise InputError(
+                f"{target!r} cannot be imported by another process. Put the factory at the top level of a module, "
+                "or check it in this process with isolate=False."
+            )
+        target = name
         arguments = {name: str(value) for name, value in arguments.items()}
     request = CheckRequest(
         target=target,
@@ -97,7 +103,7 @@ def check(
             progress(next(done), len(chosen))
 
     if is_isolated:
-        return check_isolated(request, _titles(chosen), limits=options.get("limits"), progress=count)
+        return check_isolated(request, limits=options.get("limits"), progress=count)
     subject, inferred = build_subject(request)
     report = check_subject(
         subject,
@@ -107,24 +113,6 @@ def check(
         progress=count,
     )
     return replace(report, inferred=inferred)
-
-
-def _importable(target: Any) -> str:
-    name = importable_name(target)
-    if name is None:
-        raise InputError(
-            f"{target!r} cannot be imported by another process. Put the factory at the top level of a module, "
-            "or check it in this process with isolate=False."
-        )
-    return name
-
-
-def _chosen(laws: Iterable[str] | str | None) -> dict[str, Law]:
-    return chosen_laws(laws if laws is None or isinstance(laws, str) else ",".join(laws))
-
-
-def _titles(laws: Mapping[str, Law]) -> list[tuple[str, str]]:
-    return [(law.id, law.statement) for law in laws.values()]
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:
@@ -153,20 +141,19 @@ def check_all(
         raise InputError(f"The number of jobs is {jobs}. Give at least 1.")
     for request in requests:
         ensure_known(request.expect, request.seed)
-    titles = [_titles(_chosen(request.laws)) for request in requests]
-    total, stop = sum(map(len, titles)), threading.Event()
-    tried: list[int] = []  # one item per law, appended by the threads
+    total, stop = sum(len(chosen_laws(request.laws)) for request in requests), threading.Event()
+    tried: list[None] = []  # one item per law, appended by the threads
 
-    def work(request: CheckRequest, laws: list[tuple[str, str]]) -> CheckReport:
+    def work(request: CheckRequest) -> CheckReport:
         try:
-            return check_isolated(request, laws, limits=limits, progress=lambda done, _: tried.append(done), stop=stop)
+            return check_isolated(request, limits=limits, progress=lambda: tried.append(None), stop=stop)
         except InputError as error:
             if len(requests) == 1:
                 raise
             return report_failed_build(request, str(error))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(work, *each) for each in zip(requests, titles, strict=True)]
+        futures = [pool.submit(work, request) for request in requests]
         left = set(futures)
         try:
             while left:
@@ -187,7 +174,7 @@ def zoo_requests(request: CheckRequest) -> list[CheckRequest]:
     installed = {name: entry for name, entry in zoo().items() if entry.is_installed}
     if not installed:
         raise InputError("Nothing of the zoo is installed here. Install some of it: pip install 'regard[zoo]'.")
-    laws = _chosen(request.laws)
+    laws = chosen_laws(request.laws)
     return [
         replace(
             request,

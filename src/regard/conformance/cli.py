@@ -98,17 +98,19 @@ def check(**options: Any) -> int:
         return ExitCode.SUCCESS
     _ensure_consistent(options)
     _ensure_writable(options)
-    requests = [] if options["layout"] is not None else _requests(options)
-    reports = _check_layout(options) if options["layout"] is not None else _check_layers(requests, options)
+    if options["layout"] is not None:
+        from regard.conformance.homework_check import check_layout
+
+        limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
+        requests, reports = [], check_layout(*options["layout"], seed=options["seed"], **limits)
+    else:
+        requests = _requests(options)
+        reports = _check_layers(requests, options)
     _publish(requests, reports, options)
-    return _exit_code(reports, is_strict=options["is_strict"])
-
-
-def _check_layout(options: dict[str, Any]) -> "Sequence[CheckReport]":
-    from regard.conformance.homework_check import check_layout
-
-    limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
-    return check_layout(*options["layout"], seed=options["seed"], **limits)
+    if not all(report.ok for report in reports):
+        return ExitCode.FAILURE
+    is_decided = all(verdict.has_run for report in reports for verdict in report.verdicts)
+    return ExitCode.UNDECIDED if options["is_strict"] and not is_decided else ExitCode.SUCCESS
 
 
 def _check_layers(requests: "Sequence[CheckRequest]", options: dict[str, Any]) -> "Sequence[CheckReport]":
@@ -211,10 +213,3 @@ def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequen
         write_atomically(path, pytest_file(broken))
     else:
         complain(f"No law was refuted, so there is no test to write to {path}.")
-
-
-def _exit_code(reports: "Sequence[CheckReport]", *, is_strict: bool) -> int:
-    if not all(report.ok for report in reports):
-        return ExitCode.FAILURE
-    is_decided = all(verdict.has_run for report in reports for verdict in report.verdicts)
-    return ExitCode.UNDECIDED if is_strict and not is_decided else ExitCode.SUCCESS

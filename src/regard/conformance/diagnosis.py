@@ -33,7 +33,7 @@ _MOST_BUGS = 6
 _SAME_BASE = 2e-3
 _SAME_SINK = 1e-2
 
-_UNEXPLAINED = Diagnosis("projection", "the weights are read, split or combined in another way")
+_UNEXPLAINED = Diagnosis("projection", "the weights are read, split or combined differently")
 _ROUNDING = Diagnosis("precision", f"the layer is within {_CLOSE} of the oracle, but not within rounding")
 _BY_SCENARIO: dict[Scenario, Diagnosis] = {
     "padded": Diagnosis("padding", "the layer differs from the oracle on padded inputs"),
@@ -65,22 +65,23 @@ def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnos
 
 
 def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
-    """The result of a probe; if the layer raises, this probe just does not diagnose it."""
+    """The result of a probe; if the layer raises, the probe finds nothing."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             return work()
-    except Exception:  # noqa: BLE001 - a broken layer may raise anything, and a diagnosis is never worth a crash
+    except Exception:  # noqa: BLE001 - a broken layer may raise anything, and a diagnosis must not crash
         return otherwise
 
 
 def _signs(law: Law, trial: LawTrial, comparison: Comparison) -> list[Diagnosis]:
-    """What the law reads from its failures at full size, before the counterexample was made small."""
-    if law.signs is None:
+    """What failures at full size point to, before the counterexample was made small."""
+    if law.signs is None and not comparison.suggests:
         return []
     full = replace(trial, size=law.size_for(trial.spec))
-    broken = [each for each in _quietly(lambda: list(law.compare(full)), []) if each.is_broken]
-    return list(law.signs(trial, broken or [comparison]))
+    broken = [each for each in _quietly(lambda: list(law.compare(full)), []) if each.is_broken] or [comparison]
+    suggested = [bug for each in broken for bug in each.suggests]
+    return suggested if law.signs is None else [*suggested, *law.signs(trial, broken)]
 
 
 def _by_other_laws(trial: LawTrial) -> list[Diagnosis]:
@@ -228,10 +229,10 @@ def _by_probing(trial: LawTrial) -> Iterator[Diagnosis]:
     found = infer(trial.subject).found
     wanted = spec.scale if spec.scale is not None else spec.head_width**-0.5
     if "scale" in found and not np.isclose(found["scale"], wanted, rtol=1e-3):
-        yield Diagnosis("scale", f"logits are {found['scale']:.4g} q·k, and {wanted:.4g} is declared")
+        yield Diagnosis("scale", f"logits are {found['scale']:.4g} q·k, but {wanted:.4g} is declared")
     softcap = found.get("softcap")
     if "scale" in found and softcap != spec.softcap and not _is_near(softcap, spec.softcap):
-        yield Diagnosis("sink/softcap", f"the softcap is {softcap}, and {spec.softcap} is declared")
+        yield Diagnosis("sink/softcap", f"the softcap is {softcap}, but {spec.softcap} is declared")
     if found.get("sink") and not spec.sink:
         yield Diagnosis("softmax", "the weights sum to less than one")
     yield from _of_sinks(trial, found)
@@ -254,7 +255,7 @@ def _of_sinks(trial: LawTrial, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
         return
     sinks = found.get("sinks")
     if sinks is None:
-        yield Diagnosis("sink/softcap", "the weights sum to one, and a sink is declared")
+        yield Diagnosis("sink/softcap", "the weights sum to one, but a sink is declared")
     elif not np.allclose(sinks, np.asarray(declared, dtype=np.float64), atol=_SAME_SINK):
         logits = ", ".join(f"{value:.3g}" for value in sinks)
         yield Diagnosis("sink/softcap", f"the sinks have the logits {logits}, which are not the layer's")
@@ -265,7 +266,7 @@ def _of_positions(spec: Spec, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
     if None not in (kind, spec.positions) and kind not in ("relative", spec.positions):
         kinds = (kind, spec.positions)
         family = "alibi" if "alibi" in kinds and "rotary" not in kinds else "rotary"
-        yield Diagnosis(family, f"positions look like {kind}, and {spec.positions} is declared")
+        yield Diagnosis(family, f"positions look like {kind}, but {spec.positions} is declared")
         return
     if kind == "rotary":
         width = None if spec.rotary_width == spec.head_width else spec.rotary_width
@@ -273,6 +274,6 @@ def _of_positions(spec: Spec, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
         for name, wanted in declared.items():
             value = found.get(f"rotary_{name}", wanted)
             if value != wanted and not (name == "base" and abs(value / spec.rotary_base - 1) < _SAME_BASE):
-                yield Diagnosis("rotary", f"the {name} is {value}, and {wanted} is declared")
+                yield Diagnosis("rotary", f"the {name} is {value}, but {wanted} is declared")
     if "slopes" in found and not np.allclose(found["slopes"], alibi_slopes(spec.num_heads), rtol=1e-2, atol=1e-5):
         yield Diagnosis("alibi", "the slopes are not ALiBi's")

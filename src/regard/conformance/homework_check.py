@@ -7,17 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from regard.conformance._homework_child import NOT_WRITTEN, Task
-from regard.conformance.adapters.homework_files import (
-    HOMEWORKS,
-    HomeworkPiece,
-    StudentFolder,
-    UnreadablePiece,
-    find_pieces,
-)
-from regard.conformance.homework import all_contracts, contracts_for
-from regard.conformance.law import BlindSpot
-from regard.conformance.subject import Spec
+from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
+from regard.conformance.adapters.homework_files import HOMEWORKS, HomeworkPiece, StudentFolder, find_pieces
+from regard.conformance.homework import contracts_for
+from regard.conformance.judging import report_on
+from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended, Message
@@ -27,29 +21,29 @@ LOADS = "LOADS"
 _CHILD = "regard.conformance._homework_child:judge_pieces"
 _SECONDS_TO_START = 120.0
 _LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"
-_RAN = ("holds", "refuted", "crashed", "timed out")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
     """One report: a piece, the kind of contract on it, and what else has to be written before it can work."""
 
-    label: str
     name: str
     kind: str
     rope: bool = False
     relies_on: tuple[str, ...] = ()
 
+    @property
+    def label(self) -> str:
+        return f"{self.name}, rope={self.rope}" if self.kind == "attend" else self.name
+
 
 _ROTARY = ("precompute_rotary_emb", "apply_rotary_emb")
 _PARTS = (
-    _Part(label="precompute_rotary_emb", name="precompute_rotary_emb", kind="table"),
-    _Part(label="apply_rotary_emb", name="apply_rotary_emb", kind="rotation"),
-    _Part(label="CausalSelfAttention, rope=False", name="CausalSelfAttention", kind="attend"),
-    _Part(
-        label="CausalSelfAttention, rope=True", name="CausalSelfAttention", kind="attend", rope=True, relies_on=_ROTARY
-    ),
-    _Part(label="CharCorruptionDataset", name="CharCorruptionDataset", kind="corruption"),
+    _Part(name="precompute_rotary_emb", kind="table"),
+    _Part(name="apply_rotary_emb", kind="rotation"),
+    _Part(name="CausalSelfAttention", kind="attend"),
+    _Part(name="CausalSelfAttention", kind="attend", rope=True, relies_on=_ROTARY),
+    _Part(name="CharCorruptionDataset", kind="corruption"),
 )
 
 
@@ -67,7 +61,7 @@ def check_layout(
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
     for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):
         if not value > 0:
-            raise InputError(f"A limit of {value:g} {limit} leaves nothing. Give a positive number.")
+            raise InputError(f"The limit is {value:g} {limit}. Give a positive number.")
     folder = find_pieces(name, directory)
     command = f"regard check --layout {name} {shlex.quote(directory)}" + (f" --seed {seed}" if seed else "")
     with PieceWorker(folder.root, time_limit, memory_limit) as worker:
@@ -91,7 +85,7 @@ class PieceWorker:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def run(self, task: Task) -> Iterator[Message | Ended]:
+    def run(self, task: PieceTask) -> Iterator[Message | Ended]:
         """The messages about a task; the last one is the event "done", or how the process ended."""
         if self._is_busy:
             # The caller abandoned the last task, whose messages would be taken for this one's.
@@ -146,36 +140,35 @@ class _FolderCheck:
         if missing is not None:
             verdicts = [missing, *self._skipped(part, missing.reason or "")]
         else:
-            assert isinstance(piece, HomeworkPiece)
+            assert piece is not None
             verdicts = list(self._tried(part, piece, spec))
-        completed = tuple(
-            replace(each, seed=self._seed, reproduce=self._command, where=self._place(piece)) for each in verdicts
-        )
+        where = None
+        if piece is not None:
+            shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)
+            where = Place(file=str(shown), line=piece.line, column=piece.column)
+        completed = tuple(replace(each, seed=self._seed, reproduce=self._command, where=where) for each in verdicts)
         self.reports[part.label] = _report(part, spec, completed)
 
-    def _obstacle(self, part: _Part, piece: HomeworkPiece | UnreadablePiece | None) -> LawVerdict | None:
+    def _obstacle(self, part: _Part, piece: HomeworkPiece | None) -> LawVerdict | None:
         """Why the part cannot be run at all, as a verdict on LOADS."""
         if piece is None:
             return self._loads(part, "skipped", f"not found: no file under src defines {part.name}")
-        if isinstance(piece, UnreadablePiece):
-            return self._loads(part, "crashed", f"{piece.reason} ({Path(piece.file).name}:{piece.line})")
+        if piece.error is not None:
+            return self._loads(part, "crashed", f"{piece.error} ({Path(piece.file).name}:{piece.line})")
         if piece.is_stub:
             self._unwritten.add(part.name)
             return self._loads(part, "skipped", f"{NOT_WRITTEN} ({self._found(piece)})")
-        for lack, names in self._lacking(part).items():
-            return self._loads(part, "skipped", f"needs {' and '.join(names)}, {lack}")
+        absent = [name for name in part.relies_on if name not in self._folder.found]
+        unwritten = [name for name in part.relies_on if name in self._unwritten]
+        for lack, names in (("not found", absent), (NOT_WRITTEN, unwritten)):
+            if names:
+                return self._loads(part, "skipped", f"needs {' and '.join(names)}, {lack}")
         failed = self._failed_imports.get(piece.file)
         return None if failed is None else replace(failed, layer=part.label)
 
-    def _lacking(self, part: _Part) -> dict[str, list[str]]:
-        """What the part relies on and the folder lacks, by reason."""
-        absent = [name for name in part.relies_on if name not in self._folder.found]
-        unwritten = [name for name in part.relies_on if name in self._unwritten]
-        return {why: names for why, names in (("not found", absent), (NOT_WRITTEN, unwritten)) if names}
-
     def _tried(self, part: _Part, piece: HomeworkPiece, spec: dict[str, Any]) -> Iterator[LawVerdict]:
         """The child's verdicts; if it ends early, that is the verdict on the law that it was trying."""
-        task = Task(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
+        task = PieceTask(piece=piece, root=self._folder.root, seed=self._seed, rope=part.rope)
         done: set[str] = set()
         trying: tuple[str, str] | None = None
         for event in self._worker.run(task):
@@ -224,12 +217,6 @@ class _FolderCheck:
         also = f", also defined at {', '.join(piece.others)}" if piece.others else ""
         return f"{Path(piece.file).relative_to(self._folder.root)}:{piece.line}{also}"
 
-    def _place(self, piece: HomeworkPiece | UnreadablePiece | None) -> Place | None:
-        if piece is None:
-            return None
-        shown = Path(self._shown) / Path(piece.file).relative_to(self._folder.root)
-        return Place(file=str(shown), line=piece.line, column=getattr(piece, "column", 1))
-
 
 def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) -> LawVerdict:
     status = "holds" if outcome == "holds" else "undecided"
@@ -251,14 +238,8 @@ def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdic
 
 
 def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:
-    """The report; a piece compared with a formula is judged at spec grade."""
-    partial = {law.id for law in all_contracts().values() if law.is_partial}
-    is_spec = any(each.method == "spec" and each.outcome in _RAN and each.id not in partial for each in verdicts)
-    blind = (*BlindSpot,) if part.kind == "attend" and not is_spec else ()
-    return CheckReport(
-        layer=part.label,
-        spec=spec if part.kind == "attend" else {},
-        grade="spec" if is_spec else "black-box",
-        blind_to=blind,
-        verdicts=verdicts,
-    )
+    """The report; a piece other than the layer has the grade "spec" if it was compared with a formula."""
+    if part.kind == "attend":
+        return replace(report_on(Subject(), verdicts), layer=part.label, spec=spec)
+    grade = "spec" if any(each.method == "spec" and each.has_run for each in verdicts) else "black-box"
+    return CheckReport(layer=part.label, spec={}, grade=grade, blind_to=(), verdicts=verdicts)

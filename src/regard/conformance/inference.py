@@ -56,11 +56,12 @@ class _Notes:
 
 
 def infer(subject: Subject) -> Inferred:
-    """Everything that calls reveal about this layer; problems with its numbers become lines, not warnings."""
+    """Everything that calls reveal about this layer."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         notes = _from_calls(subject)
-        wide = _in_float64(subject)
+        is_converted = subject.has("float64") and subject.spec.dtype != "float64"
+        wide = subject.converted("float64") if is_converted else subject
         reader = reader_of(wide)
         if reader is None:
             notes.unknown.append(
@@ -70,12 +71,6 @@ def infer(subject: Subject) -> Inferred:
         else:
             _from_weights(notes, wide, reader)
         return _settled(subject.spec, notes)
-
-
-def _in_float64(subject: Subject) -> Subject:
-    if subject.spec.dtype == "float64" or not subject.has("float64"):
-        return subject
-    return subject.in_dtype("float64").declared(dtype="float64")
 
 
 def _settled(spec: Spec, notes: _Notes) -> Inferred:
@@ -90,7 +85,7 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
         if declared == defaults[name] or declared is None:
             changes[name] = value
         elif declared != value and not (isinstance(value, float) and np.isclose(value, declared, rtol=1e-3)):
-            evidence.append(f"{name} is declared to be {declared}, and {value} was found")
+            evidence.append(f"{name} is declared to be {declared}, but {value} was found")
     return Inferred(found=dict(notes.found), changes=changes, evidence=tuple(evidence), unknown=tuple(notes.unknown))
 
 
@@ -150,7 +145,7 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     spec, dtype = subject.spec, dtype_of(subject.spec.dtype)
     window = notes.found.get("window", 3)
     if window < 3 or (spec.max_positions or 3) < 3:
-        notes.unknown.append("positions: too few tokens are visible to swap two of them")
+        notes.unknown.append("positions: a token sees too few others to swap two of them")
         return
     x = np.random.default_rng(_SEED).standard_normal((2, 3, spec.width)).astype(dtype)
     y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
@@ -189,16 +184,17 @@ def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> N
 
 
 def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None:
-    if not reader.has_gaps and notes.found.get("positions") != "none":
-        _from_neighbours(notes, subject, reader)
-        return
+    are_apart = not reader.has_gaps and notes.found.get("positions") != "none"
     together = 0 if reader.has_gaps else None
-    reading = reader.read(reader.draw(_PAIRS), together)
+    reading = reader.read(reader.draw(pairs_needed(subject.spec.head_width) if are_apart else _PAIRS), together)
     if not reading.is_clear:
         notes.unknown.append(_NO_MIXTURE)
         return
     key_heads = weight_reading.fit_key_heads(reading)
     _add_heads(notes, reading, key_heads)
+    if are_apart:
+        _from_neighbours(notes, subject.spec, reading, key_heads)
+        return
     fit = weight_reading.fit_logits(
         reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads
     )
@@ -213,26 +209,20 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     _find_positions(notes, subject, reader, fit, key_heads)
 
 
-def _from_neighbours(notes: _Notes, subject: Subject, reader: WeightReader) -> None:
+def _from_neighbours(notes: _Notes, spec: Spec, reading: WeightReading, key_heads: np.ndarray) -> None:
     """The same if tokens cannot be put at one position: the first is always one before the second."""
-    reading = reader.read(reader.draw(pairs_needed(subject.spec.head_width)), None)
-    if not reading.is_clear:
-        notes.unknown.append(_NO_MIXTURE)
-        return
-    key_heads = weight_reading.fit_key_heads(reading)
-    _add_heads(notes, reading, key_heads)
     notes.unknown.append("softcap: the layer takes no positions, so two tokens cannot share one")
     scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
-        _add_scale(notes, subject.spec, LogitFit(scale=scale, softcap=None, left=left))
+        _add_scale(notes, spec, LogitFit(scale=scale, softcap=None, left=left))
         _add_slopes(notes, losses)
         return
     found = weight_reading.fit_scale_and_rotation(reading, key_heads)
     if found is None:
         notes.unknown.append("scale and positions: neither slopes nor rotations explain the weights of neighbours")
         return
-    _add_scale(notes, subject.spec, LogitFit(scale=found[0], softcap=None, left=0.0))
-    _add_rotation(notes, subject.spec, found[1])
+    _add_scale(notes, spec, LogitFit(scale=found[0], softcap=None, left=0.0))
+    _add_rotation(notes, spec, found[1])
 
 
 def _add_scale(notes: _Notes, spec: Spec, fit: LogitFit) -> None:
@@ -272,13 +262,10 @@ def _find_positions(
     notes: _Notes, subject: Subject, reader: WeightReader, fit: LogitFit, key_heads: np.ndarray
 ) -> None:
     """None, slopes or rotations, by what a gap between two tokens changes."""
-    if notes.found.get("positions") == "none" and not reader.has_gaps:
+    if not reader.has_gaps:
         return
-    if not reader.has_gaps or not (subject.has("placed") or subject.has("positions")):
-        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the layer takes no positions")
-        return
-    if not subject.has("placed") and not subject.has("weights"):
-        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the core takes no positions")
+    if not reader.is_placed:
+        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the q, k, v function takes no positions")
         return
     limit = subject.spec.max_positions
     tokens = reader.draw(max(pairs_needed(subject.spec.head_width), _PAIRS))

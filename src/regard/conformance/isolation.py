@@ -5,19 +5,23 @@ A law that takes too long or ends the process gets that as its verdict; the laws
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from regard.conformance.requests import CheckRequest, Stage
+from regard.conformance import Law
+from regard.conformance.judging import chosen_laws, expected, report_on
+from regard.conformance.requests import CheckRequest, Stage, build_subject
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import CheckReport, LawVerdict
-from regard.core.errors import InputError
-from regard.core.processes import GIB, Child, Ended
+from regard.conformance.verdict import CheckReport, LawVerdict, error_line
+from regard.core.errors import InputError, RegardError
+from regard.core.processes import GIB, Channel, Child, Ended, limit_resources
 
-_CHILD = "regard.conformance._layer_child:check_layer"
+_CHILD = "regard.conformance.isolation:check_layer"
 _PRELOAD = "regard.conformance._preload"
+# Address space that numerical libraries reserve while they are loaded, most of it never used.
+_LIBRARIES = 16 * GIB
 BUILD = "BUILD"
-# The first calls of a layer may take as long as so many laws, and never less than so many seconds.
+# The first calls of a layer may take as long as this many laws, and at least this many seconds.
 _LAWS_FOR_FIRST_CALLS = 4
 _LEAST_FOR_FIRST_CALLS = 10.0
 _MEANWHILE: Mapping[Stage, str] = {
@@ -26,7 +30,7 @@ _MEANWHILE: Mapping[Stage, str] = {
     "probing": "while it was probed for what is not declared",
 }
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,7 @@ class CheckLimits:
     def __post_init__(self) -> None:
         for name in ("seconds", "building", "memory"):
             if not getattr(self, name) > 0:
-                raise InputError(f"A limit of {getattr(self, name):g} {name} leaves nothing. Give a positive number.")
+                raise InputError(f"The limit of {name} is {getattr(self, name):g}. Give a positive number.")
 
     def before_laws(self, stage: Stage) -> float:
         """Seconds for a stage of building. Libraries take their time to load, so only the first calls are cut short.
@@ -59,15 +63,14 @@ class CheckLimits:
 
 def check_isolated(
     request: CheckRequest,
-    laws: Sequence[tuple[str, str]],
     *,
     limits: CheckLimits | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda: None,
     stop: threading.Event | None = None,
 ) -> CheckReport:
-    """The report on the requested layer; `laws` are the ids and statements of the laws to try, in order."""
+    """The report on the requested layer; `progress` is called after each law."""
     run = _Run(request=request, limits=limits or CheckLimits(), progress=progress, stop=stop or threading.Event())
-    left = list(laws)
+    left = list(chosen_laws(request.laws).values())
     while left and not run.stop.is_set():
         left = left[run.attempt(left) :]
     return run.report()
@@ -86,7 +89,7 @@ class _Run:
 
     request: CheckRequest
     limits: CheckLimits = CheckLimits()
-    progress: Progress | None = None
+    progress: Progress = lambda: None
     stop: threading.Event = field(default_factory=threading.Event)
     subject: Subject = field(default_factory=Subject)
     inferred: Mapping[str, Any] | None = None
@@ -97,14 +100,14 @@ class _Run:
         self.subject.name = self.request.name or self.request.target
         self.subject.spec = self.request.adjusted(self.request.spec or self.subject.spec)
 
-    def attempt(self, laws: Sequence[tuple[str, str]]) -> int:
-        """Tries these laws in a new process until it ends; how many of them are dealt with then."""
+    def attempt(self, laws: Sequence[Law]) -> int:
+        """Tries these laws in a new process until it ends, and returns how many of them are done."""
         before = len(self.verdicts)
         self.stage = "import"
         is_trying = False
         preload = (_PRELOAD,) if self.limits.is_preloaded else ()
         with Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, preload=preload) as child:
-            request = replace(self.request, laws=tuple(law for law, _ in laws))
+            request = replace(self.request, laws=tuple(law.id for law in laws))
             child.send({"request": request.to_dict(), "memory": int(self.limits.memory * GIB)})
             while (num_done := len(self.verdicts) - before) < len(laws):
                 seconds = self.limits.seconds if is_trying else self.limits.before_laws(self.stage)
@@ -134,28 +137,45 @@ class _Run:
     def _add(self, verdict: LawVerdict) -> None:
         law = None if verdict.id == BUILD else verdict.id
         self.verdicts.append(replace(verdict, reproduce=verdict.reproduce or self.request.command(law)))
-        if self.progress is not None:
-            self.progress(len(self.verdicts), 0)
+        self.progress()
 
-    def add_lost(self, law: tuple[str, str] | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
-        """The process is gone: the law that it was trying has that as its verdict, or, before any law, building has."""
-        if law is None:
-            law, reason = (BUILD, "the layer can be imported and built"), f"{_MEANWHILE[self.stage]}: {reason}"
-        name, statement = law
-        self._add(
-            LawVerdict(
-                id=name,
-                statement=statement,
-                status="undecided",
-                outcome=outcome,
-                reason=reason,
-                layer=self.subject.name,
-                seed=self.request.seed,
-            )
+    def add_lost(self, law: Law | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
+        """Records that the process is gone as the verdict on the law being tried, or on building before any law."""
+        verdict = LawVerdict(
+            id=BUILD if law is None else law.id,
+            statement="the layer can be imported and built" if law is None else law.statement,
+            status="undecided",
+            outcome=outcome,
+            reason=f"{_MEANWHILE[self.stage]}: {reason}" if law is None else reason,
+            layer=self.subject.name,
+            seed=self.request.seed,
         )
+        self._add(verdict)
 
     def report(self) -> CheckReport:
         """The report with its grade."""
-        from regard.conformance.judging import report_on
-
         return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
+
+
+def check_layer(channel: Channel) -> None:
+    """The child process: builds one layer, tries its laws, and sends each verdict."""
+    message = next(iter(channel))
+    try:
+        _check(CheckRequest.from_dict(message["request"]), int(message["memory"]), channel)
+    except RegardError as error:
+        channel.send(event="refused", reason=str(error))
+    except Exception as error:  # noqa: BLE001 - building a layer may raise anything
+        channel.send(event="failed", reason=error_line(error))
+
+
+def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
+    from regard.conformance.reproduction import try_law
+
+    limit_resources(memory=memory + _LIBRARIES)
+    subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
+    limit_resources(memory=memory)
+    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+    for law in chosen_laws(request.laws).values():
+        channel.send(event="trying", law=law.id)
+        verdict = expected(try_law(law, subject, request), request.expect)
+        channel.send(event="verdict", verdict=asdict(verdict))

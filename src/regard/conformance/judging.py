@@ -1,7 +1,6 @@
 """Laws tried on a layer: a verdict on each, the smallest input that breaks it, and the report on all of them."""
 
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from regard.conformance import all_laws
 from regard.conformance.law import NO_INPUTS, BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, distance
 from regard.conformance.subject import CAPABILITIES, Subject
-from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome
+from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome, error_line
 from regard.core.errors import InputError
 from regard.core.verdict import Status
 
@@ -23,16 +22,16 @@ _STATUS: dict[Outcome, Status] = {
     "crashed": "undecided",
     "timed out": "undecided",
 }
-_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
+_SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
-_NOT_FINITE = Diagnosis("precision", "no output for ordinary inputs is finite, which breaks every comparison")
+_NOT_FINITE = Diagnosis("precision", "all outputs for ordinary inputs are infinite or NaN")
 
 Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]
 
 
 def judge(law: Law, subject: Subject, *, seed: int = 0, diagnose: Diagnose | None = None) -> LawVerdict:
     """The verdict on one law; whatever the layer raises is a verdict too."""
-    with np.errstate(all="ignore"):  # what a layer's numbers do is for the law to say, not for numpy's warnings
+    with np.errstate(all="ignore"):  # whether numbers are finite is for the law to say, not for numpy's warnings
         return replace(_judged(law, subject, seed, diagnose), seed=seed)
 
 
@@ -46,7 +45,7 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
     except NotTried as lack:
         return _verdict(law, subject, "skipped", str(lack))
     except Exception as error:  # noqa: BLE001 - a layer may raise anything, and each law is judged on its own
-        return _verdict(law, subject, "crashed", _words(error))
+        return _verdict(law, subject, "crashed", error_line(error, is_placed=True))
     broken = [each for each in comparisons if each.is_broken]
     if broken:
         return _refuted(law, trial, _worst(broken), diagnose)
@@ -54,7 +53,7 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
         return _verdict(law, subject, "skipped", f"inputs of length {trial.size.length} are too short to try it")
     for each in comparisons:
         if not each.is_lively(trial.lively):
-            reason = f"the positive control moves the output by only {each.control:.2g}, too little to tell"
+            reason = f"the positive control moves the output by only {each.control:.2g}, too little to decide"
             return _verdict(law, subject, "inconclusive", reason, each)
     return _verdict(law, subject, "holds", f"{len(comparisons)} comparisons", _worst(comparisons))
 
@@ -110,7 +109,7 @@ def _counterexample(law: Law, trial: LawTrial, worst: Comparison) -> str:
 
 
 def _repeats(trial: LawTrial) -> bool:
-    """True unless two equal calls differ: a layer that is never the same has no smallest case, and one cause."""
+    """True unless two equal calls differ: for a noisy layer there is no smallest case, and noise explains it all."""
     x, subject = trial.inputs(), trial.subject
     calls: list[Callable[[np.ndarray], np.ndarray]] = [subject.call]
     if subject.has("mask"):
@@ -125,7 +124,7 @@ def _repeats(trial: LawTrial) -> bool:
 
 
 def _is_finite(trial: LawTrial) -> bool:
-    """True unless a plain call gives nothing finite at all: if some outputs are, the others tell about the bug."""
+    """True unless no output of a plain call is finite: where only some are not, they point to the bug."""
     try:
         return bool(np.isfinite(trial.subject.call(trial.inputs())).any())
     except Exception:  # noqa: BLE001 - an exception at this size says nothing about numbers
@@ -134,8 +133,10 @@ def _is_finite(trial: LawTrial) -> bool:
 
 def _smallest(law: Law, trial: LawTrial, worst: Comparison) -> tuple[LawTrial, Comparison]:
     """The shortest input, with one row if that is enough, that still breaks the law."""
-    for size in _smaller(trial.size):
-        shorter = replace(trial, size=size)
+    full = (trial.size.length, trial.size.batch)
+    sizes = [(length, batch) for length in _SMALLER_LENGTHS for batch in range(1, trial.size.batch + 1)]
+    for length, batch in (size for size in sizes if size < full):
+        shorter = replace(trial, size=InputSize(batch=batch, length=length))
         try:
             broken = [each for each in law.compare(shorter) if each.is_broken]
         except Exception:  # noqa: BLE001 - a size that the layer cannot take is no smaller counterexample
@@ -145,29 +146,15 @@ def _smallest(law: Law, trial: LawTrial, worst: Comparison) -> tuple[LawTrial, C
     return trial, worst
 
 
-def _smaller(size: InputSize) -> Iterator[InputSize]:
-    for length in _LENGTHS:
-        for batch in range(1, size.batch + 1):
-            if length < size.length or (length == size.length and batch < size.batch):
-                yield InputSize(batch=batch, length=length)
-
-
 def _worst(comparisons: list[Comparison]) -> Comparison:
     """The comparison with the largest error relative to its tolerance, the first of equals."""
-    return max(comparisons, key=_excess)
 
+    def excess(comparison: Comparison) -> float:
+        if np.isnan(comparison.error):
+            return float("inf")
+        return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
 
-def _excess(comparison: Comparison) -> float:
-    if comparison.error != comparison.error:
-        return float("inf")
-    return comparison.error / comparison.tolerance if comparison.tolerance > 0 else comparison.error * 1e30
-
-
-def _words(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
-    first = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {first[0] if first else 'no message'}{where}"
+    return max(comparisons, key=excess)
 
 
 def check_subject(
@@ -220,12 +207,13 @@ def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport
     )
 
 
-def chosen_laws(names: str | None) -> dict[str, Law]:
-    """The laws with these names, separated by commas; all of them if none is given."""
+def chosen_laws(names: Iterable[str] | str | None) -> dict[str, Law]:
+    """The laws with these names, a list or text with commas; all of them if none is given."""
     laws = all_laws()
     if names is None:
         return laws
-    wanted = [name.strip().upper() for name in names.split(",") if name.strip()]
+    listed = names if isinstance(names, str) else ",".join(names)
+    wanted = [name.strip().upper() for name in listed.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in laws]
     if unknown:
         raise InputError(f"There is no law {', '.join(unknown)}. The laws are {', '.join(laws)}.")

@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -22,7 +22,7 @@ _HALF_ULPS = 8
 _FLOAT64_TOLERANCE = 1e-9
 # What a logit may be off by, in units in the last place: two projections, two rotations and one product.
 _LOGIT_ULPS = 8
-# A step whose square vanishes in float64, and which changes every number that is rounded to float32.
+# So small that its square is negligible in float64, but large enough to change numbers rounded to float32.
 _SMALL_STEP = 1e-6
 # A comparison counts only if its positive control moves the output by this many tolerances. In half precision a
 # tolerance is a visible part of the output, which cannot move by a thousand of them.
@@ -44,8 +44,8 @@ class BlindSpot(StrEnum):
     ROTARY_LAYOUT = "a rotary layout swapped consistently"
     HEAD_ORDER = "key-value heads tiled instead of repeated, or heads in another order"
     KEYS_AND_VALUES = "keys and values swapped"
-    ROTARY_RATES = "another rotary base, exponent or width"
-    ALIBI_SLOPES = "other ALiBi slopes"
+    ROTARY_RATES = "a wrong rotary base, exponent or width"
+    ALIBI_SLOPES = "wrong ALiBi slopes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class InputSize:
     length: int = 12
 
 
-# For laws that make all of their inputs themselves, so that a size would tell a reader nothing.
+# For laws that make their own inputs, so that the size of a trial says nothing to a reader.
 NO_INPUTS = InputSize(batch=1, length=1)
 
 
@@ -65,7 +65,8 @@ class Comparison:
     """How far apart two things are that must agree, and the positive control: how far an allowed change moves them.
 
     Without a control the comparison is its own (an identity between two outputs that are not constant).
-    `place` says where, for the reader. `signature` is for the law's own `signs` and is never shown.
+    `place` says where, for the reader. `suggests` are the bugs that a failure of this comparison points to.
+    `signature` is for the law's own `signs` and is never shown.
     `is_yes_no` says that the error has no size worth showing.
     """
 
@@ -74,6 +75,7 @@ class Comparison:
     tolerance: float
     control: float | None = None
     place: Mapping[str, Any] = field(default_factory=dict)
+    suggests: tuple[Diagnosis, ...] = ()
     signature: Mapping[str, Any] = field(default_factory=dict)
     is_yes_no: bool = False
 
@@ -85,6 +87,11 @@ class Comparison:
     def is_lively(self, tolerances: float) -> bool:
         """True if the positive control moves the output by more than this many tolerances."""
         return self.control is None or self.control > tolerances * self.tolerance
+
+
+# What laws are written with: the comparisons that a law makes, and the bugs that it reads from the broken ones.
+Comparisons = Iterator[Comparison]
+Diagnoses = Iterator[Diagnosis]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +107,16 @@ class LawTrial:
         """What the layer declares."""
         return self.subject.spec
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The layer's dtype."""
+        return dtype_of(self.spec.dtype)
+
+    @property
+    def is_half_precision(self) -> bool:
+        """True in bfloat16 and float16."""
+        return is_half_precision(self.spec.dtype)
+
     def rng(self, name: str) -> np.random.Generator:
         """A random stream of its own per name, so that a new law never changes another's draws."""
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
@@ -107,7 +124,32 @@ class LawTrial:
     def inputs(self, name: str = "inputs", *, batch: int | None = None, length: int | None = None) -> np.ndarray:
         """Standard normal embeddings [batch, position, width] in the layer's dtype."""
         shape = (batch or self.size.batch, length or self.size.length, self.spec.width)
-        return self.rng(name).standard_normal(shape).astype(dtype_of(self.spec.dtype))
+        return self.rng(name).standard_normal(shape).astype(self.dtype)
+
+    def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
+        """The layer's output."""
+        return self.subject.call(x, **options)
+
+    def bumped(
+        self, x: np.ndarray, place: int | slice | list[int], *, name: str = "bump", by: float = 1.0
+    ) -> np.ndarray:
+        """The input with normal noise added at one place of every row."""
+        moved = x.copy()
+        noise = self.rng(f"{name} {place}").standard_normal(moved[:, place].shape)
+        moved[:, place] = (moved[:, place].astype(np.float64) + by * noise).astype(x.dtype)
+        return moved
+
+    def liveness(self, x: np.ndarray, y: np.ndarray) -> float:
+        """The usual positive control: how far the output moves if the whole input changes."""
+        return distance(self.call(self.bumped(x, slice(None), name="live", by=2.0)), y)
+
+    def random_heads(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Standard normal queries, keys and values [batch, head, position, width]."""
+        spec, rng = self.spec, self.rng("heads")
+        shape = (self.size.batch, spec.num_heads, self.size.length, spec.head_width)
+        shared = (shape[0], spec.num_kv_heads or 1, *shape[2:])
+        q, k, v = (rng.standard_normal(each).astype(self.dtype) for each in (shape, shared, shared))
+        return q, k, v
 
     def compared(
         self, what: str, found: np.ndarray, wanted: np.ndarray, tolerance: float | None = None, **more: Any
@@ -124,7 +166,7 @@ class LawTrial:
         largest = _largest(*outputs)
         if self.spec.dtype == "float64":
             return _FLOAT64_TOLERANCE * largest
-        if is_half_precision(self.spec.dtype):
+        if self.is_half_precision:
             return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * largest
         return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * largest
 
@@ -146,26 +188,23 @@ class LawTrial:
     @property
     def lively(self) -> float:
         """By how many tolerances a positive control must move the output."""
-        return _HALF_LIVELY if is_half_precision(self.spec.dtype) else _LIVELY
+        return _HALF_LIVELY if self.is_half_precision else _LIVELY
 
     def in_float32(self) -> "LawTrial":
         """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""
-        if not (is_half_precision(self.spec.dtype) and self.subject.has("float64")):
+        if not (self.is_half_precision and self.subject.has("float64")):
             return self
-        return self._in_dtype("float32")
+        return replace(self, subject=self.subject.converted("float32"))
 
     def in_float64(self) -> "LawTrial":
         """The trial on the layer in float64; in float32 if the layer is in it and cannot be converted."""
         if self.spec.dtype == "float64":
             return self
         if self.subject.has("float64"):
-            return self._in_dtype("float64")
+            return replace(self, subject=self.subject.converted("float64"))
         if self.spec.dtype != "float32":
             raise NotTried(f"{self.spec.dtype} is too coarse for it, and the layer cannot be converted to float64")
         return self
-
-    def _in_dtype(self, dtype: str) -> "LawTrial":
-        return replace(self, subject=self.subject.in_dtype(dtype).declared(dtype=dtype))
 
     def inner_rounding(self, x: np.ndarray) -> float:
         """How far a float64 layer's outputs are from smooth, which shows what it rounds to float32 inside.
@@ -245,14 +284,13 @@ class Law:
     the layer lacks something that `needs` and `applies` cannot express.
     `broken_example` builds a deliberately broken layer that the law must catch.
     `suspects` are the bugs that usually break it, the likeliest first; a plain string belongs to the law's `family`.
-    `signs` reads from the broken comparisons, at full size, which bug it is.
+    `signs` reads from all broken comparisons together, at full size, which bug it is.
     `diagnosed_by` is what explains a failure best: "probing" the layer, the "signs", or nothing but the "suspects",
     where all else that probing would find follows from this failure.
     `means` is what a failure says by itself, asked when nothing else explains why a layer differs from the oracle.
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
-    A law that `is_partial` judges one part of a layer, so it never gives the layer's report the grade "spec".
     """
 
     id: str
@@ -264,14 +302,13 @@ class Law:
     rank: int = 300
     needs: tuple[str, ...] = ()
     applies: Applies = lambda _spec: None
-    signs: Callable[[LawTrial, Sequence[Comparison]], Iterable[Diagnosis]] | None = None
+    signs: Callable[[LawTrial, list[Comparison]], Iterable[Diagnosis]] | None = None
     diagnosed_by: Literal["probing", "signs", "suspects"] = "probing"
     means: Diagnosis | None = None
     reveals: tuple[BlindSpot, ...] = ()
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
-    is_partial: bool = False
 
     @property
     def usual_bugs(self) -> tuple[Diagnosis, ...]:

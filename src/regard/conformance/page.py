@@ -27,7 +27,7 @@ _LOOKS: Mapping[Outcome, _Look] = {
     "expected failure": _Look("known refuted", "refuted", "known", "refuted, as expected"),
     "unexpected pass": _Look("refuted", "holds", "pass", "holds, though a failure was expected"),
     "inconclusive": _Look("undecided", "undecided", "quiet", "the positive control moved too little to tell"),
-    "skipped": _Look("given", "given", "–", "does not apply to this layer, or the layer lacks something it needs"),
+    "skipped": _Look("given", "given", "–", "the law does not apply, or the layer lacks something that it needs"),
     "crashed": _Look("lost refuted", "refuted", "crash", "the layer raised an error, or its process ended"),
     "timed out": _Look("lost refuted", "undecided", "time", "no answer within the time limit"),
 }
@@ -37,7 +37,8 @@ def render_check(reports: Sequence[CheckReport]) -> str:
     """The file's whole text."""
     is_single = len(reports) == 1
     title = reports[0].layer if is_single else f"{len(reports)} layers under the laws of attention"
-    body = _layer(reports[0], is_single=True) if is_single else _matrix(reports) + _layers(reports)
+    layers = "".join(_layer(report, is_single=is_single) for report in reports)
+    body = layers if is_single else f'{_matrix(reports)}<section class="layers" aria-label="Layers">{layers}</section>'
     page = Page(
         title=f"{title} · {_summary(reports)}",
         main=_head(title, reports) + body,
@@ -59,7 +60,11 @@ def _summary(reports: Sequence[CheckReport]) -> str:
 def _head(title: str, reports: Sequence[CheckReport]) -> str:
     outcome: Outcome = "holds" if all(report.ok for report in reports) else "refuted"
     summary = _summary(reports).capitalize()
-    above = spec_line(reports[0]) if len(reports) == 1 else "Each layer in its own process, each law with a control"
+    above = (
+        spec_line(reports[0])
+        if len(reports) == 1
+        else "Each layer runs in its own process; a law holds only if its positive control fired"
+    )
     return (
         f'<header class="head"><p class="problem">{html.escape(above)}</p><h1>{html.escape(title)}</h1>'
         f'<p class="outcome {outcome}">{icon(_LOOKS[outcome].icon)}{html.escape(summary)}</p></header>'
@@ -109,17 +114,15 @@ def _cell(report: CheckReport, verdict: LawVerdict) -> str:
     )
 
 
-def _layers(reports: Sequence[CheckReport]) -> str:
-    layers = "".join(_layer(report, is_single=False) for report in reports)
-    return f'<section class="layers" aria-label="Layers">{layers}</section>'
-
-
 def _layer(report: CheckReport, *, is_single: bool) -> str:
     slug = _slug(report.layer)
     tried = [verdict for verdict in report.verdicts if verdict.outcome != "skipped"]
     tried.sort(key=lambda verdict: verdict.is_as_expected)
     cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
-    body = f"{_inferred(report)}{cards}{_skipped(report)}{_grade(report)}"
+    inferred = report.inferred or {}
+    found = _list([*inferred.get("evidence", ()), *(f"not found: {line}" for line in inferred.get("unknown", ()))])
+    found = f'<div class="found"><h3>Found by probing</h3>{found}</div>' if found else ""
+    body = f"{found}{cards}{_skipped(report)}{_grade(report)}"
     if is_single:
         return f'<section class="layer" id="layer-{slug}">{body}</section>'
     head = f'<span class="name">{html.escape(report.layer)}</span> <span class="tally">{counts_line(report)}</span>'
@@ -129,11 +132,9 @@ def _layer(report: CheckReport, *, is_single: bool) -> str:
     )
 
 
-def _inferred(report: CheckReport) -> str:
-    inferred = report.inferred or {}
-    lines = [*inferred.get("evidence", ()), *(f"not found: {line}" for line in inferred.get("unknown", ()))]
+def _list(lines: Sequence[object], tag: str = "ul") -> str:
     rows = "".join(f"<li>{html.escape(str(line))}</li>" for line in lines)
-    return f'<div class="found"><h3>Found by probing</h3><ul>{rows}</ul></div>' if rows else ""
+    return f"<{tag}>{rows}</{tag}>" if rows else ""
 
 
 def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:
@@ -146,31 +147,23 @@ def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:
     anchor = html.escape(f"{_slug(report.layer)}-{verdict.law}")
     return (
         f'<details class="verdict {look.tint}" id="{anchor}"{opened}><summary>{head}</summary>'
-        f'<div class="body">{_evidence(verdict)}{_diagnosis(verdict)}{_facts(verdict)}{_reproduction(verdict)}</div>'
-        "</details>"
+        f'<div class="body">{_evidence(verdict)}{_facts(verdict)}{_reproduction(verdict)}</div></details>'
     )
 
 
 def _evidence(verdict: LawVerdict) -> str:
-    if verdict.counterexample:
-        return f'<p class="against"><b>Counterexample</b> {html.escape(verdict.counterexample)}</p>'
-    if verdict.outcome == "holds" or not verdict.reason:
-        return ""
-    return f'<p class="against"><b>Why</b> {html.escape(verdict.reason)}</p>'
-
-
-def _diagnosis(verdict: LawVerdict) -> str:
-    if not verdict.diagnosis or verdict.status != "refuted":
-        return ""
-    rows = "".join(f"<li>{html.escape(str(bug))}</li>" for bug in verdict.diagnosis)
-    return f"<h4>Probably</h4><ol>{rows}</ol>"
+    label, text = ("Counterexample", verdict.counterexample) if verdict.counterexample else ("Why", verdict.reason)
+    is_shown = bool(text) and (verdict.outcome != "holds" or bool(verdict.counterexample))
+    against = f'<p class="against"><b>{label}</b> {html.escape(text or "")}</p>' if is_shown else ""
+    bugs = _list(verdict.diagnosis, "ol") if verdict.status == "refuted" else ""
+    return against + (f"<h4>Probably</h4>{bugs}" if bugs else "")
 
 
 def _facts(verdict: LawVerdict) -> str:
     moved = "" if verdict.control is None else f"a permitted input change moves the output by {verdict.control:.3g}"
     facts = {
         "Error": error_and_tolerance(verdict),
-        "Control": moved,
+        "Sanity check": moved,
         "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
         "Seed": None if verdict.seed is None else str(verdict.seed),
     }
@@ -209,8 +202,7 @@ def _grade(report: CheckReport) -> str:
     if report.grade == "spec":
         text = "<p>The outputs were compared with a float64 oracle built from the spec and the weights.</p>"
     else:
-        rows = "".join(f"<li>{html.escape(bug)}</li>" for bug in report.blind_to)
-        text = f"<p>It cannot detect these bugs:</p><ul>{rows}</ul>"
+        text = f"<p>It cannot detect these bugs:</p>{_list(report.blind_to)}"
     return f'<div class="grade"><h3>Grade: {report.grade}</h3>{text}</div>'
 
 
@@ -236,7 +228,7 @@ def _counts(reports: Sequence[CheckReport]) -> str:
 
 
 def _filter() -> str:
-    choices = {"all": "all layers", "failing": "layers that fail a law", "known": "layers with known failures"}
+    choices = {"all": "all layers", "failing": "failing layers", "known": "layers with known failures"}
     rows = "".join(
         f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}> {text}</label>'
         for name, text in choices.items()

@@ -1,6 +1,6 @@
 """Laws as tests: one test per law and layer, by pytest's own parametrization."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,28 +76,20 @@ def parametrize_with_laws(
     """
     import pytest
 
-    chosen = chosen_laws(laws if laws is None or isinstance(laws, str) else ",".join(laws))
+    chosen = chosen_laws(laws)
     cases = []
     for name, target, spec in subjects:
-        reasons = _reasons(expect or {}, name)
+        own = (expect or {}).get(name)
+        reasons = {law: why for law, why in (expect or {}).items() if isinstance(why, str)}
+        reasons |= own if isinstance(own, Mapping) else {}
         ensure_known(reasons, seed)
         subject = LazySubject(CheckRequest(target=target, spec=spec, name=name, seed=seed))
         for law in chosen.values():
-            marks = [pytest.mark.regard, *_expected_failure(reasons.get(law.id))]
+            marks = [pytest.mark.regard]
+            if law.id in reasons:
+                marks.append(pytest.mark.xfail(strict=True, raises=LawsBroken, reason=reasons[law.id]))
             cases.append(pytest.param(LawTest(law), subject, id=f"{name}-{law.id}", marks=marks))
     return pytest.mark.parametrize(("law", "subject"), cases)
-
-
-def _expected_failure(reason: str | None) -> Sequence[Any]:
-    import pytest
-
-    return [] if reason is None else [pytest.mark.xfail(strict=True, raises=LawsBroken, reason=reason)]
-
-
-def _reasons(expect: Mapping[str, str | Reasons], name: str) -> dict[str, str]:
-    common = {law: why for law, why in expect.items() if isinstance(why, str)}
-    own = expect.get(name, {})
-    return {**common, **(own if isinstance(own, Mapping) else {})}
 
 
 def _message(verdict: LawVerdict) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.attention import widened
 from regard.conformance.law import dtype_of
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.subject import Projections, Spec, Subject, random_matrices
 from regard.positions.alibi import alibi_slopes
 from regard.positions.rotary import Rotary
 
@@ -30,16 +30,7 @@ class ReferenceLayer(Subject):
     def __init__(self, spec: Spec, *, name: str = "reference layer", seed: int = 0, dtype: str | None = None) -> None:
         self.spec, self.name, self.seed = spec, name, seed
         self.dtype = dtype_of(dtype or spec.dtype)
-        rng = np.random.default_rng(seed)
-        own, shared = spec.num_heads * spec.head_width, (spec.num_kv_heads or 1) * spec.head_width
-        shapes = {
-            "query": (spec.width, own),
-            "key": (spec.width, shared),
-            "value": (spec.width, shared),
-            "output": (own, spec.width),
-        }
-        drawn = {part: rng.standard_normal(shape) / np.sqrt(shape[0]) for part, shape in shapes.items()}
-        self.matrices = {part: matrix.astype(self.dtype) for part, matrix in drawn.items()}
+        self.matrices = random_matrices(spec, self.dtype, seed)
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         """The output."""

@@ -1,7 +1,6 @@
 """Reports on checked layers: in a terminal, as JSON, and as JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 from xml.etree import ElementTree
 
 from rich.cells import cell_len
@@ -31,16 +30,27 @@ def show_check(console: Console, report: CheckReport) -> None:
     """Prints a line per law, then each failure, the skipped laws, the counts, and what the check cannot detect."""
     lead = Text(f"{spelled(report.layer, console.encoding)}  ", style="bold")
     say(console, spec_line(report), style="dim", lead=lead)
-    _show_inferred(console, report)
+    for kind, label, style in (("evidence", "found", "cyan"), ("unknown", "not found", "yellow")):
+        for line in (report.inferred or {}).get(kind, ()):
+            say(console, line, lead=Text(f"  {label}  ", style=style))
     _show_lines(console, [verdict for verdict in report.verdicts if verdict.outcome != "skipped"])
     for verdict in report.failures:
         _show_failure(console, verdict)
-    _show_skipped(console, report)
+    if report.skipped:
+        console.print()
+        say(console, "skipped", style="bold")
+    for reason, laws in sorted(report.skipped.items(), key=lambda item: -len(item[1])):
+        say(console, reason, style="dim", lead=Text(f"  {', '.join(laws)}: "), indent=4)
     console.print()
     number = len(report.verdicts)
     counts = f"{number} law{'' if number == 1 else 's'}: {counts_line(report)}"
     say(console, counts, style="bold" if report.ok else ALARM)
-    _show_grade(console, report)
+    if report.grade == "spec":
+        say(console, "Spec check: the outputs were compared with a float64 oracle built from the spec and the weights.")
+    else:
+        say(console, "Black-box check: it cannot detect these bugs:")
+    for bug in report.blind_to:
+        say(console, bug, lead=Text("  - "))
 
 
 def spec_line(report: CheckReport) -> str:
@@ -71,14 +81,6 @@ def error_and_tolerance(verdict: LawVerdict) -> str:
     return f"{verdict.error:.2g} ({allowed})"
 
 
-def _comparison(verdict: LawVerdict) -> str:
-    """The same, short enough for a column."""
-    if verdict.error is None or verdict.tolerance is None:
-        return ""
-    sign = "≤" if verdict.error <= verdict.tolerance else ">"
-    return f"{verdict.error:.2g} {sign} {verdict.tolerance:.2g}"
-
-
 def counts_line(report: CheckReport) -> str:
     """How many verdicts of each outcome."""
     counts = report.counts
@@ -86,14 +88,14 @@ def counts_line(report: CheckReport) -> str:
     return " · ".join(f"{counts[name]} {words.get(name, name)}" for name in _LOOKS if counts.get(name))
 
 
-def _show_inferred(console: Console, report: CheckReport) -> None:
-    for kind, label, style in (("evidence", "found", "cyan"), ("unknown", "not found", "yellow")):
-        for line in (report.inferred or {}).get(kind, ()):
-            say(console, line, lead=Text(f"  {label}  ", style=style))
-
-
 def _show_lines(console: Console, verdicts: Sequence[LawVerdict]) -> None:
-    numbers = [spelled(_comparison(verdict), console.encoding) for verdict in verdicts]
+    def compared(verdict: LawVerdict) -> str:
+        if verdict.error is None or verdict.tolerance is None:
+            return ""
+        sign = "≤" if verdict.error <= verdict.tolerance else ">"
+        return f"{verdict.error:.2g} {sign} {verdict.tolerance:.2g}"
+
+    numbers = [spelled(compared(verdict), console.encoding) for verdict in verdicts]
     name_width = max((cell_len(verdict.law) for verdict in verdicts), default=0)
     number_width = max(map(len, numbers), default=0)
     outcome_width = max((len(verdict.outcome) for verdict in verdicts), default=0)
@@ -152,24 +154,6 @@ def _facts(verdict: LawVerdict) -> Iterator[tuple[str, str]]:
         yield "probably" if place == 0 else "or", str(bug)
 
 
-def _show_skipped(console: Console, report: CheckReport) -> None:
-    skipped = report.skipped
-    if skipped:
-        console.print()
-        say(console, "skipped", style="bold")
-    for reason, laws in sorted(skipped.items(), key=lambda item: -len(item[1])):
-        say(console, reason, style="dim", lead=Text(f"  {', '.join(laws)}: "), indent=4)
-
-
-def _show_grade(console: Console, report: CheckReport) -> None:
-    if report.grade == "spec":
-        say(console, "Spec check: the outputs were compared with a float64 oracle built from the spec and the weights.")
-        return
-    say(console, "Black-box check: it cannot detect these bugs:")
-    for bug in report.blind_to:
-        say(console, bug, lead=Text("  - "))
-
-
 def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
     """Prints layers × laws, a sign in each cell, then a line per failure."""
     laws = list(dict.fromkeys(verdict.law for report in reports for verdict in report.verdicts))
@@ -179,7 +163,7 @@ def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
         _show_block(console, reports, laws[start : start + num_columns], name_width)
     console.print()
     legend = " ".join(f"{sign} {name}" for name, (sign, _) in _LOOKS.items())
-    say(console, f"{legend}   (blank: not asked)", style="dim")
+    say(console, f"{legend}   (blank: not tried)", style="dim")
     for report in reports:
         for verdict in report.failures:
             lead = Text(f"{spelled(report.layer, console.encoding)} {verdict.law} {verdict.outcome}: ", style=ALARM)
@@ -208,20 +192,9 @@ def _show_block(console: Console, reports: Sequence[CheckReport], laws: Sequence
 def reports_as_json(reports: Sequence[CheckReport], *, is_ascii: bool = False) -> str:
     """The JSON that all commands share: the verdicts on all layers, and `subjects`, a row per layer."""
     verdicts = [verdict for report in reports for verdict in report.verdicts]
-    return as_json("check", verdicts, {"subjects": [_subject_row(report) for report in reports]}, is_ascii=is_ascii)
-
-
-def _subject_row(report: CheckReport) -> dict[str, Any]:
-    """The report without its verdicts, as JSON-ready values."""
-    return {
-        "layer": report.layer,
-        "ok": report.ok,
-        "spec": dict(report.spec),
-        "grade": report.grade,
-        "blind_to": list(report.blind_to),
-        "inferred": None if report.inferred is None else dict(report.inferred),
-        "counts": report.counts,
-    }
+    fields = ("layer", "ok", "spec", "grade", "blind_to", "inferred", "counts")
+    subjects = [{name: getattr(report, name) for name in fields} for report in reports]
+    return as_json("check", verdicts, {"subjects": subjects}, is_ascii=is_ascii)
 
 
 def reports_as_junit(reports: Iterable[CheckReport]) -> str:
@@ -255,7 +228,10 @@ def _add_suite(root: ElementTree.Element, report: CheckReport) -> None:
         case = ElementTree.SubElement(suite, "testcase", classname=printable(report.layer), name=verdict.law)
         if kind is not None:
             message = printable(f"{verdict.outcome}: {verdict.counterexample or verdict.reason or ''}")
-            ElementTree.SubElement(case, kind, message=message).text = printable(_junit_text(verdict))
+            parts = [verdict.statement, verdict.reason, verdict.counterexample]
+            parts += [] if verdict.is_as_expected else [f"probably {name}" for name in verdict.diagnosis]
+            text = "\n".join(filter(None, [*parts, verdict.reproduce]))
+            ElementTree.SubElement(case, kind, message=message).text = printable(text)
 
 
 def _junit_kind(verdict: LawVerdict) -> str | None:
@@ -264,9 +240,3 @@ def _junit_kind(verdict: LawVerdict) -> str | None:
     if not verdict.is_as_expected:
         return "failure"
     return None if verdict.outcome == "holds" else "skipped"
-
-
-def _junit_text(verdict: LawVerdict) -> str:
-    parts = [verdict.statement, verdict.reason, verdict.counterexample]
-    parts += [] if verdict.is_as_expected else [f"probably {name}" for name in verdict.diagnosis]
-    return "\n".join(filter(None, [*parts, verdict.reproduce]))

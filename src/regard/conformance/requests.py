@@ -85,7 +85,13 @@ def build_subject(
 
     `on_stage` is called when the layer's first calls begin, and when probing does.
     """
-    subject = _in_dtype(_adapted(request, on_stage), request.dtype)
+    subject = _adapted(request, on_stage)
+    if request.dtype not in (None, subject.spec.dtype):
+        if not subject.has("float64"):
+            raise InputError(
+                f"{subject.name} works in {subject.spec.dtype} and cannot change to {request.dtype}. Drop --dtype."
+            )
+        subject = subject.converted(request.dtype)
     if not request.is_inferring:
         return subject, None
     from regard.conformance.inference import infer
@@ -113,14 +119,6 @@ def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subjec
     spec = None if request.spec is None else request.adjusted(request.spec)
     on_stage("first calls")
     return adapters.adapt(target, spec, name=request.label)
-
-
-def _in_dtype(subject: Subject, dtype: str | None) -> Subject:
-    if dtype is None or dtype == subject.spec.dtype:
-        return subject
-    if not subject.has("float64"):
-        raise InputError(f"{subject.name} works in {subject.spec.dtype} and cannot change to {dtype}. Drop --dtype.")
-    return subject.in_dtype(dtype).declared(dtype=dtype)
 
 
 def importable_name(target: Any) -> str | None:

@@ -101,6 +101,16 @@ class Spec:
         if self.window is not None and self.window < 1:
             raise InputError(f"Spec has window = {self.window}, which hides every key. Give at least 1.")
 
+    def matrix_shapes(self) -> dict[str, tuple[int, int]]:
+        """The shapes of the four projections, as x @ matrix."""
+        own, shared = self.num_heads * self.head_width, (self.num_kv_heads or 1) * self.head_width
+        return {
+            "query": (self.width, own),
+            "key": (self.width, shared),
+            "value": (self.width, shared),
+            "output": (own, self.width),
+        }
+
     def non_defaults(self) -> dict[str, Any]:
         """The values that have to be written down to get this spec again.
 
@@ -144,14 +154,9 @@ def _value(name: str, text: str, kind: Any) -> Any:
                 continue
         if each is str:
             return text
-    raise InputError(f"{name}={text} is not understood in a spec. {name} is {_kinds(kinds)}.")
-
-
-def _kinds(kinds: tuple[Any, ...]) -> str:
-    words = [
-        " or ".join(get_args(each)) if get_origin(each) is Literal else getattr(each, "__name__", "") for each in kinds
-    ]
-    return " or ".join(word for word in words if word and word != "NoneType")
+    allowed = [get_args(each) if get_origin(each) is Literal else (each.__name__,) for each in kinds]
+    words = " or ".join(word for group in allowed for word in group if word != "NoneType")
+    raise InputError(f"{name}={text} is not understood in a spec. {name} is {words}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,30 +179,31 @@ class Projections:
     output_bias: np.ndarray | None = None
     extra: Mapping[str, np.ndarray] | None = None
 
+    @classmethod
+    def from_pairs(
+        cls, pairs: Mapping[str, tuple[np.ndarray, np.ndarray | None]], extra: Mapping[str, np.ndarray] | None = None
+    ) -> "Projections":
+        """From matrix and bias of "query", "key", "value" and "output"."""
+        matrices: dict[str, Any] = {part: matrix for part, (matrix, _) in pairs.items()}
+        biases: dict[str, Any] = {f"{part}_bias": bias for part, (_, bias) in pairs.items()}
+        return cls(**matrices, **biases, extra=extra)
+
+
+def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any]:
+    """Projections that preserve the variance."""
+    rng = np.random.default_rng(seed)
+    return {
+        part: (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(dtype)
+        for part, shape in spec.matrix_shapes().items()
+    }
+
 
 class Subject:
     """Anything that can be checked. Subclass it for an unusual layer: `call` is enough, the rest unlocks more laws.
 
-    `call(x)` maps an array [batch, position, width] to one of [batch, position, anything]. It takes `mask`
-    ([batch, position], True for a real token, whatever convention the layer has inside) if "mask" is among the
-    `capabilities`, and `positions` ([batch, position] whole numbers) if "positions" is.
-
-    | capability | what the subject then has |
-    |---|---|
-    | mask, positions | `call` takes that argument |
-    | documents | `call` takes `documents` [batch, position]: the number of the packed document of each token |
-    | cache | `empty_cache(batch)`, `step(x, cache, mask=…, positions=…)` → (y, cache); the mask covers past and new |
-    | weights | `projections()`: the matrices, for a float64 oracle |
-    | core | `core(q, k, v, mask=…, causal=…)` on [batch, head, position, width] arrays |
-    | placed | `core` also takes `positions` [batch, position], and rotates or biases by them |
-    | returned | `call_with_weights(x, mask=…)` → (y, weights [batch, head, query, key]) |
-    | gradient | `gradient(x, direction, mask=…)`: the gradient of ⟨direction, f(x)⟩ by the framework |
-    | paths | `paths()`: the other code paths by name, all of which should agree with `call` |
-    | native | `native(x)` (framework's array), `call_native(native…)`, `numpy(native)`: for laws about memory |
-    | float64 | `in_dtype("float64")`: the same layer in another precision |
-
-    Three more methods are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` return
-    new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+    `capabilities` says which of the other methods the subject has. Each method names the capability that it belongs to.
+    Three more are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` return new
+    caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     """
@@ -208,56 +214,67 @@ class Subject:
     is_routed: bool = False
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
-        """The layer's output."""
+        """The output [batch, position, anything] for an array [batch, position, width].
+
+        Options by capability: "mask" [batch, position], True for a real token, whatever the layer uses inside;
+        "positions" [batch, position]; "documents" [batch, position], the number of each token's packed document.
+        """
         raise NotImplementedError("A subject needs `call(x)`.")
 
     def in_dtype(self, dtype: str) -> "Subject":
-        """The same layer, its weights and work in another dtype."""
+        """float64: the same layer, its weights and work in another dtype."""
         raise NotImplementedError
 
     def empty_cache(self, batch: int) -> Any:
-        """A cache without tokens."""
+        """cache: one without tokens."""
         raise NotImplementedError
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """The output for new tokens after those in the cache, and the cache with all of them."""
+        """cache: the output for new tokens, and the cache with them; a mask covers past and new tokens."""
         raise NotImplementedError
 
     def projections(self) -> Projections:
-        """The weights."""
+        """weights: the matrices, for a float64 oracle."""
         raise NotImplementedError
 
     def core(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, **options: Any) -> np.ndarray:
-        """Attention itself."""
+        """core: attention itself on [batch, head, position, width], with `mask` [batch, query, key] and `causal`.
+
+        placed: it also takes `positions` [batch, position], and rotates or biases by them.
+        """
         raise NotImplementedError
 
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The output, and the attention weights that the layer returns."""
+        """returned: the output, and the attention weights [batch, head, query, key] that the layer returns."""
         raise NotImplementedError
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
-        """∂⟨direction, f(x)⟩/∂x."""
+        """gradient: ∂⟨direction, f(x)⟩/∂x by the framework."""
         raise NotImplementedError
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
-        """Other code paths through the same layer."""
+        """paths: other code paths by name, all of which should agree with `call`."""
         raise NotImplementedError
 
     def native(self, x: np.ndarray) -> Any:
-        """The framework's own array."""
+        """native: the framework's own array."""
         raise NotImplementedError
 
     def call_native(self, x: Any, **options: Any) -> Any:
-        """The layer on the framework's own array."""
+        """native: the layer on the framework's own array."""
         raise NotImplementedError
 
     def numpy(self, x: Any) -> np.ndarray:
-        """The framework's array as numpy's."""
+        """native: the framework's array as numpy's."""
         raise NotImplementedError
 
     def has(self, *capabilities: str) -> bool:
         """True if the subject has all of these."""
         return self.capabilities.issuperset(capabilities)
+
+    def converted(self, dtype: str) -> "Subject":
+        """The same layer in another dtype, which it also declares."""
+        return self.in_dtype(dtype).declared(dtype=dtype)
 
     def declared(self, **changes: Any) -> "Subject":
         """The same subject with some values of its spec changed."""

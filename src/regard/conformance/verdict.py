@@ -1,8 +1,10 @@
 """The verdict on one law, and the report on one layer that every output is made from."""
 
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from regard.core.errors import InputError, RegardError
@@ -99,6 +101,18 @@ class LawVerdict(Verdict):
             "where": None if row["where"] is None else Place(**row["where"]),
         }
         return cls(**{**row, **typed})
+
+
+def error_line(error: BaseException, *, is_placed: bool = False) -> str:
+    """The first line of an error that a layer raises, and the line of code that it came from if asked for."""
+    lines = str(error).strip().splitlines()
+    where = ""
+    if is_placed:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [(error.filename, error.lineno)] if isinstance(error, SyntaxError) and error.filename else []
+        places += [(frame.filename, frame.lineno) for frame in frames[-1:]]
+        where = f" ({Path(places[0][0]).name}:{places[0][1]})" if places else ""
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}{where}"
 
 
 class LawsBroken(RegardError, AssertionError):

@@ -16,8 +16,8 @@ from regard.conformance.subject import Spec, Subject
 _SEED = 5
 # A mixture of two values leaves nothing over but rounding, which is this share of its square.
 _LEFT_OVER = 1e-6
-_LEAST_WEIGHT = {"float64": 1e-8}
-_LEAST_WEIGHT_ELSE = 3e-3
+# Smaller weights are lost in the rounding of the outputs.
+_LEAST_WEIGHT, _LEAST_WEIGHT_FLOAT64 = 3e-3, 1e-8
 _CAPS = np.geomspace(0.5, 500, 121)
 # A cap is believed if it explains this many times more than no cap.
 _BETTER = 100.0
@@ -30,16 +30,12 @@ _LEAST_ROTATION = 1e-4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TokenPairs:
-    """Queries and outputs of the second token of each pair, by head, and the keys and values of both, by key head.
-
-    Weights below `least` are lost in the rounding of the outputs.
-    """
+    """Queries and outputs of the second token of each pair, by head, and the keys and values of both, by key head."""
 
     queries: np.ndarray
     keys: np.ndarray
     values: np.ndarray
     outputs: np.ndarray
-    least: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,15 +47,16 @@ class WeightReading:
     second: np.ndarray
     value_map: np.ndarray
     left_over: float
+    least: float
 
     @property
     def is_clear(self) -> bool:
         """True if the outputs are mixtures of the two values, and both have weight."""
-        return self.left_over < _LEFT_OVER and bool((np.median(self.first, axis=0) > self.pairs.least).all())
+        return self.left_over < _LEFT_OVER and bool((np.median(self.first, axis=0) > self.least).all())
 
     def ratios(self) -> np.ndarray:
         """log α/β [pair, head]: the first logit minus the second; NaN where a weight is lost in rounding."""
-        seen = (self.first > self.pairs.least) & (self.second > self.pairs.least)
+        seen = (self.first > self.least) & (self.second > self.least)
         return np.log(np.where(seen, self.first, np.nan)) - np.log(np.where(seen, self.second, np.nan))
 
     def dots(self, key_heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -69,10 +66,14 @@ class WeightReading:
 
 
 class WeightReader:
-    """Calls a layer on pairs of tokens; `has_gaps` says whether their distance in positions can be chosen."""
+    """Calls a layer on pairs of tokens.
+
+    `has_gaps` is False if the second token always follows the first; `is_placed` says that positions can be given.
+    """
 
     spec: Spec
     has_gaps: bool = True
+    is_placed: bool = False
 
     def draw(self, count: int, *, factor: float = 1.0, is_near: bool = False) -> np.ndarray:
         """Tokens [pair, 2, …] for `read`; near ones have almost equal logits in head 0, however large the factor."""
@@ -93,7 +94,8 @@ class WeightReader:
             best = int(np.argmin([left for _, _, left in found]))
             first[:, head], second[:, head], left = found[best]
             value_map[head], worst = best, max(worst, left)
-        return WeightReading(pairs=pairs, first=first, second=second, value_map=value_map, left_over=worst)
+        least = _LEAST_WEIGHT_FLOAT64 if self.spec.dtype == "float64" else _LEAST_WEIGHT
+        return WeightReading(pairs=pairs, first=first, second=second, value_map=value_map, left_over=worst, least=least)
 
 
 def reader_of(subject: Subject) -> WeightReader | None:
@@ -127,7 +129,7 @@ class _LayerReader(WeightReader):
         self.subject = subject
         self.spec = replace(subject.spec, num_kv_heads=max(parts.key.shape[1] // subject.spec.head_width, 1))
         self.oracle = Oracle(spec=self.spec, parts=parts)
-        self.has_gaps = subject.has("positions")
+        self.has_gaps = self.is_placed = subject.has("positions")
         output = self.oracle.linear("output")
         self.inverse, self.offset = np.linalg.pinv(output.weight), 0.0 if output.bias is None else output.bias
         self.unit = self._unit()
@@ -151,7 +153,6 @@ class _LayerReader(WeightReader):
             keys=parts["key"],
             values=parts["value"],
             outputs=((y - self.offset) @ self.inverse).reshape(len(tokens), self.spec.num_heads, -1),
-            least=_LEAST_WEIGHT.get(self.spec.dtype, _LEAST_WEIGHT_ELSE),
         )
 
     def _unit(self) -> float:
@@ -166,7 +167,7 @@ class _CoreReader(WeightReader):
     """Reads attention itself, on random queries, keys and values."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.spec = subject, subject.spec
+        self.subject, self.spec, self.is_placed = subject, subject.spec, subject.has("placed")
 
     def draw(self, count: int, *, factor: float = 1.0, is_near: bool = False) -> np.ndarray:
         """Queries, keys and values side by side [pair, 2, heads, width]."""
@@ -184,17 +185,11 @@ class _CoreReader(WeightReader):
         heads, shared = self.spec.num_heads, self.spec.num_kv_heads or 1
         q, k, v = np.split(tokens.swapaxes(1, 2).astype(dtype_of(self.spec.dtype)), [heads, heads + shared], axis=1)
         options = {}
-        if self.subject.has("placed"):
+        if self.is_placed:
             options["positions"] = np.broadcast_to(np.array([0, gap or 0]), tokens.shape[:2])
         out = self.subject.core(q, k, v, **options).astype(np.float64)
         q, k, v = (part.astype(np.float64) for part in (q, k, v))
-        return TokenPairs(
-            queries=q[:, :, 1],
-            keys=k,
-            values=v,
-            outputs=out[:, :, 1],
-            least=_LEAST_WEIGHT.get(self.spec.dtype, _LEAST_WEIGHT_ELSE),
-        )
+        return TokenPairs(queries=q[:, :, 1], keys=k, values=v, outputs=out[:, :, 1])
 
 
 def _beside(drawn: np.ndarray, normal: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -338,31 +333,28 @@ def fit_rotation(readings: dict[int, WeightReading], fit: LogitFit, key_heads: n
     At each gap it is B of q·Bk = (first logit) / s.
     """
     gaps = sorted(readings)
-    pairs, key_head = readings[gaps[0]].pairs, int(key_heads[0])
-    queries, first, second = pairs.queries[:, 0], pairs.keys[:, key_head, 0], pairs.keys[:, key_head, 1]
-    rows, columns = _entries(queries.shape[1])
-    own = fit.logits(np.sum(queries * second, axis=-1))
-    wanted = [fit.scaled_dots(readings[gap].ratios()[:, 0] + own) / fit.scale for gap in gaps]
-    solved = _solved(queries[:, rows] * first[:, columns], np.stack(wanted, axis=1))
-    if solved is None:
-        return None
-    forms = np.zeros((len(gaps), queries.shape[1], queries.shape[1]))
-    forms[:, rows, columns] = solved.T
-    return _rotary_fit(forms, gaps)
+    own, products, width = _first_head(readings[gaps[0]], key_heads)
+    wanted = [fit.scaled_dots(readings[gap].ratios()[:, 0] + fit.logits(own)) / fit.scale for gap in gaps]
+    solved = _solved(products, np.stack(wanted, axis=1))
+    return None if solved is None else _rotary_fit(solved.T, width, gaps)
 
 
 def fit_scale_and_rotation(reading: WeightReading, key_heads: np.ndarray) -> tuple[float, RotaryFit | None] | None:
     """Scale and rotation from neighbours alone: log α/β = q·Ak₀ − s q·k₁ in head 0, without a cap."""
-    pairs, key_head = reading.pairs, int(key_heads[0])
-    queries, first, second = pairs.queries[:, 0], pairs.keys[:, key_head, 0], pairs.keys[:, key_head, 1]
-    rows, columns = _entries(queries.shape[1])
-    own = np.sum(queries * second, axis=-1, keepdims=True)
-    solved = _solved(np.concatenate([queries[:, rows] * first[:, columns], -own], axis=1), reading.ratios()[:, :1])
+    own, products, width = _first_head(reading, key_heads)
+    solved = _solved(np.concatenate([products, -own[:, None]], axis=1), reading.ratios()[:, :1])
     if solved is None:
         return None
-    scale, form = float(solved[-1, 0]), np.zeros((1, queries.shape[1], queries.shape[1]))
-    form[0, rows, columns] = solved[:-1, 0] / scale
-    return scale, _rotary_fit(form, [1])
+    scale = float(solved[-1, 0])
+    return scale, _rotary_fit(solved[:-1].T / scale, width, [1])
+
+
+def _first_head(reading: WeightReading, key_heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """In head 0: q·k₁ of each pair, the products of the entries of q and k₀ that a form may combine, and the width."""
+    queries, keys = reading.pairs.queries[:, 0], reading.pairs.keys[:, int(key_heads[0])]
+    rows, columns = _entries(queries.shape[1])
+    own = np.sum(queries * keys[:, 1], axis=-1)
+    return own, queries[:, rows] * keys[:, 0][:, columns], queries.shape[1]
 
 
 def pairs_needed(width: int) -> int:
@@ -393,11 +385,12 @@ def _solved(design: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     return solved if left < _EXPLAINED else None
 
 
-def _rotary_fit(forms: np.ndarray, gaps: list[int]) -> RotaryFit | None:
-    """The pairing and frequencies of the forms [gap, width, width], None if they are no rotation of pairs."""
+def _rotary_fit(entries: np.ndarray, width: int, gaps: list[int]) -> RotaryFit | None:
+    """The pairing and frequencies of forms with these entries [gap, entry], None if they are no rotation of pairs."""
+    forms = np.zeros((len(gaps), width, width))
+    forms[(slice(None), *_entries(width))] = entries
     cross = (forms[0] - forms[0].T) / 2
     partner = int(np.argmax(np.abs(cross[0])))
-    width = forms.shape[1]
     pairs = (
         [(i, i + 1) for i in range(0, width - 1, 2)]
         if partner == 1

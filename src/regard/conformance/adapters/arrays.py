@@ -1,6 +1,7 @@
 """Frameworks: how the arrays of each are made, read back and differentiated."""
 
 import functools
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,9 +19,10 @@ _QUICK: tuple[dict[str, Any], ...] = ({**_UNOPTIMISED, "xla_cpu_use_fusion_emitt
 class Arrays:
     """One framework. Arrays that it makes never share memory with those that it was given.
 
-    `records` says that code may take another path while gradients are recorded.
+    `module` has its functions. `records` says that code may take another path while gradients are recorded.
     """
 
+    module: str
     has_gradient: bool = False
     records: bool = False
 
@@ -34,6 +36,10 @@ class Arrays:
     def numpy(self, x: Any) -> np.ndarray:
         """numpy's array."""
         raise NotImplementedError
+
+    def stack(self, rows: list[Any]) -> Any:
+        """The framework's arrays as rows of one."""
+        return importlib.import_module(self.module).stack(rows)
 
     def run(self, function: Function, x: Any, options: dict[str, Any]) -> Any:
         """function(x, **options), compiled if the framework is slow otherwise."""
@@ -52,6 +58,8 @@ class Arrays:
 class NumpyArrays(Arrays):
     """numpy itself."""
 
+    module = "numpy"
+
     def array(self, x: np.ndarray) -> np.ndarray:
         """A copy in the dtype."""
         return x.astype(dtype_of(self.dtype), order="C") if _is_float(x) else x.copy()
@@ -64,6 +72,7 @@ class NumpyArrays(Arrays):
 class TorchArrays(Arrays):
     """PyTorch, on one thread."""
 
+    module = "torch"
     has_gradient = True
     records = True
 
@@ -106,6 +115,7 @@ class TorchArrays(Arrays):
 class JaxArrays(Arrays):
     """JAX on the CPU. Functions are compiled as a whole: operation by operation, each shape takes seconds."""
 
+    module = "jax.numpy"
     has_gradient = True
 
     def __init__(self, dtype: str = "float32", device: str = "cpu") -> None:

@@ -16,60 +16,48 @@ from regard.conformance.adapters.layers import (
     returned_or_error,
     sample,
 )
-from regard.conformance.law import dtype_of
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.subject import Projections, Spec, Subject, random_matrices
+from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
+_FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
-def function_subject(function: Callable[..., Any], spec: Spec, name: str) -> Subject:
+
+class _CannotCall(Exception):
+    """Raised if a function does not map a framework's arrays to arrays of the same shape."""
+
+
+def function_subject(
+    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = _FRAMEWORKS
+) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
     is_bare = is_bare_attention(parameter_names(function))
-    kinds: dict[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
-    errors: dict[str, str] = {}
-    for package, kind in kinds.items():
+    make = _bare_attention if is_bare else FunctionLayer
+    errors = []
+    for package, kind in frameworks.items():
         if package in sys.modules:
-            error = _error_in(function, spec, kind(spec.dtype, spec.device), is_bare=is_bare)
-            if error is not None:
-                errors[package] = error
-            elif is_bare:
-                return bare_function_subject(function, spec, name, kind)
-            else:
-                return FunctionLayer(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+            try:
+                return make(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+            except _CannotCall as error:
+                errors.append(f"{package}: {error}")
     shape = "[batch, head, position, width]" if is_bare else f"[batch, position, {spec.width}]"
     raise InputError(
-        f"{name} does not take an array {shape} and return one. "
-        f"{'; '.join(f'{package}: {error}' for package, error in errors.items())}. "
+        f"{name} does not take an array {shape} and return one. {'; '.join(errors)}. "
         "Declare its width in the spec, or wrap it in a function that does."
     )
 
 
-def bare_function_subject(
-    function: Callable[..., Any], spec: Spec, name: str, kind: Callable[..., Arrays]
-) -> "CoreLayer":
-    """Attention f(q, k, v, …) as a layer."""
-    arrays = kind(spec.dtype, spec.device)
-    attend = BareFunction(function, spec, arrays)
-    return CoreLayer(attend, spec, name=name, arrays=arrays, takes=attend.takes)
-
-
-def _error_in(function: Callable[..., Any], spec: Spec, arrays: Arrays, *, is_bare: bool) -> str | None:
-    """None if the function takes and returns the framework's arrays, else what went wrong."""
-    if is_bare:
-        num_heads = (spec.num_heads, spec.num_kv_heads or 1, spec.num_kv_heads or 1)
-        shapes = [(2, heads, 5, spec.head_width) for heads in num_heads]
-    else:
-        shapes = [(2, 5, spec.width)]
-    inputs = [arrays.array(sample(*shape).astype(dtype_of(spec.dtype))) for shape in shapes]
-    for given in (inputs, [_without_batch(each) for each in inputs]):
-        found, error = returned_or_error(lambda given=given: function(*given))
-        found = found[0] if isinstance(found, tuple | list) else found
-        if error is None and isinstance(found, type(inputs[0])) and found.shape[:-1] == given[0].shape[:-1]:
-            return None
-    return str(error).strip().splitlines()[0] if error is not None else f"it returns {type(found).__name__}"
-
-
-def _without_batch(x: Any) -> Any:
-    return x[0] if x.ndim == 3 else x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
+def _takes_parts(function: Callable[..., Any], inputs: list[Any], parts: list[Any]) -> bool:
+    """False if the function takes these inputs, True if it takes only parts of them; raises _CannotCall if neither."""
+    problems = []
+    for given in (inputs, parts):
+        found, error = returned_or_error(lambda given=given: first_output(function(*given)))
+        shape, wanted = getattr(found, "shape", ()), given[0].shape
+        if isinstance(found, type(given[0])) and (shape == wanted or (len(given) == 1 and shape[:-1] == wanted[:-1])):
+            return given is parts
+        returned = f"it returns {type(found).__name__} {tuple(shape) or ''} for {tuple(wanted)}"
+        problems.append(returned if error is None else error_line(error))
+    raise _CannotCall(problems[0])
 
 
 class FunctionLayer(Layer):
@@ -78,31 +66,35 @@ class FunctionLayer(Layer):
     def __init__(self, function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> None:
         self.function, self.spec, self.name, self.arrays = function, spec, name, arrays
         self.names = option_names(parameter_names(function))
-        self.takes_rows = False
-        if not self.accepts():
-            self.takes_rows = True  # a function of one sequence is called row by row
-            self.takes_rows = self.accepts()
+        x = arrays.array(sample(2, 5, spec.width))
+        # A function of one sequence is called row by row.
+        self.takes_rows = _takes_parts(function, [x], [x[0]])
         self.set_capabilities(set() if self.takes_rows else self.accepted_options(self.names))
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The function's output, the first of several."""
         if self.takes_rows:
-            return _stacked([first_output(self.function(row)) for row in x], x)
-        if "mask" in options:
-            options["mask"] = self.padding_mask(options["mask"])
-        return first_output(self.function(x, **{self.names[name]: value for name, value in options.items()}))
+            return self.arrays.stack([first_output(self.function(row)) for row in x])
+        return first_output(self.function(x, **self.renamed(options, self.names)))
 
 
-def _stacked(rows: list[Any], like: Any) -> Any:
-    if isinstance(like, np.ndarray):
-        return np.stack(rows)
-    if type(like).__module__.partition(".")[0] == "torch":
-        import torch
+def _bare_attention(function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> "CoreLayer":
+    """Attention f(q, k, v, …) as a layer; the heads may be part of the batch, and then it takes no options."""
+    names, shared = option_names(parameter_names(function)), spec.num_kv_heads or 1
+    inputs = [arrays.array(sample(2, heads, 5, spec.head_width)) for heads in (spec.num_heads, shared, shared)]
 
-        return torch.stack(rows)
-    import jax.numpy as jnp
+    def flat(heads: Any) -> Any:
+        return heads.reshape(heads.shape[0] * heads.shape[1], *heads.shape[2:])
 
-    return jnp.stack(rows)
+    def attend(q: Any, k: Any, v: Any, **options: Any) -> Any:
+        return first_output(function(q, k, v, **{names[option]: value for option, value in options.items()}))
+
+    def attend_flat(q: Any, k: Any, v: Any) -> Any:
+        return first_output(function(flat(q), flat(k), flat(v))).reshape(*q.shape[:3], -1)
+
+    if _takes_parts(function, inputs, [flat(each) for each in inputs]):
+        return CoreLayer(attend_flat, spec, name=name, arrays=arrays, takes=frozenset())
+    return CoreLayer(attend, spec, name=name, arrays=arrays, takes=frozenset(names) & {"mask", "causal"})
 
 
 class CoreLayer(Layer):
@@ -116,16 +108,7 @@ class CoreLayer(Layer):
         self, attend: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays, takes: frozenset[str]
     ) -> None:
         self.attend, self.spec, self.name, self.arrays, self.takes = attend, spec, name, arrays, takes
-        rng = np.random.default_rng(0)
-        own, shared = spec.num_heads * spec.head_width, (spec.num_kv_heads or 1) * spec.head_width
-        shapes = {
-            "query": (spec.width, own),
-            "key": (spec.width, shared),
-            "value": (spec.width, shared),
-            "output": (own, spec.width),
-        }
-        drawn = {part: rng.standard_normal(shape) / np.sqrt(shape[0]) for part, shape in shapes.items()}
-        self.matrices = {part: matrix.astype(np.float32) for part, matrix in drawn.items()}
+        self.matrices = random_matrices(spec, np.dtype(np.float32))
         self.set_capabilities({"core", "weights"} | ({"mask"} & takes))
 
     def forward(self, x: Any, mask: Any = None) -> Any:
@@ -200,39 +183,3 @@ class CoreLayer(Layer):
 
     def _mask_option(self, visible: Any) -> dict[str, Any]:
         return {} if visible is None else {"mask": self.padding_mask(visible)}
-
-
-class BareFunction:
-    """Somebody's f(q, k, v, …) with our names for its options, on as many axes as it takes.
-
-    The axes are [batch, head, position, width], or the heads are part of the batch.
-    """
-
-    def __init__(self, function: Callable[..., Any], spec: Spec, arrays: Arrays) -> None:
-        self.function, self.axes = function, 4
-        self.names = option_names(parameter_names(function))
-        self.takes = frozenset(self.names) & {"mask", "causal"}
-        shape = (2, spec.num_heads, 5, spec.head_width)
-        shared = (2, spec.num_kv_heads or 1, 5, spec.head_width)
-        inputs = [arrays.array(sample(*each).astype(np.float32)) for each in (shape, shared, shared)]
-        errors = []
-        for self.axes in (4, 3):
-            self.takes = self.takes if self.axes == 4 else frozenset()
-            found, error = returned_or_error(lambda: self(*inputs))
-            if error is None and tuple(found.shape) == shape:
-                return
-            errors.append(str(error) if error else f"the output has the shape {tuple(found.shape)}")
-        raise InputError(
-            f"{getattr(function, '__name__', 'The function')} was called with queries, keys and values of the "
-            f"shape [batch, head, position, width] = {shape} and did not return that shape: "
-            f"{errors[0].splitlines()[0]}. Wrap it in a function that takes that shape."
-        )
-
-    def __call__(self, q: Any, k: Any, v: Any, **options: Any) -> Any:
-        """The output, the first of several."""
-        if self.axes == 4:
-            given = {self.names[name]: value for name, value in options.items()}
-            return first_output(self.function(q, k, v, **given))
-        batch, heads, length, _ = q.shape
-        flat = [each.reshape(batch * each.shape[1], *each.shape[2:]) for each in (q, k, v)]
-        return first_output(self.function(*flat)).reshape(batch, heads, length, -1)

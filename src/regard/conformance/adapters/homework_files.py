@@ -27,25 +27,19 @@ HOMEWORKS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class HomeworkPiece:
-    """A definition in a file: where it is, whether its body is still a stub, and where else the name is defined."""
+    """A definition in a file: where it is, whether its body is still a stub, and where else the name is defined.
+
+    `error` says why the file does not parse, if it only seems to define the piece.
+    """
 
     name: str
     file: str
     line: int
-    column: int
-    is_stub: bool
-    is_in_package: bool
+    column: int = 1
+    is_stub: bool = False
+    is_in_package: bool = False
     others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnreadablePiece:
-    """A file that seems to define the piece but does not parse."""
-
-    name: str
-    file: str
-    line: int
-    reason: str
+    error: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +47,7 @@ class StudentFolder:
     """A student's folder, and the pieces that were found in its `src`."""
 
     root: str
-    found: dict[str, HomeworkPiece | UnreadablePiece]
+    found: dict[str, HomeworkPiece]
 
 
 def find_pieces(homework: str, directory: str) -> StudentFolder:
@@ -93,13 +87,13 @@ def _read(path: Path) -> tuple[ast.Module | SyntaxError, str]:
 
 def _piece(
     name: str, home: str, root: Path, files: dict[Path, tuple[ast.Module | SyntaxError, str]]
-) -> HomeworkPiece | UnreadablePiece | None:
+) -> HomeworkPiece | None:
     places, broken = [], []
     for path, (tree, text) in files.items():
         if isinstance(tree, SyntaxError):
             if re.search(rf"^\s*(?:def|class)\s+{name}\b", text, re.MULTILINE):
-                reason = f"{type(tree).__name__}: {tree.msg}"
-                broken.append(UnreadablePiece(name=name, file=str(path), line=tree.lineno or 1, reason=reason))
+                error = f"{type(tree).__name__}: {tree.msg}"
+                broken.append(HomeworkPiece(name=name, file=str(path), line=tree.lineno or 1, error=error))
             continue
         places += [(path, tree, node) for node in _definitions(tree) if node.name == name]
     places.sort(key=lambda place: place[0].name != home)

@@ -36,8 +36,8 @@ def build_model(class_name: str, **config: Any) -> Any:
     kind = getattr(transformers, class_name)
     known = kind.config_class
     implementation = config.pop("attn_implementation", None)
-    tiny = {**TINY, "num_key_value_heads": 2}
-    usual = {name: value for name, value in tiny.items() if _knows(known, name)}
+    names = {*inspect.signature(known.__init__).parameters, *(known.attribute_map or {})}
+    usual = {name: value for name, value in {**TINY, "num_key_value_heads": 2}.items() if name in names}
     with quiet_transformers(), torch.random.fork_rng(devices=()):
         torch.manual_seed(0)
         model = kind._from_config(known(**{**usual, **config}))
@@ -98,7 +98,9 @@ class HuggingFaceModel(TorchLayer):
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
         """The other implementations of attention that the class supports."""
-        others = {name: self._implemented(name) for name in ("eager", "sdpa") if self._supports(name)}
+        supported = {"eager": True, "sdpa": getattr(self.module, "_supports_sdpa", False)}
+        supported[self.module.config._attn_implementation] = False
+        others = {name: self._implemented(name) for name, is_other in supported.items() if is_other}
         return {**super().paths(), **{name: other.call for name, other in others.items() if other is not None}}
 
     def in_dtype(self, dtype: str) -> TorchLayer:
@@ -116,12 +118,14 @@ class HuggingFaceModel(TorchLayer):
         if "mask" in given:
             given["attention_mask"] = given.pop("mask").long()
         if "documents" in given:
-            given["positions"] = _positions_within(given.pop("documents"))
+            documents = given.pop("documents")
+            given["positions"] = (documents[:, :, None] == documents[:, None, :]).tril().sum(-1) - 1
         if "positions" in given:
-            given["position_ids"] = given.pop("positions") + self.offset
-            if "attention_mask" not in given and _leaves_gaps(given["position_ids"]):
+            positions = given["position_ids"] = given.pop("positions") + self.offset
+            steps = positions.diff(dim=-1)
+            if "attention_mask" not in given and (steps > 0).all() and (steps > 1).any():
                 # Without a mask, transformers takes every gap for the border between two documents.
-                given["attention_mask"] = given["position_ids"].new_ones(x.shape[:2])
+                given["attention_mask"] = positions.new_ones(x.shape[:2])
         if "use_cache" in _forward_names(type(self.module)):
             given.setdefault("use_cache", False)
         with quiet_transformers():
@@ -136,10 +140,6 @@ class HuggingFaceModel(TorchLayer):
         for self.offset in _OFFSETS:
             gaps[self.offset] = float(np.abs(self.call(x, positions=np.arange(5)[None]) - alone).max())
         return min(gaps, key=lambda offset: gaps[offset])
-
-    def _supports(self, implementation: str) -> bool:
-        is_other = self.module.config._attn_implementation != implementation
-        return is_other and (implementation != "sdpa" or bool(getattr(self.module, "_supports_sdpa", False)))
 
     def _implemented(self, implementation: str) -> "HuggingFaceModel | None":
         other = copy.copy(self)
@@ -195,16 +195,6 @@ class AttentionPart(HuggingFaceModel):
             return self.numpy(self._attention_function(self.native(q), self.native(k), self.native(v), bias))
 
 
-def _positions_within(documents: Any) -> Any:
-    """Positions that restart with every document."""
-    return (documents[:, :, None] == documents[:, None, :]).tril().sum(-1) - 1
-
-
-def _leaves_gaps(positions: Any) -> bool:
-    steps = positions.diff(dim=-1)
-    return bool((steps > 0).all()) and bool((steps > 1).any())
-
-
 def _has_windows(model: Any) -> bool:
     """A cache that keeps only a window cannot be cropped."""
     config = model.config.get_text_config(decoder=True)
@@ -216,10 +206,6 @@ def _cropped(cache: Any, length: int) -> Any:
     other = copy.deepcopy(cache)
     other.crop(length - other.get_seq_length())
     return other
-
-
-def _knows(config: Any, name: str) -> bool:
-    return name in inspect.signature(config.__init__).parameters or name in (config.attribute_map or {})
 
 
 @contextmanager
@@ -290,12 +276,17 @@ def _first_attention(model: Any) -> Any:
 def _attention_function(model: Any, width: int) -> Callable[[Any, Any, Any, Any], Any] | None:
     """attend(q, k, v, bias) as the model's first attention calls it, None where it does not use the interface."""
     import torch
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     copied = copy.deepcopy(model)
     module = _first_attention(copied)
     if module is None:
         return None
-    function = _registered_function(module, model.config._attn_implementation)
+    implementation = model.config._attn_implementation
+    if implementation in (None, "eager"):
+        function = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+    else:
+        function = ALL_ATTENTION_FUNCTIONS.get(implementation)
     if function is None:
         return None
     _register_recording()
@@ -311,14 +302,6 @@ def _attention_function(model: Any, width: int) -> Callable[[Any, Any, Any, Any]
         return None
     options = {name: value for name, value in calls[0].items() if name not in ("position_ids", "is_causal")}
     return lambda q, k, v, bias: function(module, q, k, v, bias, **options)[0].transpose(1, 2)
-
-
-def _registered_function(module: Any, implementation: str | None) -> Callable[..., Any] | None:
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-    if implementation in (None, "eager"):
-        return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
-    return ALL_ATTENTION_FUNCTIONS.get(implementation)
 
 
 def _register_recording() -> None:

@@ -43,17 +43,18 @@ def model_spec(model: Any) -> Spec:
     config = model.config.get_text_config(decoder=True)
     heads = getattr(config, "num_attention_heads", None) or 1
     kv_heads = getattr(config, "num_key_value_heads", None)
-    positions = _positions(config)
+    is_shared = getattr(config, "multi_query", False) and not getattr(config, "new_decoder_architecture", False)
+    is_shared = is_shared and config.model_type in ("falcon", "gpt_bigcode")
     return Spec(
         width=config.hidden_size,
         num_heads=heads,
-        num_kv_heads=_kv_heads(config) or (kv_heads if kv_heads and heads % kv_heads == 0 else None),
+        num_kv_heads=1 if is_shared else kv_heads if kv_heads and heads % kv_heads == 0 else None,
         head_width=getattr(config, "head_dim", None) or 0,
         depth=config.num_hidden_layers,
         causal=_is_causal(model, config),
         window=_window(config),
-        positions=positions,
-        max_positions=_last_position(config) if positions in ("learned", "sinusoidal") or _has_table(config) else None,
+        positions=_positions(config),
+        max_positions=_num_positions(config),
         sink=any(name.endswith("sinks") for name, _ in model.named_parameters()),
         **_rotary(config),
     )
@@ -107,11 +108,6 @@ def _is_causal(model: Any, config: Any) -> bool | None:
     return True if name.endswith(("ForCausalLM", "LMHeadModel")) else None
 
 
-def _kv_heads(config: Any) -> int | None:
-    is_shared = getattr(config, "multi_query", False) and not getattr(config, "new_decoder_architecture", False)
-    return 1 if is_shared and config.model_type in ("falcon", "gpt_bigcode") else None
-
-
 def _positions(config: Any) -> Any:
     if config.model_type == "falcon":
         return "alibi" if config.alibi else "rotary"
@@ -120,13 +116,12 @@ def _positions(config: Any) -> Any:
     return "rotary" if getattr(config, "rope_parameters", None) else None
 
 
-def _has_table(config: Any) -> bool:
-    """True if sines and cosines come from a table, so that a position beyond it is an error."""
-    return config.model_type in ("gptj", "codegen", "roformer")
-
-
-def _last_position(config: Any) -> int:
-    """RoBERTa keeps the first positions of its table for padding."""
+def _num_positions(config: Any) -> int | None:
+    """The length of a table of positions, or of sines and cosines; a position beyond it is an error."""
+    has_rotary_table = config.model_type in ("gptj", "codegen", "roformer")
+    if _positions(config) not in ("learned", "sinusoidal") and not has_rotary_table:
+        return None
+    # RoBERTa keeps the first positions of its table for padding.
     is_shifted = config.model_type in ("roberta", "xlm-roberta", "camembert")
     return config.max_position_embeddings - (config.pad_token_id + 1 if is_shifted else 0)
 

@@ -96,6 +96,11 @@ class Layer(Subject):
         hidden = np.where(self.numpy(mask), 0.0, -np.inf)
         return self.native(hidden if hidden.ndim > 2 else hidden[:, None, None, :])
 
+    def renamed(self, options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+        """The options under the layer's own names for them, the mask in the convention that the spec declares."""
+        given = {names[option]: value for option, value in options.items()}
+        return given if "mask" not in options else {**given, names["mask"]: self.padding_mask(options["mask"])}
+
     def _with_gradients(self, x: np.ndarray, **options: Any) -> np.ndarray:
         outputs: list[Any] = []
 
@@ -169,10 +174,10 @@ def sample(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def returned_or_error(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
-    """What a call returns, or what it raises: a layer that we do not know may raise anything."""
+    """What a call returns, or what it raises."""
     try:
         return call(), None
-    except Exception as error:  # noqa: BLE001 - the point is to find out
+    except Exception as error:  # noqa: BLE001 - a layer may raise anything
         return None, error
 
 

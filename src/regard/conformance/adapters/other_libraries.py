@@ -73,11 +73,7 @@ class FlaxLayer(Layer):
         parts = {part: getattr(self.module, name) for part, name in names.items()}
         has_bias = self.module.use_bias
         return _side_by_side(
-            {part: np.asarray(dense.kernel[...], dtype=np.float64) for part, dense in parts.items()},
-            {
-                part: np.asarray(dense.bias[...], dtype=np.float64) if has_bias else None
-                for part, dense in parts.items()
-            },
+            {part: (dense.kernel[...], dense.bias[...] if has_bias else None) for part, dense in parts.items()}
         )
 
     def _forward_with_mask(self, x: Any, visible: Any) -> Any:
@@ -116,19 +112,14 @@ class KerasLayer(Layer):
     def projections(self) -> Projections:
         """The kernels, their heads put side by side."""
         parts = {part: getattr(self.layer, f"_{part}_dense") for part in ("query", "key", "value", "output")}
-        return _side_by_side(
-            {part: self._numbers(dense.kernel) for part, dense in parts.items()},
-            {part: None if dense.bias is None else self._numbers(dense.bias) for part, dense in parts.items()},
-        )
+        biases = {part: None if dense.bias is None else self.numpy(dense.bias.value) for part, dense in parts.items()}
+        return _side_by_side({part: (self.numpy(dense.kernel.value), biases[part]) for part, dense in parts.items()})
 
     def _call_layer(self, x: Any, mask: Any, **options: Any) -> Any:
         repeats = (1, x.shape[1], 1) if isinstance(self.arrays, TorchArrays) else (x.shape[1], 1)
         visible = None if mask is None else mask[:, None, :].repeat(*repeats)
         causal = bool(self.spec.causal)
         return self.layer(x, x, attention_mask=visible, use_causal_mask=causal, training=False, **options)
-
-    def _numbers(self, variable: Any) -> np.ndarray:
-        return self.numpy(variable.value).astype(np.float64)
 
 
 def _keras_arrays(spec: Spec) -> Arrays:
@@ -140,12 +131,14 @@ def _keras_arrays(spec: Spec) -> Arrays:
     return TorchArrays(spec.dtype, spec.device) if backend == "torch" else JaxArrays(spec.dtype)
 
 
-def _side_by_side(kernels: Mapping[str, np.ndarray], biases: Mapping[str, np.ndarray | None]) -> Projections:
-    """Kernels [width, head, head_width] and [head, head_width, width] as matrices."""
-    matrices: dict[str, Any] = {part: kernel.reshape(kernel.shape[0], -1) for part, kernel in kernels.items()}
-    matrices["output"] = kernels["output"].reshape(-1, kernels["output"].shape[-1])
-    flat: dict[str, Any] = {f"{part}_bias": None if bias is None else bias.reshape(-1) for part, bias in biases.items()}
-    return Projections(**matrices, **flat)
+def _side_by_side(kernels: Mapping[str, tuple[Any, Any]]) -> Projections:
+    """Kernels [width, head, head_width] and [head, head_width, width], with their biases, as matrices."""
+    pairs = {}
+    for part, (kernel, bias) in kernels.items():
+        wide = np.asarray(kernel, dtype=np.float64)
+        matrix = wide.reshape(-1, wide.shape[-1]) if part == "output" else wide.reshape(wide.shape[0], -1)
+        pairs[part] = (matrix, None if bias is None else np.asarray(bias, dtype=np.float64).reshape(-1))
+    return Projections.from_pairs(pairs)
 
 
 class RotaryEmbeddingLayer(CoreLayer):

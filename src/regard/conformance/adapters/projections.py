@@ -24,13 +24,11 @@ def find_projections(module: Any, spec: Spec) -> Projections | None:
     parts = _parts(module, spec)
     if parts is None:
         return None
-    matrices: dict[str, Any] = {part: pair[0] for part, pair in parts.items()}
-    biases: dict[str, Any] = {f"{part}_bias": pair[1] for part, pair in parts.items()}
-    own, shared = spec.num_heads * spec.head_width, (spec.num_kv_heads or 1) * spec.head_width
-    wanted = {"query": (spec.width, own), "key": (spec.width, shared), "value": (spec.width, shared)}
-    if any(matrices[part].shape != shape for part, shape in wanted.items()) or matrices["output"].shape[0] != own:
+    wanted = spec.matrix_shapes()
+    own, _ = wanted.pop("output")
+    if any(parts[part][0].shape != shape for part, shape in wanted.items()) or len(parts["output"][0]) != own:
         return None
-    return Projections(**matrices, **biases, extra=_extra(module) or None)
+    return Projections.from_pairs(parts, _extra(module) or None)
 
 
 def _parts(module: Any, spec: Spec) -> dict[str, Pair] | None:

@@ -1,7 +1,6 @@
 """A student's code: imported from its source, and called on numpy arrays by the contracts of a homework."""
 
 import importlib
-import importlib.util
 import random
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import numpy as np
 
 from regard.conformance.adapters.homework_files import HomeworkPiece
 from regard.conformance.adapters.projections import find_projections
+from regard.conformance.adapters.targets import import_file
 from regard.conformance.homework.corruption import Corpus
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.core.errors import RegardError
@@ -85,19 +85,9 @@ def _module(piece: HomeworkPiece, path: Path, root: Path) -> Any:
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(path):
         return loaded
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
     if piece.is_in_package:
         importlib.import_module(name.rpartition(".")[0])
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        sys.modules.pop(name, None)
-        raise
-    return module
+    return import_file(name, path)
 
 
 def table_function(code: StudentCode, function: Any) -> Callable[[int, int], np.ndarray]:

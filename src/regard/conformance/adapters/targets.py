@@ -16,9 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
-from regard.conformance.adapters.functions import bare_function_subject, function_subject
+from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 _TORCH = (
@@ -56,7 +57,12 @@ def adapt(
         return adapt(target(), spec, name=name, redraw=redraw, projections=projections)
     subject = _adapted(target, spec, name or _name(target), redraw=redraw)
     if projections is not None:
-        _set_projections(subject, projections)
+        kind, find = type(subject), projections
+        # A subclass, since a copy of the subject in another dtype has other matrices.
+        subject.__class__ = type(
+            kind.__name__, (kind,), {"projections": lambda self: find(getattr(self, "module", self))}
+        )
+        subject.capabilities = subject.capabilities | {"weights"}
     return subject
 
 
@@ -90,10 +96,9 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
 
     from regard.conformance.adapters import torch_layers
 
-    if target is torch.nn.functional.scaled_dot_product_attention:
-        return torch_layers.sdpa_layer(spec or Spec(), name=name)
-    if getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", ""):
-        return torch_layers.flex_layer(spec or Spec(), name=name)
+    is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
+    if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
+        return torch_layers.torch_function_layer(target.__name__, spec or Spec(), name=name)
     if not isinstance(target, torch.nn.Module):
         return None
     if isinstance(target, torch.nn.MultiheadAttention):
@@ -106,16 +111,8 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
         return HuggingFaceModel(target, spec, name=name, redraw=redraw)
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
-        return bare_function_subject(target.forward, spec or Spec(), name, TorchArrays)
+        return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
     return torch_layers.ModuleLayer(target, spec, name=name, redraw=redraw)
-
-
-def _set_projections(subject: Subject, projections: Callable[[Any], Projections]) -> None:
-    """Lets the subject find its matrices by the caller's own means."""
-    kind = type(subject)
-    methods = {"projections": lambda self: projections(getattr(self, "module", self))}
-    subject.__class__ = type(kind.__name__, (kind,), methods)
-    subject.capabilities = subject.capabilities | {"weights"}
 
 
 def _name(target: Any) -> str:
@@ -135,7 +132,7 @@ def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
         return hf(name, **given)()
     if place == "torch":
         return _load_torch(name, given)
-    module = _import_file(place) if place.endswith(".py") else _import_module(place)
+    module = _imported(place)
     return call_factory(_attribute(module, name, text), given, text)
 
 
@@ -181,7 +178,7 @@ def _require(package: str, extra: str) -> ModuleType:
         return importlib.import_module(package)
     except ImportError as error:
         raise InputError(
-            f"This needs {package}, which cannot be imported: {_first_line(error)}. Run pip install 'regard[{extra}]'."
+            f"This needs {package}, which cannot be imported: {error_line(error)}. Run pip install 'regard[{extra}]'."
         ) from error
 
 
@@ -213,30 +210,31 @@ def _without_arguments(function: Any, given: Mapping[str, Any], name: str) -> An
     return function
 
 
-def _import_file(place: str) -> ModuleType:
+def _imported(place: str) -> ModuleType:
+    """The module of that name, or in that file."""
     path = Path(place)
-    if not path.is_file():
+    is_file = path.suffix == ".py"
+    if is_file and not path.is_file():
         raise InputError(f"There is no file {place}. Give the path of a Python file that exists.")
-    name = f"regard_target_{path.stem}"
+    try:
+        return import_file(f"regard_target_{path.stem}", path) if is_file else importlib.import_module(place)
+    except Exception as error:
+        hint = "" if is_file else ". Check its spelling and the path."
+        raise InputError(f"{place} cannot be imported: {error_line(error)}{hint}") from error
+
+
+def import_file(name: str, path: Path) -> ModuleType:
+    """The module in a file, under that name."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None, "a file that ends in .py has a loader"
     assert spec.loader is not None, "a file that ends in .py has a loader"
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(f"{place} cannot be imported: {_first_line(error)}") from error
+    except BaseException:
+        sys.modules.pop(name, None)
+        raise
     return module
-
-
-def _import_module(place: str) -> ModuleType:
-    try:
-        return importlib.import_module(place)
-    except Exception as error:
-        raise InputError(
-            f"{place} cannot be imported: {_first_line(error)}. Check its spelling and the path."
-        ) from error
 
 
 def _attribute(module: ModuleType, name: str, text: str) -> Any:
@@ -258,9 +256,8 @@ def call_factory(target: Any, arguments: Mapping[str, Any], label: str | None = 
     """
     label = label or _name(target)
     is_function = inspect.isroutine(target) or isinstance(target, functools.partial)
-    if inspect.isclass(target) or getattr(target, "is_factory", False):
-        return _call(target, arguments, label)
-    if is_function and (arguments or not _needs_arguments(target)):
+    is_factory = inspect.isclass(target) or getattr(target, "is_factory", False)
+    if is_factory or (is_function and (arguments or not _needs_arguments(target))):
         return _call(target, arguments, label)
     if arguments:
         raise InputError(f"'{label}' is an instance and takes no arguments, but {', '.join(arguments)} was given.")
@@ -285,9 +282,4 @@ def _call(make: Callable[..., Any], given: Mapping[str, Any], text: str) -> Any:
         raise
     except Exception as error:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
-        raise InputError(f"'{text}' could not be made with {said}: {_first_line(error)}. See --arg.") from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
+        raise InputError(f"'{text}' could not be made with {said}: {error_line(error)}. See --arg.") from error

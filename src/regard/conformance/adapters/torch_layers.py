@@ -132,11 +132,8 @@ class ModuleLayer(TorchLayer):
         return self.numpy(y), longer
 
     def _call_module(self, x: Any, options: Mapping[str, Any]) -> Any:
-        options = dict(options)
-        if options.get("mask") is not None:
-            options["mask"] = self.padding_mask(options["mask"])
-        names, all_names = self._names(), parameter_names(self.module.forward)
-        given = {names[option]: value for option, value in options.items()}
+        all_names = parameter_names(self.module.forward)
+        given = self.renamed(options, self._names())
         if "cache" in options and "use_cache" in all_names:
             given["use_cache"] = True
         return self.module(*([x] * 3 if is_bare_attention(all_names) else [x]), **given)
@@ -197,13 +194,9 @@ class MultiheadLayer(TorchLayer):
         else:
             three = (own.q_proj_weight, own.k_proj_weight, own.v_proj_weight)
         biases = (None, None, None) if own.in_proj_bias is None else own.in_proj_bias.chunk(3)
-        pairs = [*zip(three, biases, strict=True), (own.out_proj.weight, own.out_proj.bias)]
-        parts = dict(zip(("query", "key", "value", "output"), pairs, strict=True))
-        matrices: dict[str, Any] = {part: numbers(matrix).T for part, (matrix, _) in parts.items()}
-        shifts: dict[str, Any] = {
-            f"{part}_bias": None if bias is None else numbers(bias) for part, (_, bias) in parts.items()
-        }
-        return Projections(**matrices, **shifts)
+        found = [*zip(three, biases, strict=True), (own.out_proj.weight, own.out_proj.bias)]
+        pairs = [(numbers(matrix).T, None if bias is None else numbers(bias)) for matrix, bias in found]
+        return Projections.from_pairs(dict(zip(("query", "key", "value", "output"), pairs, strict=True)))
 
     def _call_module(self, x: Any, mask: Any, form: str = "bool", **options: Any) -> tuple[Any, Any]:
         x = x if self.module.batch_first else x.transpose(0, 1)
@@ -242,18 +235,12 @@ def _hidden(layer: TorchLayer, length: int) -> Any:
     return layer.native(~np.tril(np.ones((length, length), dtype=bool)))
 
 
-def sdpa_layer(spec: Spec, *, name: str = "torch:scaled_dot_product_attention") -> CoreLayer:
-    """F.scaled_dot_product_attention; it takes a mask or the causal flag, not both."""
-    takes = frozenset({"mask", "causal"})
-    return CoreLayer(sdpa, spec, name=name, arrays=TorchArrays(spec.dtype, spec.device), takes=takes)
-
-
-def flex_layer(spec: Spec, *, name: str = "torch:flex_attention") -> CoreLayer:
-    """flex_attention, not compiled; causality is a mask_mod, padding a score_mod."""
-    takes = frozenset({"mask", "causal"})
-    arrays = TorchArrays(spec.dtype, spec.device)
-    arrays.has_gradient = spec.device != "cpu"  # There is no backward pass on the CPU.
-    return CoreLayer(_flex, spec, name=name, arrays=arrays, takes=takes)
+def torch_function_layer(function: str, spec: Spec, *, name: str) -> CoreLayer:
+    """scaled_dot_product_attention, or flex_attention, not compiled: causality is a mask_mod, padding a score_mod."""
+    arrays, is_flex = TorchArrays(spec.dtype, spec.device), function == "flex_attention"
+    # flex_attention has no backward pass on the CPU.
+    arrays.has_gradient = not (is_flex and spec.device == "cpu")
+    return CoreLayer(_flex if is_flex else sdpa, spec, name=name, arrays=arrays, takes=frozenset({"mask", "causal"}))
 
 
 def sdpa(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any:
@@ -273,7 +260,6 @@ def _flex(q: Any, k: Any, v: Any, mask: Any = None, causal: bool = False) -> Any
     from torch.nn.attention import flex_attention as flex
 
     wide: Any = None if mask is None else mask.expand(q.shape[0], -1, -1, -1)
-
     infinity = float("inf")
     block = _causal_block(q.shape[2], k.shape[2], str(q.device)) if causal else None
     before = flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG

@@ -7,9 +7,16 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from regard.conformance.adapters.other_libraries import (
+    FlaxLayer,
+    KerasLayer,
+    RotaryEmbeddingLayer,
+    XTransformersLayer,
+    jax_layer,
+)
 from regard.conformance.adapters.targets import adapt, hf, load
 from regard.conformance.subject import Spec, Subject
 
@@ -41,10 +48,10 @@ def zoo() -> dict[str, ZooEntry]:
     return {entry.name: entry for entry in entries}
 
 
-_NAN_ROWS = "a row that is masked as a whole is NaN (pytorch#103749)"
-_LEAKS = "positions that restart do not separate documents: this class builds its mask without them"
+_NAN_ROWS = "a fully masked row is NaN (pytorch#103749)"
+_LEAKS = "restarting positions do not separate documents: this class builds its mask without them"
 _NO_WINDOW = "the full pass ignores sliding_window, which the cache respects"
-_STRIDES = "a view is taken of states that need not be contiguous, which raises an error"
+_STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
 _KNOWN_FAILURES: Mapping[str, Mapping[str, str]] = {
     "torch:MultiheadAttention": {"EMPTY": _NAN_ROWS},
     "torch:MultiheadAttention causal": {"EMPTY": _NAN_ROWS},
@@ -144,19 +151,14 @@ _WHOLE_ONLY = """
 
 def _hugging_face_entries() -> list[ZooEntry]:
     """Models first, then attention modules."""
-    models = {**{name: (name, config) for name, config in _MODELS.items()}, **_VARIANTS}
-    whole = [_hugging_face_entry(f"hf:{label}", name, config, "model") for label, (name, config) in models.items()]
-    alone = [name for name in _MODELS if name not in _WHOLE_ONLY]
-    return whole + [_hugging_face_entry(f"hf:{name} attention", name, _MODELS[name], "attention") for name in alone]
-
-
-def _hugging_face_entry(name: str, class_name: str, config: dict[str, Any], part: str) -> ZooEntry:
-    return ZooEntry(
-        name=name,
-        packages=("torch", "transformers"),
-        build=hf(class_name, part=part, **config),
-        expect=_KNOWN_FAILURES.get(name, {}),
-    )
+    builders = {f"hf:{name}": hf(name, **config) for name, config in _MODELS.items()}
+    builders |= {f"hf:{label}": hf(name, **config) for label, (name, config) in _VARIANTS.items()}
+    alone = {name: config for name, config in _MODELS.items() if name not in _WHOLE_ONLY}
+    builders |= {f"hf:{name} attention": hf(name, part="attention", **config) for name, config in alone.items()}
+    return [
+        ZooEntry(name=name, packages=("torch", "transformers"), build=build, expect=_KNOWN_FAILURES.get(name, {}))
+        for name, build in builders.items()
+    ]
 
 
 # The other libraries: each entry is a function or a layer in one of the ways in which it is commonly used.
@@ -183,31 +185,23 @@ def _library_entries() -> list[ZooEntry]:
         _entry(f"{sdpa} causal", "torch", _torch(sdpa), _GROUPED_FUNCTION),
         _entry(flex, "torch", _torch(flex), _FUNCTION),
         _entry(f"{flex} causal", "torch", _torch(flex), _GROUPED_FUNCTION),
-        _entry("jax.nn.dot_product_attention", "jax", _jax, _PLAIN),
-        _entry("jax.nn.dot_product_attention causal", "jax", _jax, _GROUPED),
+        _entry("jax.nn.dot_product_attention", "jax", jax_layer, _PLAIN),
+        _entry("jax.nn.dot_product_attention causal", "jax", jax_layer, _GROUPED),
         _entry("flax nnx.MultiHeadAttention", "flax", _flax, _PLAIN),
         _entry("flax nnx.MultiHeadAttention causal", "flax", _flax, _CAUSAL),
         _entry("flax nnx.MultiHeadAttention grouped", "flax", _flax, _GROUPED),
         _entry("keras MultiHeadAttention", "keras", _keras, _PLAIN),
         _entry("keras MultiHeadAttention causal", "keras", _keras, _CAUSAL),
         _entry("keras GroupQueryAttention causal", "keras", _keras, _GROUPED),
-        _entry("rotary_embedding_torch", "rotary_embedding_torch", _rotary_embedding, _ROTATED),
-        _entry("rotary_embedding_torch partial", "rotary_embedding_torch", _rotary_embedding, _PARTLY_ROTATED),
+        _entry("rotary_embedding_torch", "rotary_embedding_torch", RotaryEmbeddingLayer, _ROTATED),
+        _entry("rotary_embedding_torch partial", "rotary_embedding_torch", RotaryEmbeddingLayer, _PARTLY_ROTATED),
         _x_transformers_entry("Encoder", _ENCODER),
         _x_transformers_entry("Decoder", _DECODER),
-        _x_transformers_entry(
-            "Decoder", Spec(causal=True, positions="rotary", depth=2), variant="rotary", rotary_pos_emb=True
-        ),
-        _x_transformers_entry(
-            "Decoder", Spec(causal=True, positions="alibi", depth=2), variant="alibi", alibi_pos_bias=True
-        ),
-        _x_transformers_entry(
-            "Decoder", Spec(causal=True, positions="relative", depth=2), variant="relative", rel_pos_bias=True
-        ),
-        _x_transformers_entry(
-            "Decoder", Spec(causal=True, positions="none", depth=2, num_kv_heads=2), variant="grouped", attn_kv_heads=2
-        ),
-        _x_transformers_entry("Decoder", _DECODER, variant="flash", attn_flash=True),
+        _x_transformers_entry("Decoder rotary", replace(_DECODER, positions="rotary"), rotary_pos_emb=True),
+        _x_transformers_entry("Decoder alibi", replace(_DECODER, positions="alibi"), alibi_pos_bias=True),
+        _x_transformers_entry("Decoder relative", replace(_DECODER, positions="relative"), rel_pos_bias=True),
+        _x_transformers_entry("Decoder grouped", replace(_DECODER, num_kv_heads=2), attn_kv_heads=2),
+        _x_transformers_entry("Decoder flash", _DECODER, attn_flash=True),
     ]
 
 
@@ -220,16 +214,8 @@ def _torch(target: str, **arguments: Any) -> Callable[[Spec], Subject]:
     return lambda spec: adapt(load(target, arguments), spec)
 
 
-def _jax(spec: Spec) -> Subject:
-    from regard.conformance.adapters.other_libraries import jax_layer
-
-    return jax_layer(spec)
-
-
 def _flax(spec: Spec) -> Subject:
     from flax import nnx
-
-    from regard.conformance.adapters.other_libraries import FlaxLayer
 
     made = nnx.MultiHeadAttention(spec.num_heads, spec.width, num_kv_heads=spec.num_kv_heads, rngs=nnx.Rngs(0))
     return FlaxLayer(made, spec)
@@ -240,8 +226,6 @@ def _keras(spec: Spec) -> Subject:
         os.environ.setdefault("KERAS_BACKEND", "torch")
     import keras
 
-    from regard.conformance.adapters.other_libraries import KerasLayer
-
     keras.utils.set_random_seed(0)
     if spec.num_kv_heads != spec.num_heads:
         made = keras.layers.GroupQueryAttention(spec.head_width, spec.num_heads, spec.num_kv_heads)
@@ -250,20 +234,12 @@ def _keras(spec: Spec) -> Subject:
     return KerasLayer(made, spec)
 
 
-def _rotary_embedding(spec: Spec) -> Subject:
-    from regard.conformance.adapters.other_libraries import RotaryEmbeddingLayer
-
-    return RotaryEmbeddingLayer(spec)
-
-
-def _x_transformers_entry(kind: str, spec: Spec, *, variant: str = "", **options: Any) -> ZooEntry:
+def _x_transformers_entry(name: str, spec: Spec, **options: Any) -> ZooEntry:
     def build(spec: Spec) -> Subject:
         import x_transformers
 
-        from regard.conformance.adapters.other_libraries import XTransformersLayer
-
-        make = getattr(x_transformers, kind)
+        make = getattr(x_transformers, name.partition(" ")[0])
         heads = {"heads": spec.num_heads, "attn_dim_head": spec.head_width}
         return XTransformersLayer(make(dim=spec.width, depth=spec.depth, **heads, **options), spec)
 
-    return _entry(f"x-transformers {kind} {variant}".strip(), "x_transformers", build, spec)
+    return _entry(f"x-transformers {name}", "x_transformers", build, spec)

@@ -1,13 +1,24 @@
 """What the pieces of a published homework promise: contracts, which are laws on functions instead of layers."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.subject import Spec
+from regard.conformance.subject import Spec, Subject
 
-__all__ = ["all_contracts", "contracts_for"]
+__all__ = ["HomeworkFunction", "all_contracts", "contracts_for"]
 
-_Piece = TypeVar("_Piece")
+
+class HomeworkFunction(Subject):
+    """A piece that is one function, and its kind, which says how contracts call it.
+
+    "table": `function(dim, max_positions)` gives the cosines and sines of a rotary code.
+    "rotation": `function(x, table)` rotates x of [batch, head, position, width] by such a table.
+    "corruption": `function(data, block_size, seed)` is the `Corpus` over the lines of the data.
+    """
+
+    def __init__(self, kind: str, function: Callable[..., Any], *, name: str = "") -> None:
+        self.function, self.name, self.capabilities = function, name or kind, frozenset({kind})
 
 
 def all_contracts() -> dict[str, Law]:
@@ -24,10 +35,10 @@ def contracts_for(capability: str, spec: Spec) -> dict[str, Law]:
     return {name: law for name, law in contracts if capability in law.needs and law.applies(spec) is None}
 
 
-def piece_of(trial: LawTrial, kind: type[_Piece]) -> _Piece:
-    """The subject of a contract, which is a piece of this kind."""
-    assert isinstance(trial.subject, kind)
-    return trial.subject
+def called(trial: LawTrial, *arguments: Any) -> Any:
+    """What the function that a contract is about returns."""
+    assert isinstance(trial.subject, HomeworkFunction)
+    return trial.subject.function(*arguments)
 
 
 def yes_no(what: str, is_right: bool) -> Comparison:

@@ -1,12 +1,10 @@
 """The attention layer, `CausalSelfAttention`; the laws on layers apply to it too."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from regard.conformance.homework import yes_no
 from regard.conformance.homework.rotary import TABLE_ULPS, reference_table
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, only_if
+from regard.conformance.law import NO_INPUTS, Comparisons, Law, LawTrial, only_if
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -14,7 +12,7 @@ from regard.conformance.verdict import Diagnosis
 _WRONG_TABLE = Diagnosis(None, "precompute_rotary_emb gives a wrong table, see TABLE-ANGLES")
 
 
-def _lengths(trial: LawTrial) -> Iterator[Comparison]:
+def _lengths(trial: LawTrial) -> Comparisons:
     longest = trial.spec.max_positions or 2 * trial.size.length
     for length in sorted({1, 2, 7, longest - 1, longest}):
         for batch in (1, 3):
@@ -28,7 +26,7 @@ def _lengths(trial: LawTrial) -> Iterator[Comparison]:
             )
 
 
-def _kept_table(trial: LawTrial) -> Iterator[Comparison]:
+def _kept_table(trial: LawTrial) -> Comparisons:
     spec = trial.spec
     kept, is_buffer = getattr(trial.subject, "kept_table")()  # noqa: B009 - only subjects with "kept table" have it
     wanted = reference_table(spec.head_width, spec.max_positions or 1)
@@ -39,18 +37,10 @@ def _kept_table(trial: LawTrial) -> Iterator[Comparison]:
     yield yes_no("rope_cache is not a buffer of the module", is_buffer)
     if kept.shape == wanted.shape:
         what, tolerance = "rope_cache differs from cos and sin of t·10000^(-2(i-1)/head_dim)", TABLE_ULPS * 2.0**-23
-        signature = {"is_wrong_table": True}
-        yield trial.compared(what, kept, wanted, tolerance * len(wanted), signature=signature)
-
-
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if any(each.signature.get("is_wrong_table") for each in broken):
-        yield _WRONG_TABLE
+        yield trial.compared(what, kept, wanted, tolerance * len(wanted), suggests=(_WRONG_TABLE,))
 
 
 class _LastPositionOnly(ReferenceLayer):
-    """Returns the last position alone."""
-
     capabilities = frozenset({"attend"})
 
     def call(self, x: np.ndarray, **options: object) -> np.ndarray:
@@ -58,8 +48,6 @@ class _LastPositionOnly(ReferenceLayer):
 
 
 class _TableOfWholeWidth(ReferenceLayer):
-    """Makes its table for the model's width instead of a head's."""
-
     capabilities = frozenset({"attend", "kept table"})
 
     def kept_table(self) -> tuple[np.ndarray, bool]:
@@ -83,12 +71,10 @@ CONTRACTS = (
         needs=("attend", "kept table"),
         applies=only_if(positions="rotary"),
         compare=_kept_table,
-        signs=_signs,
         broken_example=lambda: _TableOfWholeWidth(
             Spec(causal=True, positions="rotary", max_positions=32), name="table of the whole width"
         ),
         grade="spec",
-        is_partial=True,
         size=NO_INPUTS,
         diagnosed_by="suspects",
         suspects=("the table is made for n_embd instead of n_embd / n_head", _WRONG_TABLE),

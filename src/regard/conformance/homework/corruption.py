@@ -1,16 +1,15 @@
 """Corrupted documents, `CharCorruptionDataset`: each is truncated, and a span of it is masked and moved to the end."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.homework import piece_of, yes_no
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, NotTried
-from regard.conformance.subject import Subject
+from regard.conformance.homework import HomeworkFunction, called, yes_no
+from regard.conformance.law import NO_INPUTS, Comparison, Comparisons, Law, LawTrial, NotTried
 from regard.conformance.verdict import Diagnosis
 
 MASK, PAD = "\u2047", "\u25a1"
@@ -34,15 +33,6 @@ class Corpus:
     item: Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
-class Corruption(Subject):
-    """`corpus(data, block_size, seed)` is the dataset over the lines of the data."""
-
-    capabilities = frozenset({"corruption"})
-
-    def __init__(self, corpus: Callable[[str, int, int], Corpus], *, name: str = "CharCorruptionDataset") -> None:
-        self.corpus, self.name = corpus, name
-
-
 _Parts = tuple[str, str, str]
 _Cut = Callable[[str, int, np.random.Generator], _Parts]
 
@@ -52,10 +42,12 @@ def longest(block_size: int) -> int:
     return int(block_size * 7 / 8)
 
 
-def reference_cut(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
+def reference_cut(
+    document: str, block_size: int, rng: np.random.Generator, *, shortest: int = _SHORTEST, most_masked: float = 0.5
+) -> _Parts:
     """Prefix, masked span and suffix: between 4 and ⌊7/8·block⌋ characters, a quarter masked on average."""
-    kept = document[: int(rng.integers(_SHORTEST, longest(block_size), endpoint=True))]
-    masked = int(rng.integers(0, len(kept) // 2, endpoint=True))
+    kept = document[: int(rng.integers(shortest, longest(block_size), endpoint=True))]
+    masked = int(rng.integers(0, int(len(kept) * most_masked), endpoint=True))
     start = int(rng.integers(0, len(kept) - masked, endpoint=True))
     return kept[:start], kept[start : start + masked], kept[start + masked :]
 
@@ -128,7 +120,7 @@ def _documents(trial: LawTrial, lengths: Sequence[int]) -> list[str]:
 
 
 def _corpus(trial: LawTrial, texts: list[str], block_size: int) -> Corpus:
-    return piece_of(trial, Corruption).corpus("\n".join(texts), block_size, trial.seed)
+    return called(trial, "\n".join(texts), block_size, trial.seed)
 
 
 def _text_of(corpus: Corpus, x: np.ndarray, y: np.ndarray) -> str:
@@ -154,56 +146,52 @@ def _readable(examples: list[CorruptedExample]) -> list[CorruptedExample]:
     return examples
 
 
-def _fault_of(corpus: Corpus, index: int, document: str, block_size: int) -> str | None:
-    """What is wrong with one draw from a document: it cannot be read, loses text, or has another length."""
-    x, y = corpus.item(index)
-    example = read_example(document, _text_of(corpus, x, y))
-    if example.fault:
-        return f"{example.text!r} does not rebuild it, {example.fault}"
-    if example.is_broken or len(example.rebuilt) < min(_SHORTEST, len(document)):
-        return f"{example.text!r} does not rebuild it"
-    return None if len(x) in (block_size, block_size - 1) else f"x has {len(x)} characters"
+def _first_fault(corpus: Corpus, index: int, document: str) -> str | None:
+    """What is wrong with some of 40 draws from a document: they cannot be read, lose text, or have another length."""
+    for _ in range(40):
+        x, y = corpus.item(index)
+        example = read_example(document, _text_of(corpus, x, y))
+        if example.fault:
+            return f"{example.text!r} does not rebuild it, {example.fault}"
+        if example.is_broken or len(example.rebuilt) < min(_SHORTEST, len(document)):
+            return f"{example.text!r} does not rebuild it"
+        if len(x) not in (_BLOCK, _BLOCK - 1):
+            return f"x has {len(x)} characters"
+    return None
 
 
-def _every(trial: LawTrial) -> Iterator[Comparison]:
+def _every(trial: LawTrial) -> Comparisons:
     """Lengths about the shortest, the longest that is kept, and the block's own."""
     texts = _documents(trial, (7, 4, 5, 6, 27, 28, 29, 31, 32, 33, 100))
     corpus = _corpus(trial, texts, _BLOCK)
     for index, document in enumerate(texts):
-        fault = _first_fault(corpus, index, document)
+        try:
+            fault = _first_fault(corpus, index, document)
+        except NotImplementedError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a student's code may raise anything
+            fault = f"__getitem__ raises {type(error).__name__}: {error}"
         yield yes_no(f"block_size {_BLOCK}, document {document!r} of {len(document)} characters: {fault}", not fault)
 
 
-def _first_fault(corpus: Corpus, index: int, document: str) -> str | None:
-    """What goes wrong with one document in some draws; whatever it raises belongs to this document."""
-    try:
-        faults = (_fault_of(corpus, index, document, _BLOCK) for _ in range(40))
-        return next((fault for fault in faults if fault), None)
-    except NotImplementedError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a student's code may raise anything
-        return f"__getitem__ raises {type(error).__name__}: {error}"
-
-
-def _short(trial: LawTrial) -> Iterator[Comparison]:
+def _short(trial: LawTrial) -> Comparisons:
     """The homework's own file has no such document and its text does not mention them, so raising is no fault."""
     texts = _documents(trial, (9, 3, 2, 1, 0))
     corpus = _corpus(trial, texts, _BLOCK)
     # The first document is there only for its letters.
     for index, document in list(enumerate(texts))[1:]:
         about = f"document {document!r} of {len(document)} characters"
-        for _ in range(40):
-            try:
-                fault = _fault_of(corpus, index, document, _BLOCK)
-            except NotImplementedError:
-                raise
-            except Exception as error:
-                raised = f"{about} raises {type(error).__name__}: {error}"
-                raise NotTried(f"{raised}; the homework does not say what it should do") from error
-            yield yes_no(f"block_size {_BLOCK}, {about}: {fault}", not fault)
+        try:
+            fault = _first_fault(corpus, index, document)
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            raised = f"{about} raises {type(error).__name__}: {error}"
+            raise NotTried(f"{raised}; the homework does not say what it should do") from error
+        yield yes_no(f"block_size {_BLOCK}, {about}: {fault}", not fault)
 
 
-def _lengths(trial: LawTrial) -> Iterator[Comparison]:
+def _lengths(trial: LawTrial) -> Comparisons:
     for block_size in (20, 32, 128):
         texts = _documents(trial, (_SHORTEST, 9, 3 * block_size))
         lengths = [len(each.rebuilt) for each in _readable(_examples(trial, texts, block_size, 400))]
@@ -217,7 +205,7 @@ def _lengths(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _pair(trial: LawTrial) -> Iterator[Comparison]:
+def _pair(trial: LawTrial) -> Comparisons:
     """The whole string has block_size characters in the course's older text, one more in its newer: both are right."""
     block_size = 64
     texts = _documents(trial, (30, 64, 200))
@@ -236,7 +224,7 @@ def _pair(trial: LawTrial) -> Iterator[Comparison]:
     yield Comparison(what=what, error=float(broken), tolerance=0.0, is_yes_no=True)
 
 
-def _quarter(trial: LawTrial) -> Iterator[Comparison]:
+def _quarter(trial: LawTrial) -> Comparisons:
     """The mean of masked − length/4 against its bound; draws are independent, so the rate of false alarms is ≤ 1e-6.
 
     "About" a quarter: one character for rounding, and a tenth of the quarter, are allowed.
@@ -267,7 +255,7 @@ def mean_bound(values: np.ndarray, *, spread: float) -> float:
     return math.sqrt(2 * float(values.var(ddof=1)) * log / n) + 7 * spread * log / (3 * (n - 1))
 
 
-def _random(trial: LawTrial) -> Iterator[Comparison]:
+def _random(trial: LawTrial) -> Comparisons:
     """Every length is drawn, and the span's length and place vary.
 
     A length of probability 1/200 or more is missed with probability (1 − 1/200)^4000 < 2e-9; with 25 lengths the rate
@@ -288,7 +276,7 @@ def _random(trial: LawTrial) -> Iterator[Comparison]:
     yield yes_no(f"in {draws} draws the span always begins at the same place", len(starts) > 1)
 
 
-def _spans(trial: LawTrial) -> Iterator[Comparison]:
+def _spans(trial: LawTrial) -> Comparisons:
     for block_size in (32, 64):
         texts = _documents(trial, (12, block_size - 4, 2 * block_size, 5 * block_size))
         examples = _examples(trial, texts, block_size, 60)
@@ -297,7 +285,7 @@ def _spans(trial: LawTrial) -> Iterator[Comparison]:
             what=f"block_size {block_size}: {_span_fault(broken[0]) if broken else 'every example is right'}",
             error=len(broken) / len(examples),
             tolerance=0.0,
-            signature={"order": _other_order(broken)},
+            suggests=_other_order(broken),
             is_yes_no=True,
         )
 
@@ -317,21 +305,15 @@ _OTHER_ORDERS: dict[str, Callable[[CorruptedExample], str]] = {
 }
 
 
-def _other_order(broken: list[CorruptedExample]) -> str | None:
-    """The order of the parts that would rebuild all of the broken examples."""
+def _other_order(broken: list[CorruptedExample]) -> tuple[Diagnosis, ...]:
+    """The orders of the parts that would rebuild all of the broken examples."""
     if not broken or any(each.fault for each in broken):
-        return None
+        return ()
     fitting = (name for name, order in _OTHER_ORDERS.items() if all(order(each) in each.document for each in broken))
-    return next(fitting, None)
+    return tuple(Diagnosis(None, f"matches {name}") for name in fitting)
 
 
-def _span_signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    for each in broken:
-        if each.signature["order"]:
-            yield Diagnosis(None, f"matches {each.signature['order']}")
-
-
-def _vocabulary(trial: LawTrial) -> Iterator[Comparison]:
+def _vocabulary(trial: LawTrial) -> Comparisons:
     texts = _documents(trial, (40, 90))
     corpus = _corpus(trial, texts, 64)
     wanted = [PAD, MASK, *sorted(set("\n".join(texts)))]
@@ -346,20 +328,15 @@ def _vocabulary(trial: LawTrial) -> Iterator[Comparison]:
 
 
 def _cut_to_one(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: int(rng.integers(1, longest(block_size), endpoint=True))]
-    return "", kept[: len(kept) // 4], kept[len(kept) // 4 :]
+    return reference_cut(document, block_size, rng, shortest=1)
 
 
 def _cut_half(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: int(rng.integers(_SHORTEST, longest(block_size), endpoint=True))]
-    masked = int(rng.integers(0, len(kept), endpoint=True))
-    return "", kept[:masked], kept[masked:]
+    return reference_cut(document, block_size, rng, most_masked=1.0)
 
 
 def _cut_longest(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
-    kept = document[: longest(block_size)]
-    masked = int(rng.integers(0, len(kept) // 2, endpoint=True))
-    return kept[:3], kept[3 : 3 + masked], kept[3 + masked :]
+    return reference_cut(document, block_size, rng, shortest=longest(block_size))
 
 
 def _cut_losing_short(document: str, block_size: int, rng: np.random.Generator) -> _Parts:
@@ -394,8 +371,8 @@ def _mask_first(data: str, block_size: int, seed: int) -> Corpus:
     return replace(right, stoi=stoi, itos={number: character for character, number in stoi.items()})
 
 
-def _broken(name: str, corpus: Callable[[str, int, int], Corpus]) -> Callable[[], Subject]:
-    return lambda: Corruption(corpus, name=name)
+def _broken(name: str, corpus: Callable[[str, int, int], Corpus]) -> Callable[[], HomeworkFunction]:
+    return lambda: HomeworkFunction("corruption", corpus, name=name)
 
 
 _Contract = partial(Law, needs=("corruption",), size=NO_INPUTS, diagnosed_by="suspects")
@@ -447,7 +424,6 @@ CONTRACTS = (
         id="CORRUPT-SPANS",
         statement="an example is [prefix] MASK [suffix] MASK [masked] PAD…, with all of the truncated document",
         compare=_spans,
-        signs=_span_signs,
         broken_example=_broken("loses a character after the span", partial(reference_corpus, cut=_cut_losing_one)),
         suspects=(
             "a character is lost or doubled where the span ends",

@@ -1,13 +1,12 @@
 """Rotary position codes: `precompute_rotary_emb`, which builds a table, and `apply_rotary_emb`, which rotates by it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import numpy as np
 
-from regard.conformance.homework import piece_of, yes_no
-from regard.conformance.law import NO_INPUTS, Comparison, Law, LawTrial, distance
-from regard.conformance.subject import Subject
+from regard.conformance.homework import HomeworkFunction, called, yes_no
+from regard.conformance.law import NO_INPUTS, Comparisons, Law, LawTrial, distance
 from regard.conformance.verdict import Diagnosis
 from regard.positions.rotary import Rotary
 
@@ -17,26 +16,6 @@ _WIDTH, _HEADS = 8, 3
 TABLE_ULPS = 8
 # A result this close to that of a known mistake looks like it.
 _NEAR = 1e-3
-
-
-class RotaryTable(Subject):
-    """`table(dim, max_positions)` gives the cosines and sines of a rotary code."""
-
-    capabilities = frozenset({"table"})
-
-    def __init__(self, table: Callable[[int, int], np.ndarray], *, name: str = "precompute_rotary_emb") -> None:
-        self.table, self.name = table, name
-
-
-class RotaryRotation(Subject):
-    """`rotate(x, table)` rotates x of [batch, head, position, width] by a table of cosines and sines."""
-
-    capabilities = frozenset({"rotation"})
-
-    def __init__(
-        self, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray], *, name: str = "apply_rotary_emb"
-    ) -> None:
-        self.rotate, self.name = rotate, name
 
 
 def reference_table(dim: int, max_positions: int) -> np.ndarray:
@@ -54,14 +33,14 @@ def reference_rotation(x: np.ndarray, table: np.ndarray) -> np.ndarray:
     return rotated.reshape(x.shape).astype(x.dtype)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+def _matches(mistakes: Iterable[str]) -> tuple[Diagnosis, ...]:
     """The known mistakes whose result is the one found."""
-    return [Diagnosis(None, f"matches {mistake}") for each in broken for mistake in each.signature.get("looks", ())]
+    return tuple(Diagnosis(None, f"matches {mistake}") for mistake in mistakes)
 
 
-def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
+def _table_shape(trial: LawTrial) -> Comparisons:
     for dim, max_positions in _SIZES:
-        found = piece_of(trial, RotaryTable).table(dim, max_positions)
+        found = called(trial, dim, max_positions)
         wanted = (max_positions, dim // 2, 2)
         is_real = np.issubdtype(found.dtype, np.floating)
         yield yes_no(
@@ -71,10 +50,11 @@ def _table_shape(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
-    built = {size: piece_of(trial, RotaryTable).table(*size) for size in _SIZES}
+def _table_angles(trial: LawTrial) -> Comparisons:
+    built = {size: called(trial, *size) for size in _SIZES}
     built = {size: found for size, found in built.items() if found.shape == (size[1], size[0] // 2, 2)}
-    looks = [set(_looks(found, *size)) for size, found in built.items()]
+    wrong = {(name, size): _wrong_table(name, *size) for name in _WRONG_ANGLES for size in built}
+    looks = [name for name in _WRONG_ANGLES if all(_is_near(built[size], wrong[name, size]) for size in built)]
     for (dim, max_positions), found in built.items():
         wanted = reference_table(dim, max_positions)
         yield trial.compared(
@@ -83,7 +63,7 @@ def _table_angles(trial: LawTrial) -> Iterator[Comparison]:
             wanted,
             TABLE_ULPS * 2.0**-23 * max_positions,
             place=_worst_entry(found, wanted),
-            signature={"looks": [name for name in _WRONG_ANGLES if all(name in seen for seen in looks)]},
+            suggests=_matches(looks),
         )
 
 
@@ -119,11 +99,8 @@ def _wrong_table(mistake: str, dim: int, max_positions: int) -> tuple[np.ndarray
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1), _NEAR + rounding
 
 
-def _looks(found: np.ndarray, dim: int, max_positions: int) -> Iterator[str]:
-    for name in _WRONG_ANGLES:
-        wrong, near = _wrong_table(name, dim, max_positions)
-        if distance(found, wrong) < near:
-            yield name
+def _is_near(found: np.ndarray, wrong: tuple[np.ndarray, float]) -> bool:
+    return distance(found, wrong[0]) < wrong[1]
 
 
 def _inputs(trial: LawTrial, name: str = "turned") -> np.ndarray:
@@ -137,22 +114,18 @@ def _table(max_positions: int) -> np.ndarray:
     return reference_table(_WIDTH, max_positions).astype(np.float32)
 
 
-def _rotated(trial: LawTrial, x: np.ndarray, table: np.ndarray) -> np.ndarray:
-    return piece_of(trial, RotaryRotation).rotate(x, table)
-
-
-def _rotation_norm(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_norm(trial: LawTrial) -> Comparisons:
     x = _inputs(trial)
-    found = _rotated(trial, x, _table(trial.size.length))
+    found = called(trial, x, _table(trial.size.length))
     if found.shape != x.shape:
         return
     before, after = (np.linalg.norm(side.astype(np.float64), axis=-1) for side in (x, found))
     yield trial.compared("rotating a vector changes its norm", after, before, control=float(before.max()))
 
 
-def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_pairs(trial: LawTrial) -> Comparisons:
     x, table = _inputs(trial), _table(trial.size.length)
-    found, wanted = _rotated(trial, x, table), reference_rotation(x, table)
+    found, wanted = called(trial, x, table), reference_rotation(x, table)
     if found.shape != wanted.shape:
         return
     errors = {name: distance(found, wrong) for name, wrong in _wrong_rotations(x, table).items()}
@@ -161,7 +134,7 @@ def _rotation_pairs(trial: LawTrial) -> Iterator[Comparison]:
         found,
         wanted,
         control=None if trial.size.length == 1 else distance(wanted, x),
-        signature={"looks": [f"{name} to {error:.0e}" for name, error in errors.items() if error < _NEAR]},
+        suggests=_matches(f"{name} to {error:.0e}" for name, error in errors.items() if error < _NEAR),
     )
 
 
@@ -192,13 +165,13 @@ def _half_split(x: np.ndarray, sign: int = 1) -> np.ndarray:
     return Rotary(layout="half-split").rotate(x, np.broadcast_to(sign * np.arange(x.shape[-2]), x.shape[:-1]))
 
 
-def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_relative(trial: LawTrial) -> Comparisons:
     """One query and one key at every position: scores along each diagonal must be equal."""
     length = trial.size.length
     if length < 3:
         return
     queries, keys = (np.repeat(_inputs(trial, name)[:, :, :1], length, axis=2) for name in ("query", "key"))
-    rotated = [_rotated(trial, side, _table(length)) for side in (queries, keys)]
+    rotated = [called(trial, side, _table(length)) for side in (queries, keys)]
     if any(side.shape != queries.shape for side in rotated):
         return
     scores = rotated[0].astype(np.float64) @ rotated[1].astype(np.float64).swapaxes(-1, -2)
@@ -211,10 +184,10 @@ def _rotation_relative(trial: LawTrial) -> Iterator[Comparison]:
     )
 
 
-def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_shape(trial: LawTrial) -> Comparisons:
     x, table = _inputs(trial), _table(trial.size.length)
     given, given_table = x.copy(), table.copy()
-    found = _rotated(trial, x, table)
+    found = called(trial, x, table)
     yield yes_no(
         f"x of shape {given.shape} and {given.dtype} comes back as {found.shape} and {found.dtype}",
         found.shape == given.shape and found.dtype == given.dtype,
@@ -223,30 +196,30 @@ def _rotation_shape(trial: LawTrial) -> Iterator[Comparison]:
     yield trial.compared("the cache is changed in place", table, given_table, 0.0)
 
 
-def _rotation_truncated(trial: LawTrial) -> Iterator[Comparison]:
+def _rotation_truncated(trial: LawTrial) -> Comparisons:
     """TURN-PAIRS compares with the right result; here only the table gets longer."""
     x, length = _inputs(trial), trial.size.length
-    exact = _rotated(trial, x, _table(length))
+    exact = called(trial, x, _table(length))
     for more in (1, 5, 116):
         what = f"a cache of {length + more} rows is not cut to the input's {length} positions: it changes the result"
-        yield trial.compared(what, _rotated(trial, x, _table(length + more)), exact)
+        yield trial.compared(what, called(trial, x, _table(length + more)), exact)
 
 
-def _broken_rotation(name: str, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[], Subject]:
-    return lambda: RotaryRotation(rotate, name=name)
+def _broken_rotation(
+    name: str, rotate: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Callable[[], HomeworkFunction]:
+    return lambda: HomeworkFunction("rotation", rotate, name=name)
 
 
-_TableContract = partial(Law, needs=("table",), size=NO_INPUTS, diagnosed_by="suspects", signs=_signs)
-_RotationContract = partial(Law, needs=("rotation",), diagnosed_by="suspects", signs=_signs)
+_TableContract = partial(Law, needs=("table",), size=NO_INPUTS, diagnosed_by="suspects")
+_RotationContract = partial(Law, needs=("rotation",), diagnosed_by="suspects")
 
 CONTRACTS = (
     _TableContract(
         id="TABLE-ANGLES",
         statement="cache[t, i] = (cos tθ_i, sin tθ_i) with θ_i = 10000^{−2(i−1)/dim}",
         compare=_table_angles,
-        broken_example=lambda: RotaryTable(
-            lambda dim, max_positions: _wrong_table("the base 1000", dim, max_positions)[0], name="base 1000"
-        ),
+        broken_example=lambda: HomeworkFunction("table", lambda *size: _wrong_table("the base 1000", *size)[0]),
         grade="spec",
         suspects=(
             "the exponent of the frequencies",
@@ -259,9 +232,7 @@ CONTRACTS = (
         id="TABLE-SHAPE",
         statement="the cache has the shape (max_positions, dim/2, 2)",
         compare=_table_shape,
-        broken_example=lambda: RotaryTable(
-            lambda dim, max_positions: reference_table(dim, max_positions).swapaxes(0, 1), name="pairs first"
-        ),
+        broken_example=lambda: HomeworkFunction("table", lambda *size: reference_table(*size).swapaxes(0, 1)),
         suspects=(
             "positions and pairs are transposed",
             "cos and sin are concatenated rather than stacked on a last axis",

@@ -1,21 +1,19 @@
 """With fewer queries than keys, queries are aligned to the keys as the layer declares."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, distance, dtype_of
+from regard.conformance.law import Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _Heads = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _QUERIES = 3
 _VISIBLE = 0.7
+_IGNORED_MASK = Diagnosis("padding", "causal attention ignores the mask")
+_NOT_CAUSAL = Diagnosis("mask", "attention is not causal if there is a mask")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """All queries at once, against each query alone with just the keys that the declared convention lets it see."""
     num_keys, num_queries = trial.size.length, min(_QUERIES, trial.size.length - 1)
     if num_queries < 1:
@@ -33,12 +31,12 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         meant[declared],
         control=distance(meant[declared], meant[other]),
         place={"queries": num_queries, "keys": num_keys},
-        signature={"matches": other if is_other else None},
+        suggests=(Diagnosis("mask", f"queries are aligned {other}"),) if is_other else (),
     )
     yield from _with_mask(trial, (q, k, v))
 
 
-def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
+def _with_mask(trial: LawTrial, heads: _Heads) -> Comparisons:
     """The same with some keys hidden as well; a function that refuses both at once breaks no law."""
     q, k, v = heads
     mask = trial.rng("mask").random((len(q), 1, k.shape[2])) < _VISIBLE
@@ -60,13 +58,13 @@ def _with_mask(trial: LawTrial, heads: _Heads) -> Iterator[Comparison]:
         wanted,
         control=min(errors.values()) if ignored is None else None,
         place={"queries": q.shape[2], "keys": k.shape[2]},
-        signature={"ignored": ignored},
+        suggests=(_IGNORED_MASK if ignored == "mask" else _NOT_CAUSAL,),
     )
 
 
 def _heads(trial: LawTrial, name: str, num_heads: int, length: int) -> np.ndarray:
     shape = (trial.size.batch, num_heads, length, trial.spec.head_width)
-    return trial.rng(name).standard_normal(shape).astype(dtype_of(trial.spec.dtype))
+    return trial.rng(name).standard_normal(shape).astype(trial.dtype)
 
 
 def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | None = None) -> np.ndarray:
@@ -82,17 +80,6 @@ def _one_by_one(trial: LawTrial, heads: _Heads, align: str, mask: np.ndarray | N
     return np.concatenate(outputs, axis=2)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if all("ignored" in each.signature for each in broken):
-        if broken[0].signature["ignored"] == "mask":
-            yield Diagnosis("padding", "causal attention ignores the mask")
-        else:
-            yield Diagnosis("mask", "attention is not causal if there is a mask")
-    for each in broken:
-        if each.signature.get("matches"):
-            yield Diagnosis("mask", f"queries are aligned {each.signature['matches']}")
-
-
 def _applies(spec: Spec) -> str | None:
     if spec.align is None:
         return "only if the layer declares align = top-left or bottom-right"
@@ -100,8 +87,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _TopLeft(ReferenceLayer):
-    """Aligns the first query to the first key."""
-
     def first_query(self, num_queries: int, num_keys: int) -> int:
         del num_queries, num_keys
         return 0
@@ -115,7 +100,6 @@ LAW = Law(
     needs=("core",),
     applies=_applies,
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned top-left"),
     size=InputSize(batch=2, length=16),
     suspects=("queries are aligned top-left", "queries are aligned bottom-right"),

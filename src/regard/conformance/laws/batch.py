@@ -1,37 +1,31 @@
 """The rows of a batch are independent of each other."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparisons, InputSize, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each row alone, each row beside other rows, and all rows in another order."""
     x = trial.inputs()
     rows = x.shape[0]
     if rows < 2:
         return
-    y = trial.subject.call(x)
+    y = trial.call(x)
     others = trial.inputs("other rows")
-    control = liveness(trial, x, y)
+    control = trial.liveness(x, y)
     for row in range(rows):
         one, shown = slice(row, row + 1), {"control": control, "place": {"row": row}}
-        yield trial.compared("a row changes when it is alone", trial.subject.call(x[one]), y[one], **shown)
+        yield trial.compared("a row changes when it is alone", trial.call(x[one]), y[one], **shown)
         mixed = others.copy()
         mixed[row] = x[row]
-        yield trial.compared("a row changes with the rows beside it", trial.subject.call(mixed)[one], y[one], **shown)
+        yield trial.compared("a row changes with the rows beside it", trial.call(mixed)[one], y[one], **shown)
     order = np.roll(np.arange(rows), 1)
-    yield trial.compared("rows change when reordered", trial.subject.call(x[order]), y[order], control=control)
+    yield trial.compared("rows change when reordered", trial.call(x[order]), y[order], control=control)
 
 
 class _WrongView(ReferenceLayer):
-    """Reads [batch, position] as [position, batch] when it splits heads."""
-
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
         batch, length, width = x.shape
         return super()._heads(x.reshape(length, batch, width).swapaxes(0, 1), part, num_heads)

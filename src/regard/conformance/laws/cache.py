@@ -1,31 +1,24 @@
 """Decoding with a cache gives the same outputs as one full pass."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probing import (
-    bumped,
-    chunkings,
-    chunks_in_words,
-    decode,
-    first_broken_token,
-    token_gaps,
-    worst_token,
-)
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance, only_if
+from regard.conformance.probing import chunkings, chunks_in_words, decode, first_broken_token, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
+
+_WRONG_OFFSET = Diagnosis("cache", "the positions of tokens after a cache have a wrong offset")
+_MISALIGNED = Diagnosis("cache", "the causal mask of a chunk is aligned to the wrong key")
+_ROTATED_AGAIN = Diagnosis("cache", "cached keys are rotated again")
+_WRONG_WINDOW = Diagnosis("cache", "the window is counted wrongly after a cache")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """The sequence in chunks of several sizes, against the full pass; the past must move the last output."""
     x = trial.inputs()
     if x.shape[1] < 2:
         return
-    y = trial.subject.call(x)
-    control = distance(trial.subject.call(bumped(trial, x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
+    y = trial.call(x)
+    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
     tolerance = trial.tolerance(y)
     for chunks in chunkings(x.shape[1]):
         gaps = token_gaps(decode(trial.subject, x, chunks), y)
@@ -40,23 +33,19 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     window = trial.spec.window
     firsts = [each.signature["first"] for each in broken]
     if not any(set(each.signature["chunks"]) == {1} for each in broken):
-        yield Diagnosis("cache", "the causal mask of a chunk is aligned to the wrong key")
-    elif window is not None and all(first is not None and first >= window - 1 for first in firsts):
-        yield Diagnosis("cache", "the window is counted wrongly after a cache")
-    elif trial.spec.positions == "none":
-        yield Diagnosis("cache", "past tokens are lost or hidden")
-    else:
-        yield Diagnosis("cache", "the positions of tokens after a cache have a wrong offset")
-        yield Diagnosis("cache", "cached keys are rotated again")
+        return [_MISALIGNED]
+    if window is not None and all(first is not None and first >= window - 1 for first in firsts):
+        return [_WRONG_WINDOW]
+    if trial.spec.positions == "none":
+        return [Diagnosis("cache", "past tokens are lost or hidden")]
+    return [_WRONG_OFFSET, _ROTATED_AGAIN]
 
 
 class _RestartedPositions(ReferenceLayer):
-    """Counts the positions of every chunk from zero."""
-
     def default_positions(self, mask: np.ndarray, length: int) -> np.ndarray:
         return super().default_positions(mask[:, -length:], length)
 
@@ -74,10 +63,5 @@ LAW = Law(
     broken_example=lambda: _RestartedPositions(
         Spec(causal=True, positions="rotary"), name="positions restart at every chunk"
     ),
-    suspects=(
-        "the positions of tokens after a cache have a wrong offset",
-        "the causal mask of a chunk is aligned to the wrong key",
-        "cached keys are rotated again",
-        Diagnosis("window", "the window is counted wrongly after a cache"),
-    ),
+    suspects=(_WRONG_OFFSET, _MISALIGNED, _ROTATED_AGAIN, _WRONG_WINDOW),
 )

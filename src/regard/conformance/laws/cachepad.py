@@ -1,11 +1,10 @@
 """Decoding with a cache gives the same outputs as one full pass when rows are padded, too."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, only_if
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, only_if
 from regard.conformance.probing import (
     chunkings,
     chunks_in_words,
@@ -16,19 +15,17 @@ from regard.conformance.probing import (
     worst_token,
 )
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Rows with ragged left padding in chunks, against the full pass; dropping the mask must move the outputs."""
     x = trial.inputs()
     if x.shape[1] < 3:
         return
     mask = mask_hiding(x.shape[0], x.shape[1], "left")
     options: dict[str, Any] = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
-    y = trial.subject.call(x, mask=mask, **options)
-    unmasked = trial.subject.call(x, mask=np.ones_like(mask), **options)
+    y = trial.call(x, mask=mask, **options)
+    unmasked = trial.call(x, mask=np.ones_like(mask), **options)
     tolerance, control = trial.tolerance(y[mask]), float(token_gaps(unmasked, y, mask).max())
     for chunks in chunkings(x.shape[1]):
         gaps = token_gaps(decode(trial.subject, x, chunks, mask=mask, **options), y, mask)
@@ -43,12 +40,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
 
 
 class _MaskDroppedAtDecode(ReferenceLayer):
-    """Applies the mask in the first pass and drops it from then on."""
-
-    def step(
-        self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
-    ) -> tuple[np.ndarray, KeyValueCache]:
-        return super().step(x, cache, None if cache.keys.shape[2] else mask, positions)
+    def step(self, x: np.ndarray, cache: KeyValueCache, **options: Any) -> tuple[np.ndarray, KeyValueCache]:
+        return super().step(x, cache, **(options | ({"mask": None} if cache.keys.shape[2] else {})))
 
 
 LAW = Law(

@@ -1,20 +1,18 @@
 """A cache can be used again."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.probing import bumped
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _IN_PLACE = Diagnosis("in-place", "the cache is updated in place")
+_NOT_REORDERED = Diagnosis("cache", "part of it is not reordered with the rows")
+_NOT_CROPPED = Diagnosis("cache", "part of it is not cropped")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Using a cache does not affect its next use, nor the caches made from it.
 
     Another prefix must move the output, or the cache holds nothing that could be spoiled.
@@ -23,23 +21,25 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if x.shape[1] < 3:
         return
     y = _next(trial, x, _after(trial, x))
-    control = distance(_next(trial, x, _after(trial, bumped(trial, x, slice(0, -2), by=2.0))), y)
+    control = distance(_next(trial, x, _after(trial, trial.bumped(x, slice(0, -2), by=2.0))), y)
 
-    def compared(use: str, outputs: tuple[np.ndarray, np.ndarray], *, is_rearranged: bool = False) -> Comparison:
-        shown = {"control": control, "place": {"prefix": x.shape[1] - 2}, "signature": {"is_rearranged": is_rearranged}}
+    def compared(use: str, outputs: tuple[np.ndarray, np.ndarray], bug: Diagnosis = _IN_PLACE) -> Comparison:
+        shown = {"control": control, "place": {"prefix": x.shape[1] - 2}, "suggests": (bug,)}
         return trial.compared(f"{use} gives a different output", *outputs, **shown)
 
-    yield compared("the second use of a cache", (_used_twice(trial, x), y))
+    cache = _after(trial, x)
+    _next(trial, x, cache)
+    yield compared("the second use of a cache", (_next(trial, x, cache), y))
     yield compared("a cache from which another branch was started", _branched(trial, x))
     reorder, crop = (getattr(trial.subject, hook, None) for hook in ("reorder_cache", "crop_cache"))
     if reorder is not None and x.shape[0] > 1:
         order = np.arange(x.shape[0])[::-1].copy()
         outputs = (_next(trial, x[order], reorder(_after(trial, x), order)), y[order])
-        yield compared("a cache with its rows reordered", outputs, is_rearranged=True)
+        yield compared("a cache with its rows reordered", outputs, _NOT_REORDERED)
     if crop is not None:
         _, longer = trial.subject.step(x[:, -2:-1], _after(trial, x))
         outputs = (_next(trial, x, crop(longer, x.shape[1] - 2)), y)
-        yield compared("a cache cropped to an earlier length", outputs, is_rearranged=True)
+        yield compared("a cache cropped to an earlier length", outputs, _NOT_CROPPED)
 
 
 def _after(trial: LawTrial, x: np.ndarray) -> Any:
@@ -52,12 +52,6 @@ def _next(trial: LawTrial, x: np.ndarray, cache: Any) -> np.ndarray:
     return trial.subject.step(x[:, -2:-1], cache)[0]
 
 
-def _used_twice(trial: LawTrial, x: np.ndarray) -> np.ndarray:
-    cache = _after(trial, x)
-    _next(trial, x, cache)
-    return _next(trial, x, cache)
-
-
 def _branched(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The last output on one branch, with and without another branch started from the same cache in between."""
     other, last, cache = trial.inputs("other branch"), x[:, -1:], _after(trial, x)
@@ -68,21 +62,10 @@ def _branched(trial: LawTrial, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return found, trial.subject.step(last, alone)[0]
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if any(each.signature["is_rearranged"] for each in broken):
-        yield Diagnosis("cache", "part of it is not reordered or cropped")
-    yield _IN_PLACE
-
-
 class _CacheUpdatedInPlace(ReferenceLayer):
-    """Extends the very cache that it is given."""
-
-    def step(
-        self, x: np.ndarray, cache: KeyValueCache, mask: np.ndarray | None = None, positions: np.ndarray | None = None
-    ) -> tuple[np.ndarray, KeyValueCache]:
-        y, longer = super().step(x, cache, mask, positions)
-        for part in ("keys", "values", "mask", "positions"):
-            object.__setattr__(cache, part, getattr(longer, part))
+    def step(self, x: np.ndarray, cache: KeyValueCache, **options: Any) -> tuple[np.ndarray, KeyValueCache]:
+        y, longer = super().step(x, cache, **options)
+        vars(cache).update(vars(longer))
         return y, cache
 
 
@@ -93,12 +76,6 @@ LAW = Law(
     rank=30,
     needs=("cache",),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _CacheUpdatedInPlace(Spec(causal=True, positions="rotary"), name="cache updated in place"),
-    suspects=(
-        _IN_PLACE,
-        "branches share one buffer",
-        Diagnosis("cache", "part of it is not reordered with the rows"),
-        Diagnosis("cache", "part of it is not cropped"),
-    ),
+    suspects=(_IN_PLACE, "branches share one buffer", _NOT_REORDERED, _NOT_CROPPED),
 )

@@ -1,23 +1,18 @@
 """No output depends on later inputs."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probing import bumped
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """x_j is changed at several places: no earlier output may change at all, and one from j on must."""
     x = trial.inputs()
-    y = trial.subject.call(x)
+    y = trial.call(x)
     length, tolerance = x.shape[1], trial.exact_tolerance(y)
     for place in sorted({1, length // 2, length - 1} & set(range(1, length))):
-        moved = trial.subject.call(bumped(trial, x, place))
+        moved = trial.call(trial.bumped(x, place))
         gaps = [distance(moved[:, early], y[:, early]) for early in range(place)]
         leaking = [early for early, gap in enumerate(gaps) if gap > tolerance]
         yield Comparison(
@@ -30,7 +25,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     leaks = {each.signature["input"]: each.signature["leaking"] for each in broken}
     ahead = {place - output for place, leaking in leaks.items() for output in leaking}
     if trial.spec.positions is None and not ahead:
@@ -44,8 +39,6 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
 
 
 class _Unmasked(ReferenceLayer):
-    """Declares to be causal and is not."""
-
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return np.broadcast_to(mask[:, None, :], (mask.shape[0], len(query_places), num_keys))
 

@@ -1,47 +1,43 @@
 """One token repeated gives one output repeated."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, dtype_of
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # Several numbers are rounded to float32 inside, and a step shows the rounding only of those that it changes.
 _ROUNDINGS = 30.0
-_CODES = ("none", "rotary", "alibi")
+_ROTATED = Diagnosis("rotary", "values are rotated too")
+_MASKED_LATE = Diagnosis("softmax", "the mask is applied after the softmax")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Every output against the first one: averages of equal values are that value, whatever the weights."""
     x = trial.inputs()
     if x.shape[1] < 2:
         return
     x = np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape))
-    y = trial.subject.call(x)
+    y = trial.call(x)
     gaps = [distance(y[:, place], y[:, 0]) for place in range(x.shape[1])]
     yield from _alone(trial, x)
     yield Comparison(
         what="the outputs of one token repeated differ",
         error=max(gaps),
         tolerance=trial.tolerance(y),
-        control=liveness(trial, x, y),
+        control=trial.liveness(x, y),
         place={"output": int(np.argmax(gaps))},
     )
 
 
-def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
+def _alone(trial: LawTrial, x: np.ndarray) -> Comparisons:
     """The token repeated against the token alone, in float64 if the layer can be converted.
 
     Weights that sum to a little less than one show only there; what the layer rounds to float32 inside is allowed for.
     """
     if trial.subject.has("float64"):
         trial = trial.in_float64()
-    x = x.astype(dtype_of(trial.spec.dtype))
-    many, alone = trial.subject.call(x), trial.subject.call(x[:, :1])
+    x = x.astype(trial.dtype)
+    many, alone = trial.call(x), trial.call(x[:, :1])
     inside = _ROUNDINGS * trial.inner_rounding(x) if trial.spec.dtype == "float64" else 0.0
     yield trial.compared(
         "a token repeated gives another output than the token alone",
@@ -52,31 +48,28 @@ def _alone(trial: LawTrial, x: np.ndarray) -> Iterator[Comparison]:
     )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     """Rotated values keep the first output of a causal layer; weights that do not sum to one change it too."""
     x = trial.inputs()
-    y = trial.subject.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
-    alone = trial.subject.call(x[:, :1])
+    y = trial.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
+    alone = trial.call(x[:, :1])
     is_rotary = trial.spec.positions == "rotary"
     if distance(y[:, :1], alone) > broken[0].tolerance and not (is_rotary and not trial.spec.causal):
         yield Diagnosis("softmax", "the weights of a row do not sum to one")
-        yield Diagnosis("mask", "it is applied after the softmax")
+        yield _MASKED_LATE
     elif is_rotary:
-        yield Diagnosis("rotary", "values are rotated too")
+        yield _ROTATED
     else:
         yield Diagnosis("heads", "a reshape mixes heads and positions")
         yield Diagnosis("positions", "they enter the values")
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.positions not in _CODES:
-        return f"only for positions = {' or '.join(_CODES)}; {declared_words(spec.positions)}"
-    return "a sink takes a share that depends on the number of keys" if spec.sink else None
+    sink = "a sink takes a share that depends on the number of keys" if spec.sink else None
+    return only_if(positions=("none", "rotary", "alibi"))(spec) or sink
 
 
 class _RotatedValues(ReferenceLayer):
-    """Rotates the values too."""
-
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
         heads = super()._heads(x, part, num_heads)
         places = np.broadcast_to(np.arange(x.shape[1]), x.shape[:2])
@@ -92,9 +85,5 @@ LAW = Law(
     compare=_compare,
     signs=_signs,
     broken_example=lambda: _RotatedValues(Spec(positions="rotary"), name="values rotated too"),
-    suspects=(
-        Diagnosis("rotary", "values are rotated too"),
-        "the mask is applied after the softmax",
-        "the softmax is over the wrong axis",
-    ),
+    suspects=(_ROTATED, _MASKED_LATE, "the softmax is over the wrong axis"),
 )

@@ -1,30 +1,26 @@
 """The same input gives the same output."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.law import Comparisons, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """A call repeated immediately, and once more after a call on another input."""
     x = trial.inputs()
-    y = trial.subject.call(x)
-    again = trial.subject.call(x)
-    other = trial.subject.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
-    later = trial.subject.call(x)
+    y = trial.call(x)
+    again = trial.call(x)
+    other = trial.call(trial.inputs("other", length=x.shape[1] + 1))[:, : x.shape[1]]
+    later = trial.call(x)
     for when, found in (("immediately", again), ("after another call", later)):
         what = f"a call repeated {when} gives a different output"
         yield trial.compared(what, found, y, 0.0, control=distance(other, y))
 
 
 class _Dropout(ReferenceLayer):
-    """Drops a tenth of the weights, whatever the mode."""
-
     def __init__(self, spec: Spec, **options: Any) -> None:
         super().__init__(spec, **options)
         self._drops = np.random.default_rng(self.seed)

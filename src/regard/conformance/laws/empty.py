@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, distance
 from regard.conformance.probing import mask_hiding
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec
-from regard.conformance.verdict import Diagnosis
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """A whole row is masked; in causal layers, also the first tokens of a row, which then see nothing either.
 
     The output must be finite unless the layer declares NaN. Zero and uniform are told apart if the layer gives its
@@ -21,8 +20,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     x = trial.inputs()
     mask = np.ones(x.shape[:2], dtype=bool)
     mask[-1] = False
-    bare = trial.subject.call(x)
-    y = trial.subject.call(x, mask=mask)
+    bare = trial.call(x)
+    y = trial.call(x, mask=mask)
     yield _compared(trial, "the output of a fully masked row", y[-1:], x[-1:], bare[-1:])
     if trial.spec.empty == "zero" and trial.spec.depth == 1 and not trial.subject.has("weights"):
         yield _constant(trial, mask, y[-1:], bare[-1:])
@@ -30,13 +29,15 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         what, control = "masking a whole row changes other rows", distance(y[-1], bare[-1])
         yield trial.compared(what, y[:-1], bare[:-1], trial.tolerance(bare), control=control)
     if trial.spec.causal and x.shape[1] > 2:
-        yield _before_the_first(trial, x, bare)
+        mask = mask_hiding(x.shape[0], x.shape[1], "left")
+        y, hidden = trial.call(x, mask=mask), int((~mask[-1]).sum())
+        yield _compared(trial, "the output of left padding", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
 
 
 def _constant(trial: LawTrial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray) -> Comparison:
     """A zero output cannot depend on the row's content, except for a residual that bypasses attention."""
     x, changed = trial.inputs()[-1:].astype(np.float64), trial.inputs("another row")
-    other = trial.subject.call(changed, mask=mask)[-1:]
+    other = trial.call(changed, mask=mask)[-1:]
     residual = changed[-1:].astype(np.float64) - x if x.shape == y.shape else 0.0
     return Comparison(
         what="a fully masked row should give zero, but its content changes the output",
@@ -45,13 +46,6 @@ def _constant(trial: LawTrial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray
         control=distance(y, bare),
         place={"row": trial.size.batch - 1},
     )
-
-
-def _before_the_first(trial: LawTrial, x: np.ndarray, bare: np.ndarray) -> Comparison:
-    """Left padding in a causal row sees nothing."""
-    mask = mask_hiding(x.shape[0], x.shape[1], "left")
-    y, hidden = trial.subject.call(x, mask=mask), int((~mask[-1]).sum())
-    return _compared(trial, "the output of left padding", y[-1:, :hidden], x[-1:], bare[-1:, :hidden])
 
 
 def _compared(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np.ndarray) -> Comparison:
@@ -98,8 +92,6 @@ def _averages(spec: Spec, weights: Projections, x: np.ndarray) -> Iterator[np.nd
 
 
 class _UndefinedRow(ReferenceLayer):
-    """Divides zero by zero."""
-
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         weights = super().softmax(z, visible)
         return np.where(visible.any(axis=-1, keepdims=True), weights, np.nan).astype(z.dtype)

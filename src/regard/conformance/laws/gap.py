@@ -1,11 +1,10 @@
 """A gap in the positions is equivalent to a masked token in it."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, NotTried, distance, only_if
+from regard.conformance.law import Comparison, Comparisons, InputSize, Law, LawTrial, NotTried, distance, only_if
 from regard.conformance.probing import token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -13,6 +12,8 @@ from regard.conformance.verdict import Diagnosis
 
 # How many positions the positive control adds to the gap: ALiBi heads may be nearly flat.
 _WIDER = 8
+_IGNORED = Diagnosis("positions", "the given positions are ignored")
+_FIRST_ROW = Diagnosis("positions", "the first row's positions are used for all")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,7 +30,7 @@ class _GapCase:
         return y[self.mask].reshape(*self.x.shape[:2], -1)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Tokens with a gap in their positions, against the same tokens with masked noise in that gap.
 
     Some layers count windows and chunks in tokens and others in positions, declared or not, so the sequence is short
@@ -44,7 +45,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         raise NotTried(f"{trial.size.length} tokens and a gap do not fit in {room} positions")
     case = _drawn(trial)
     found = _with_gap(trial, case, case.positions)
-    wanted = case.real(trial.subject.call(case.filled, mask=case.mask, positions=_counted(case.mask)))
+    wanted = case.real(trial.call(case.filled, mask=case.mask, positions=_counted(case.mask)))
     gaps = token_gaps(found, wanted)
     worst = worst_token(gaps)
     yield Comparison(
@@ -74,33 +75,30 @@ def _counted(like: np.ndarray) -> np.ndarray:
 
 
 def _with_gap(trial: LawTrial, case: _GapCase, positions: np.ndarray) -> np.ndarray:
-    return trial.subject.call(case.x, mask=np.ones(positions.shape, dtype=bool), positions=positions)
+    return trial.call(case.x, mask=np.ones(positions.shape, dtype=bool), positions=positions)
 
 
 def _control(trial: LawTrial, case: _GapCase, found: np.ndarray, wanted: np.ndarray) -> float:
     """How far a wider gap moves the outputs; without a position code, how far unmasking the token in the gap does."""
     if trial.spec.positions == "none":
-        seen = trial.subject.call(case.filled, mask=np.ones_like(case.mask), positions=_counted(case.mask))
+        seen = trial.call(case.filled, mask=np.ones_like(case.mask), positions=_counted(case.mask))
         return distance(case.real(seen), wanted)
     wider = case.positions.copy()
     wider[:, 1:] += min(_WIDER, (trial.spec.max_positions or np.inf) - wider.max() - 1)
     return distance(_with_gap(trial, case, wider), found)
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(_trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     rows = np.array([each.signature["rows"] for each in broken])
     tolerance = max(each.tolerance for each in broken)
     if all(each.signature["is_ignoring"] for each in broken):
-        yield Diagnosis("positions", "the given positions are ignored")
-    elif rows.shape[1] > 1 and (rows[:, 0] <= tolerance).all():
-        yield Diagnosis("positions", "the first row's positions are used for all")
-    else:
-        yield Diagnosis("positions", "the given positions are not the ones used")
+        return [_IGNORED]
+    if rows.shape[1] > 1 and (rows[:, 0] <= tolerance).all():
+        return [_FIRST_ROW]
+    return [Diagnosis("positions", "the given positions are not the ones used")]
 
 
 class _IgnoresPositions(ReferenceLayer):
-    """Counts tokens by itself, whatever positions it is given."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, np.broadcast_to(np.arange(positions.shape[1]), positions.shape))
 
@@ -117,8 +115,8 @@ LAW = Law(
     broken_example=lambda: _IgnoresPositions(Spec(causal=True, positions="rotary"), name="positions ignored"),
     size=InputSize(batch=4, length=2),
     suspects=(
-        "the given positions are ignored",
-        "row 0's positions are used for all rows",
+        _IGNORED,
+        _FIRST_ROW,
         Diagnosis("mask", "the mask is ignored"),
         "positions are counted from the mask instead of taken as given",
     ),

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # A step that suits one layer is too long for one with kinks and too short for one that rounds to float32:
 # a correct gradient agrees at one of them, a wrong one at none.
@@ -17,11 +15,11 @@ _AGREEMENT = 5e-4
 _DIRECTIONS = 2
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """⟨∇, e⟩ against central differences token by token; then the gradients that must be exactly zero."""
     trial = trial.in_float64()
     x = trial.inputs()
-    direction = trial.rng("direction").standard_normal(trial.subject.call(x).shape).astype(x.dtype)
+    direction = trial.rng("direction").standard_normal(trial.call(x).shape).astype(x.dtype)
     yield from _slopes(trial, x, direction)
     for options, chosen, tokens, what in _hidden(trial, x, direction):
         found = trial.subject.gradient(x, chosen, **options).astype(np.float64)
@@ -34,7 +32,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Iterator[Comparison]:
+def _slopes(trial: LawTrial, x: np.ndarray, direction: np.ndarray) -> Comparisons:
     """Each token in two directions; steps of several sizes disagree where there is a kink, which is allowed for."""
     gradient = trial.subject.gradient(x, direction).astype(np.float64)
     rows = []
@@ -61,7 +59,7 @@ def _slope(trial: LawTrial, x: np.ndarray, along: np.ndarray, direction: np.ndar
 
     def central(size: float) -> float:
         ends = ((x + sign * size * along).astype(x.dtype) for sign in (1, -1))
-        up, down = (trial.subject.call(end).astype(np.float64) for end in ends)
+        up, down = (trial.call(end).astype(np.float64) for end in ends)
         return float(np.sum(direction * (up - down)) / (2 * size))
 
     return (4 * central(step / 2) - central(step)) / 3
@@ -83,12 +81,9 @@ def _hidden(
 
 
 class _Detached(ReferenceLayer):
-    """Its gradient treats the attention weights as constants."""
-
     capabilities = ReferenceLayer.capabilities | {"gradient"}
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
-        """That of the values alone."""
         spec, (batch, length, _) = self.spec, x.shape
         weights = self.call_with_weights(x, **options)[1]
         back = (direction @ self.matrices["output"].T).reshape(batch, length, spec.num_heads, -1).transpose(0, 2, 1, 3)

@@ -1,21 +1,17 @@
 """The content of masked tokens does not matter."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import SIDES, mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # Large compared with standard normal embeddings; in float16, products of two such numbers must stay below 65504.
 _JUNK = 1e3
 _JUNK_FLOAT16 = 30.0
 
 
-def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparison]:
+def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Comparisons:
     """Masked tokens are overwritten with large values: no visible output may change.
 
     The same values in a visible token must move the outputs of the others. `factor` amplifies the real tokens.
@@ -26,25 +22,20 @@ def hidden_content(trial: LawTrial, *, factor: float = 1.0) -> Iterator[Comparis
         return
     size = _JUNK_FLOAT16 if trial.spec.dtype == "float16" else _JUNK
     junk = (size * trial.rng("junk").standard_normal(x.shape)).astype(x.dtype)
+    is_usual = factor == 1 or trial.subject.is_routed
     for side in SIDES:
         mask = mask_hiding(batch, length, side)
-        y = trial.subject.call(x, mask=mask)
-        gaps = token_gaps(trial.subject.call(np.where(mask[..., None], x, junk), mask=mask), y, mask)
+        y = trial.call(x, mask=mask)
+        gaps = token_gaps(trial.call(np.where(mask[..., None], x, junk), mask=mask), y, mask)
         yield Comparison(
             what=f"the content of masked tokens ({side}) changes this output",
             error=float(gaps.max()),
-            tolerance=_tolerance(trial, y[mask], factor),
+            # Both calls form the same sums, in which hidden numbers weigh zero. If amplified tokens bypass attention in
+            # a residual, what attention adds is small, and so must the tolerance be.
+            tolerance=trial.tolerance(y[mask]) if is_usual else trial.tolerance(y[mask], ulps=1),
             control=_control(trial, y, mask, x, junk),
             place={"masked": side, **worst_token(gaps)},
         )
-
-
-def _tolerance(trial: LawTrial, y: np.ndarray, factor: float) -> float:
-    """Rounding, of which there is hardly any: both calls form the same sums, in which hidden numbers weigh zero.
-
-    If amplified tokens bypass attention in a residual, what attention adds is small, and so must the tolerance be.
-    """
-    return trial.tolerance(y) if factor == 1 or trial.subject.is_routed else trial.tolerance(y, ulps=1)
 
 
 def _control(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, junk: np.ndarray) -> float:
@@ -57,13 +48,11 @@ def _control(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, ju
     paired[:, -1] = False
     first = np.zeros_like(mask)
     first[np.arange(len(mask)), np.where(paired.any(axis=1), paired.argmax(axis=1), mask.argmax(axis=1))] = True
-    moved = trial.subject.call(np.where(first[..., None], junk, x), mask=mask)
+    moved = trial.call(np.where(first[..., None], junk, x), mask=mask)
     return float(token_gaps(moved, y, mask & ~first).max())
 
 
 class _MultipliedMask(ReferenceLayer):
-    """Multiplies the logits by the mask, so that hidden keys have a logit of zero instead of none."""
-
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z * visible, np.ones_like(visible))
 

@@ -5,23 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.probing import liveness, random_heads
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """The same numbers with axes exchanged in memory, or as every second number of a larger array."""
     subject, x = trial.subject, trial.inputs()
     y = subject.call(x)
-    control = liveness(trial, x, y)
+    control = trial.liveness(x, y)
     is_native = subject.has("native")
     call = (lambda own: subject.numpy(subject.call_native(own))) if is_native else subject.call
     for layout, strided in _layouts(x, subject.native if is_native else np.asarray):
         yield _compared(trial, ("layer", layout), (_tried(call, strided), y), control)
     if subject.has("core"):
-        heads = random_heads(trial)
+        heads = trial.random_heads()
         y = subject.core(*heads)
         control = distance(subject.core(heads[0], heads[1], -heads[2]), y)
         for (layout, q), (_, k), (_, v) in zip(*(_layouts(each, np.asarray) for each in heads), strict=True):
@@ -63,8 +61,6 @@ def _compared(
 
 
 class _MemoryOrder(ReferenceLayer):
-    """Reads numbers in the order in which they lie in memory."""
-
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         return super().call(x.ravel(order="K").reshape(x.shape), **options)
 

@@ -1,17 +1,14 @@
 """Masks work however large the logits are."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, NotTried
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, NotTried, Spec, Subject
 from regard.conformance.laws.causal import LAW as CAUSAL
 from regard.conformance.laws.junk import hidden_content
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import Diagnosis
 
 # Logits grow with the square. In float16 they must stay below 65504.
 _FACTOR = 100.0
@@ -20,7 +17,7 @@ _FACTOR_FLOAT16 = 30.0
 _LARGER_FACTOR = 300.0
 _PART = 0.1
 
-MaskKind = Literal["causal", "padding"]
+MaskKind = Literal["mask", "padding"]
 
 
 class _Amplified(Subject):
@@ -35,7 +32,7 @@ class _Amplified(Subject):
         return self.inner.call(x * x.dtype.type(self.factor), **options)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """CAUSAL and JUNK again, with inputs a hundred times as large."""
     if not trial.spec.causal and not trial.subject.has("mask"):
         raise NotTried("the layer takes no mask and does not declare to be causal")
@@ -45,14 +42,14 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         # Weights this sharp may leave one output alone; some must move.
         control = max((each.control or 0.0 for each in found), default=0.0)
         for each in found:
-            yield _amplified(replace(each, control=control), factor, "causal")
+            yield _amplified(replace(each, control=control), factor, "mask")
     if trial.subject.has("mask"):
         for each in hidden_content(trial, factor=factor):
             yield _amplified(each, factor, "padding")
     yield from _number_of_hidden(trial, _LARGER_FACTOR if factor == _FACTOR else factor)
 
 
-def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
+def _number_of_hidden(trial: LawTrial, factor: float) -> Comparisons:
     """Tokens that nobody sees may as well be absent: weight that goes to them is missing elsewhere.
 
     The tolerance is a visible part of the output: rounding of logits this large is as large as ordinary logits.
@@ -61,12 +58,12 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
     kept = 1
     if x.shape[1] == kept:
         return
-    alone = trial.subject.call(x[:, :kept]).astype(np.float64)
-    masks: dict[MaskKind, np.ndarray | None] = {"causal": None} if trial.spec.causal else {}
+    alone = trial.call(x[:, :kept]).astype(np.float64)
+    masks: dict[MaskKind, np.ndarray | None] = {"mask": None} if trial.spec.causal else {}
     if trial.subject.has("mask"):
         masks["padding"] = np.broadcast_to(np.arange(x.shape[1]) < kept, x.shape[:2]).copy()
     for kind, mask in masks.items():
-        among = trial.subject.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
+        among = trial.call(x, **({} if mask is None else {"mask": mask}))[:, :kept].astype(np.float64)
         largest = float(np.abs(alone).max())
         gaps = np.abs(among - alone).max(axis=(0, 2))
         comparison = Comparison(
@@ -81,17 +78,15 @@ def _number_of_hidden(trial: LawTrial, factor: float) -> Iterator[Comparison]:
 
 def _amplified(comparison: Comparison, factor: float, kind: MaskKind) -> Comparison:
     what = f"with inputs {factor:g} times as large, {comparison.what}"
-    return replace(comparison, what=what, signature={"mask": kind})
+    return replace(comparison, what=what, signature={"family": kind})
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    is_causal = any(each.signature["mask"] == "causal" for each in broken)
+def _signs(_trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
+    is_causal = any(each.signature["family"] == "mask" for each in broken)
     yield Diagnosis("mask" if is_causal else "padding", "the mask constant is finite and too small")
 
 
 class _FiniteMask(ReferenceLayer):
-    """Hides keys by adding −10⁴ to their logits."""
-
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return super().softmax(z + np.where(visible, 0, -1e4).astype(z.dtype), np.ones_like(visible))
 

@@ -1,29 +1,30 @@
 """A mask that hides nothing has no effect."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
 from regard.conformance.probing import mask_hiding, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
+
+_REPLACED = Diagnosis("mask", "a given mask replaces the causal one")
+_OTHER_CONVENTION = Diagnosis("padding", "one form of the mask is read in another convention")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """A mask of ones in every form the layer takes, against no mask; then a mask that hides, form against form."""
     x = trial.inputs()
     batch, length, _ = x.shape
     if length < 3:
         return
     ones, hiding = np.ones((batch, length), dtype=bool), mask_hiding(batch, length, "left")
-    bare, hidden = trial.subject.call(x), trial.subject.call(x, mask=hiding)
+    bare, hidden = trial.call(x), trial.call(x, mask=hiding)
     control = float(token_gaps(hidden, bare, hiding).max())
-    compared = [("usual", ones, trial.subject.call(x, mask=ones))]
+    compared = [("usual", ones, trial.call(x, mask=ones))]
     for form in getattr(trial.subject, "mask_forms", tuple)():
-        compared += [(form, mask, trial.subject.call(x, mask=mask, form=form)) for mask in (ones, hiding)]
+        compared += [(form, mask, trial.call(x, mask=mask, form=form)) for mask in (ones, hiding)]
     for form, mask, found in compared:
         wanted = bare if mask is ones else hidden
         gaps = token_gaps(found, wanted, mask)
@@ -39,26 +40,17 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    forms = {each.signature["form"] for each in broken}
-    if trial.spec.causal and len(forms) != 1:
-        yield Diagnosis("mask", "a given mask replaces the causal one")
-    elif len(forms) == 1:
-        yield Diagnosis("padding", "one form of the mask is read in another convention")
-    else:
-        yield Diagnosis("padding", "the branch with a mask differs")
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
+    if len({each.signature["form"] for each in broken}) == 1:
+        return [_OTHER_CONVENTION]
+    return [_REPLACED if trial.spec.causal else Diagnosis("padding", "the branch with a mask differs")]
 
 
 class _MaskReplacesCausal(ReferenceLayer):
-    """Uses a given mask in place of the causal one."""
-
-    def call_with_weights(
-        self, x: np.ndarray, mask: np.ndarray | None = None, **options: object
-    ) -> tuple[np.ndarray, np.ndarray]:
-        if mask is None:
-            return super().call_with_weights(x, **options)  # pyright: ignore[reportArgumentType]
-        other = ReferenceLayer(replace(self.spec, causal=False), seed=self.seed)
-        return other.call_with_weights(x, mask, **options)  # pyright: ignore[reportArgumentType]
+    def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+        if "mask" not in options:
+            return super().call_with_weights(x, **options)
+        return ReferenceLayer(replace(self.spec, causal=False), seed=self.seed).call_with_weights(x, **options)
 
 
 LAW = Law(
@@ -73,9 +65,5 @@ LAW = Law(
     broken_example=lambda: _MaskReplacesCausal(
         Spec(causal=True, positions="none"), name="causal unless a mask is given"
     ),
-    suspects=(
-        "a given mask replaces the causal one",
-        "the branch without a mask differs",
-        "one form of the mask is read in another convention",
-    ),
+    suspects=(_REPLACED, "the branch without a mask differs", _OTHER_CONVENTION),
 )

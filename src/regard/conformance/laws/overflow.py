@@ -1,29 +1,27 @@
 """Large logits give finite outputs."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.attention import repeat_heads, split_heads
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _LOGITS = 1e5
 # float16 ends at 65504, and products before scaling must fit as well.
 _LOGITS_FLOAT16 = 3e4
 # Logits of unit inputs through projections of unit gain reach about this many standard deviations.
 _PEAK = 5.0
-# Without the weights their gain is a guess, for which float16 needs a margin; its exp overflows at 11 anyway.
+# Without the weights their gain is a guess, so float16 needs a margin; its exp overflows at 11 anyway.
 _MARGIN_FLOAT16 = 30.0
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """x is scaled until logits reach 1e5, or 3e4 in float16: outputs stay finite, and still change with the input."""
     x, others = trial.inputs(), trial.inputs("others")
-    y = trial.subject.call(x)
+    y = trial.call(x)
     factor = _factor(trial, x)
-    large, moved = (_called(trial, each, factor) for each in (x, others))
+    inputs = ((each.astype(np.float64) * factor).astype(x.dtype) for each in (x, others))
+    large, moved = (trial.call(each).astype(np.float64) for each in inputs)
     place = {"factor": float(f"{factor:.3g}")}
     infinite = np.argwhere(~np.isfinite(large))
     yield Comparison(
@@ -34,7 +32,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         place={**place, **({"output": int(infinite[0][1])} if len(infinite) else {})},
         is_yes_no=True,
     )
-    control = distance(trial.subject.call(others), y)
+    control = distance(trial.call(others), y)
     still = np.argwhere((large == moved).all(axis=-1)) if control > 0 else np.zeros((0, 2), dtype=int)
     yield Comparison(
         what="an output no longer changes with the input at large logits",
@@ -44,10 +42,6 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         place={**place, **({"output": int(still[0][1])} if len(still) else {})},
         is_yes_no=True,
     )
-
-
-def _called(trial: LawTrial, x: np.ndarray, factor: float) -> np.ndarray:
-    return trial.subject.call((x.astype(np.float64) * factor).astype(x.dtype)).astype(np.float64)
 
 
 def _factor(trial: LawTrial, x: np.ndarray) -> float:
@@ -63,20 +57,13 @@ def _factor(trial: LawTrial, x: np.ndarray) -> float:
 
 def _largest_product(trial: LawTrial, x: np.ndarray) -> float:
     """max |q·k| of the heads before scaling; rotation hardly changes it."""
-    weights, spec = trial.subject.projections(), trial.spec
-    q = _split(x, weights.query, spec.num_heads)
-    k = np.repeat(_split(x, weights.key, spec.num_kv_heads or 1), spec.num_heads // (spec.num_kv_heads or 1), axis=1)
-    return float(np.abs(q @ k.swapaxes(-1, -2)).max())
-
-
-def _split(x: np.ndarray, matrix: np.ndarray, num_heads: int) -> np.ndarray:
-    heads = x.astype(np.float64) @ np.asarray(matrix, dtype=np.float64)
-    return heads.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
+    weights, num_heads, wide = trial.subject.projections(), trial.spec.num_heads, x.astype(np.float64)
+    q, k = (wide @ np.asarray(matrix, dtype=np.float64) for matrix in (weights.query, weights.key))
+    keys = repeat_heads(split_heads(k, trial.spec.num_kv_heads or num_heads), num_heads)
+    return float(np.abs(split_heads(q, num_heads) @ keys.swapaxes(-1, -2)).max())
 
 
 class _UnshiftedSoftmax(ReferenceLayer):
-    """Takes exponentials of the logits as they are."""
-
     def softmax(self, z: np.ndarray, visible: np.ndarray) -> np.ndarray:
         powers = np.where(visible, np.exp(z), z.dtype.type(0))
         return powers / powers.sum(axis=-1, keepdims=True)

@@ -1,20 +1,15 @@
 """Documents packed into one row do not see each other."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
-from regard.conformance.probing import bumped, token_gaps, worst_token
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec, distance
+from regard.conformance.probing import RELATIVE, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
 
 _DOCUMENTS = 3
-# Where only distances matter, a document is the same packed and alone, however its positions are counted.
-_RELATIVE = ("none", "rotary", "alibi", "relative")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each document is changed: the others may not change, and its own last token must. Then each is taken alone."""
     x = trial.inputs()
     batch, length, _ = x.shape
@@ -22,7 +17,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if num_documents < 2:
         return
     documents = np.tile(np.arange(length) * num_documents // length, (batch, 1))
-    y = trial.subject.call(x, documents=documents)
+    y = trial.call(x, documents=documents)
 
     def compared(what: str, gaps: np.ndarray, control: float | None, **place: int) -> Comparison:
         worst = worst_token(gaps)
@@ -37,27 +32,19 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     found = []
     for document in range(num_documents):
         inside = documents == document
-        moved = trial.subject.call(bumped(trial, x, np.flatnonzero(inside[0]).tolist()), documents=documents)
-        control = _control(trial, x, y, documents, document)
+        moved = trial.call(trial.bumped(x, np.flatnonzero(inside[0]).tolist()), documents=documents)
+        *others, last = np.flatnonzero(inside[0]).tolist()
+        control = distance(trial.call(trial.bumped(x, others, by=2.0), documents=documents)[:, last], y[:, last])
         what, gaps = "a document changes with another one in its row", token_gaps(moved, y, ~inside)
         found.append(compared(what, gaps, control, **{"changed document": document}))
     yield from found
-    if trial.spec.positions in _RELATIVE and not any(each.is_broken for each in found):
-        alone = [trial.subject.call(x[:, documents[0] == document]) for document in range(num_documents)]
+    if trial.spec.positions in RELATIVE and not any(each.is_broken for each in found):
+        alone = [trial.call(x[:, documents[0] == document]) for document in range(num_documents)]
         gaps = token_gaps(np.concatenate(alone, axis=1), y)
         yield compared("a document changes when it is packed", gaps, found[0].control)
 
 
-def _control(trial: LawTrial, x: np.ndarray, y: np.ndarray, documents: np.ndarray, document: int) -> float:
-    """How far the last token of a document moves with those before it."""
-    *others, last = np.flatnonzero(documents[0] == document).tolist()
-    moved = trial.subject.call(bumped(trial, x, others, by=2.0), documents=documents)
-    return distance(moved[:, last], y[:, last])
-
-
 class _OnlyPositionsReset(ReferenceLayer):
-    """Restarts the positions at every document, and lets all documents see each other."""
-
     def same_document(self, documents: np.ndarray) -> np.ndarray:
         return np.ones((*documents.shape, documents.shape[1]), dtype=bool)
 

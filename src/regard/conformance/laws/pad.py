@@ -1,33 +1,32 @@
 """Padding leaves the outputs of real tokens unchanged."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.probing import liveness, real_positions
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.probing import RELATIVE, real_positions
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
-# Codes that see only distances, so that a row may start anywhere.
-_RELATIVE = ("none", "rotary", "alibi", "relative")
+_NOT_MASKED = Diagnosis("padding", "the mask is ignored or inverted")
+_FIRST_ROW = Diagnosis("padding", "the first row's mask is used for all")
+_NOT_SHIFTED = Diagnosis("padding", "positions are not shifted past the padding")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each row alone, against the same row padded on either side, ragged in a batch and in a batch of one."""
     x = trial.inputs()
     batch, length, _ = x.shape
     if length < 3:
         return
     rows = [x[row : row + 1, : length - 1 - row % (length - 1)] for row in range(batch)]
-    alone = [trial.subject.call(row) for row in rows]
-    control = min(liveness(trial, row, y) for row, y in zip(rows, alone, strict=True))
-    for side in _sides(trial):
+    alone = [trial.call(row) for row in rows]
+    control = min(trial.liveness(row, y) for row, y in zip(rows, alone, strict=True))
+    # Left padding moves a row: only layers that are given positions, or see only distances, can make up for that.
+    is_movable = trial.subject.has("positions") or trial.spec.positions in RELATIVE
+    for side in ("right", "left") if is_movable else ("right",):
         for count in sorted({1, batch}):
             filled, mask = _padded(trial, rows[:count], side)
             options = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
-            found = trial.subject.call(filled, mask=mask, **options)
+            found = trial.call(filled, mask=mask, **options)
             for row in range(count):
                 yield trial.compared(
                     f"a row changes when it is padded on the {side}",
@@ -37,12 +36,6 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
                     place={"side": side, "row": row, "rows": count, "real": alone[row].shape[1]},
                     signature={"side": side, "row": row},
                 )
-
-
-def _sides(trial: LawTrial) -> tuple[str, ...]:
-    """Left padding moves a row: only layers that are given positions, or see only distances, can make up for that."""
-    is_movable = trial.subject.has("positions") or trial.spec.positions in _RELATIVE
-    return ("right", "left") if is_movable else ("right",)
 
 
 def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndarray, np.ndarray]:
@@ -57,19 +50,17 @@ def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndar
     return filled, mask
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     if 0 not in {each.signature["row"] for each in broken}:
-        yield Diagnosis("padding", "the first row's mask is used for all")
+        yield _FIRST_ROW
     elif {each.signature["side"] for each in broken} == {"left"} and trial.spec.positions not in (None, "none"):
-        yield Diagnosis("padding", "positions are not shifted past the padding")
+        yield _NOT_SHIFTED
         yield Diagnosis("positions", "they count the padding")
     else:
-        yield Diagnosis("padding", "the mask is ignored or inverted")
+        yield _NOT_MASKED
 
 
 class _InvertedMask(ReferenceLayer):
-    """Takes padding for tokens and tokens for padding."""
-
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         return super().visible(query_places, num_keys, mask if mask.all() else ~mask)
 
@@ -84,10 +75,5 @@ LAW = Law(
     signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _InvertedMask(Spec(causal=False, positions="none"), name="inverted mask"),
-    suspects=(
-        "the mask is inverted",
-        "row 0's mask is used for all rows",
-        "positions are not shifted past the padding",
-        "the mask is ignored",
-    ),
+    suspects=(_NOT_MASKED, _FIRST_ROW, _NOT_SHIFTED),
 )

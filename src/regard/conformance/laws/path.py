@@ -1,18 +1,16 @@
 """All code paths of a layer agree."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _Path = Callable[..., np.ndarray]
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each path against the usual call, with and without padding, also for short and odd lengths; real tokens only."""
     x = trial.inputs()
     for name, path in trial.subject.paths().items():
@@ -30,7 +28,7 @@ def _compared(
 ) -> Comparison:
     options = {} if mask is None else {"mask": mask}
     real = np.ones(x.shape[:2], dtype=bool) if mask is None else mask
-    usual, other = trial.subject.call(x, **options)[real], path(x, **options)[real]
+    usual, other = trial.call(x, **options)[real], path(x, **options)[real]
     moved = x.copy()
     moved[real] += trial.rng("live").standard_normal(moved[real].shape).astype(x.dtype)
     return trial.compared(
@@ -38,19 +36,16 @@ def _compared(
         other,
         usual,
         trial.work_tolerance(usual.astype(np.float64)),
-        control=distance(trial.subject.call(moved, **options)[real], usual),
+        control=distance(trial.call(moved, **options)[real], usual),
         place=place,
     )
 
 
 class _FastPathWithoutMask(ReferenceLayer):
-    """Its fast path forgets the mask."""
-
     capabilities = ReferenceLayer.capabilities | {"paths"}
 
     def paths(self) -> Mapping[str, _Path]:
-        """The fast one."""
-        return {"fast": lambda x, mask=None, **options: self.call(x, **options) if mask is not None else self.call(x)}
+        return {"fast": lambda x, mask=None: self.call(x)}  # noqa: ARG005
 
 
 LAW = Law(

@@ -1,19 +1,14 @@
 """A position code distinguishes the order of tokens."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, declared_words, distance, is_half_precision
-from regard.conformance.probing import bumped
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, declared_words, distance
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _CODES = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Pairs of tokens before the last are swapped: the last output must change, as it does if their content changes.
 
     One pair is enough for codes that may put distant tokens into one bucket, and where rounding may hide the others;
@@ -23,12 +18,15 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     last = x.shape[1] - 1
     if last < 2:
         return
-    y = trial.subject.call(x)[:, last]
-    moved = {pair: distance(trial.subject.call(_swapped(x, pair))[:, last], y) for pair in _pairs(trial, last)}
-    others = {pair: distance(trial.subject.call(bumped(trial, x, [*pair], by=2.0))[:, last], y) for pair in moved}
+    y = trial.call(x)[:, last]
+    # All neighbours that the last token can see, and the two that are farthest apart.
+    farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
+    pairs = sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
+    moved = {pair: distance(trial.call(_swapped(x, pair))[:, last], y) for pair in pairs}
+    others = {pair: distance(trial.call(trial.bumped(x, [*pair], by=2.0))[:, last], y) for pair in moved}
     control, tolerance = max(others.values()), trial.tolerance(y)
     dead = [pair for pair, gap in moved.items() if gap <= tolerance and others[pair] > trial.lively * tolerance]
-    is_one_enough = trial.spec.positions == "relative" or is_half_precision(trial.spec.dtype)
+    is_one_enough = trial.spec.positions == "relative" or trial.is_half_precision
     is_dead = len(dead) == len(moved) if is_one_enough else bool(dead)
     is_finite = np.isfinite([*moved.values()]).all()
     yield Comparison(
@@ -37,15 +35,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         tolerance=tolerance,
         control=control,
         place={"swapped": [*(dead or [*moved])[0]], "output": last},
-        signature={"is_partial": 0 < len(dead) < len(moved)},
+        suggests=_suggested(trial.spec, is_partial=0 < len(dead) < len(moved)),
         is_yes_no=True,
     )
-
-
-def _pairs(trial: LawTrial, last: int) -> list[tuple[int, int]]:
-    """All neighbours that the last token can see, and the two that are farthest apart."""
-    farthest = 0 if trial.spec.window is None else max(last - trial.spec.window + 1, 0)
-    return sorted({(farthest, last - 1), *((place, place + 1) for place in range(farthest, last - 1))})
 
 
 def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
@@ -54,13 +46,11 @@ def _swapped(x: np.ndarray, pair: tuple[int, int]) -> np.ndarray:
     return x[:, order]
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    family = trial.spec.positions if trial.spec.positions in ("rotary", "alibi") else "positions"
-    if all(each.signature["is_partial"] for each in broken):
-        yield Diagnosis(family, "some positions are the same")
-    else:
-        yield Diagnosis(family, "the position code is never applied")
-        yield Diagnosis("positions", "all positions are the same")
+def _suggested(spec: Spec, *, is_partial: bool) -> tuple[Diagnosis, ...]:
+    family = spec.positions if spec.positions in ("rotary", "alibi") else "positions"
+    if is_partial:
+        return (Diagnosis(family, "some positions are the same"),)
+    return Diagnosis(family, "the position code is never applied"), Diagnosis("positions", "all positions are the same")
 
 
 def _applies(spec: Spec) -> str | None:
@@ -74,8 +64,6 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _RotatedByHead(ReferenceLayer):
-    """Rotates each head by its own index instead of the token's position."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
         numbers = np.broadcast_to(np.arange(heads.shape[1]), heads.shape[:2])
@@ -89,7 +77,6 @@ LAW = Law(
     rank=240,
     applies=_applies,
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _RotatedByHead(Spec(causal=True, positions="rotary"), name="rotary code on the head axis"),
     suspects=(
         "the position code is never applied",

@@ -1,12 +1,13 @@
 """A layer in half precision is about as accurate as plain code in that precision."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from regard.conformance.law import (
     Comparison,
+    Comparisons,
     InputSize,
     Law,
     LawTrial,
@@ -14,7 +15,6 @@ from regard.conformance.law import (
     distance,
     dtype_of,
     epsilon_of,
-    is_half_precision,
 )
 from regard.conformance.oracle import Oracle, Part, rotate, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
@@ -24,14 +24,20 @@ from regard.conformance.verdict import Diagnosis
 _SIZE = InputSize(batch=1, length=192)
 # Angles lose precision only far from the start.
 _FAR = 1000
-# Sums in half precision stall only if there are many terms, all of about the same size.
+# Sums in half precision stop growing only if they have many terms, all of about the same size.
 _LONG = 400
 _UNEVEN = 0.05
+_COARSE_ANGLES = Diagnosis("precision", "angles are formed in half precision")
+_COARSE_SUMS = Diagnosis("precision", "the softmax or another sum is formed in half precision")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """|y − oracle| against 2 |naive − oracle| + 2 ulp: ordinary inputs, far from the start, and long even sums."""
-    subject, dtype = _in_half_precision(trial.subject)
+    subject, dtype = trial.subject, trial.spec.dtype
+    if not trial.is_half_precision:
+        if not subject.has("float64"):
+            raise NotTried(f"the layer is in {dtype} and cannot be converted to another precision")
+        subject, dtype = subject.converted("bfloat16"), "bfloat16"
     parts = subject.projections()
     lack = undeclared(trial.spec, parts)
     if lack is not None:
@@ -60,17 +66,8 @@ def _compared(subject: Subject, oracle: Oracle, x: np.ndarray, dtype: str, *, st
         tolerance=2 * distance(naive, exact) + 2 * epsilon_of(dtype) * largest,
         control=None if largest > 0 else 0.0,
         place={"dtype": dtype, "first position": start, "tokens": x.shape[1]},
-        signature={"is_far": start > 0},
+        suggests=(_COARSE_ANGLES if start > 0 else _COARSE_SUMS,),
     )
-
-
-def _in_half_precision(subject: Subject) -> tuple[Subject, str]:
-    """The layer as it is, if it is in half precision, else in bfloat16."""
-    if is_half_precision(subject.spec.dtype):
-        return subject, subject.spec.dtype
-    if not subject.has("float64"):
-        raise NotTried(f"the layer is in {subject.spec.dtype} and cannot be converted to another precision")
-    return subject.in_dtype("bfloat16").declared(dtype="bfloat16"), "bfloat16"
 
 
 def rounded_oracle(oracle: Oracle, dtype: str) -> Oracle:
@@ -109,16 +106,7 @@ def _rounded_score(rounded: Callable[[np.ndarray], np.ndarray]) -> Callable[...,
     return scored
 
 
-def _signs(_trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if all(each.signature["is_far"] for each in broken):
-        yield Diagnosis("precision", "only far positions are inaccurate, so angles are formed in half precision")
-    else:
-        yield Diagnosis("precision", "sums are formed in half precision")
-
-
 class _CoarseAngles(ReferenceLayer):
-    """Forms angles in the dtype of the layer, where 1001 is 1000."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return super().rotate(heads, positions.astype(self.dtype).astype(np.float64))
 
@@ -130,11 +118,10 @@ LAW = Law(
     rank=350,
     needs=("weights",),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _CoarseAngles(
         Spec(causal=True, positions="rotary", dtype="bfloat16"), name="angles in bfloat16"
     ),
-    suspects=("angles are formed in half precision", "the softmax is summed in half precision"),
+    suspects=(_COARSE_ANGLES, _COARSE_SUMS),
     grade="spec",
     size=_SIZE,
 )

@@ -1,27 +1,25 @@
 """The number of later tokens does not affect earlier outputs."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, only_if
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparisons, Diagnosis, Law, LawTrial, Spec, distance, only_if
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
+
+_SCALED = Diagnosis("scale", "the scale depends on the length")
+_FIRST_MOVES = Diagnosis("mask", "the first output changes with the length")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """f(x[:t]) against f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
     x = trial.inputs()
     length, window = x.shape[1], trial.spec.window
     cuts = {1, 2, length - 1} | ({window, window + 1} if window is not None else set())
     if length < 2:
         return
-    y = trial.subject.call(x)
-    control, tolerance = liveness(trial, x, y), trial.tolerance(y)
+    y = trial.call(x)
+    control, tolerance = trial.liveness(x, y), trial.tolerance(y)
     for cut in sorted(cuts & set(range(1, length))):
-        alone, within = trial.subject.call(x[:, :cut]), y[:, :cut]
+        alone, within = trial.call(x[:, :cut]), y[:, :cut]
         yield trial.compared(
             "cutting off later tokens changes an output",
             alone,
@@ -29,21 +27,14 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
             tolerance,
             control=control,
             place={"kept": cut},
-            signature={"is_first_moved": distance(alone[:, :1], within[:, :1]) > tolerance},
+            suggests=(
+                _SCALED if distance(alone[:, :1], within[:, :1]) <= tolerance else _FIRST_MOVES,
+                Diagnosis("softmax", "it is taken over the wrong axis"),
+            ),
         )
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
-    if trial.spec.causal and not any(each.signature["is_first_moved"] for each in broken):
-        yield Diagnosis("scale", "it depends on the length")
-    else:
-        yield Diagnosis("mask", "the first output changes with the length")
-    yield Diagnosis("softmax", "it is taken over the wrong axis")
-
-
 class _ScaledByLength(ReferenceLayer):
-    """Divides the logits by the root of the number of keys, as if that were the width."""
-
     def logits(self, q: np.ndarray, k: np.ndarray) -> np.ndarray:
         return super().logits(q, k) / self.dtype.type(np.sqrt(k.shape[-2]))
 
@@ -55,10 +46,9 @@ LAW = Law(
     rank=100,
     applies=only_if(causal=True),
     compare=_compare,
-    signs=_signs,
     broken_example=lambda: _ScaledByLength(Spec(causal=True), name="scaled by the length"),
     suspects=(
-        Diagnosis("scale", "the scale depends on the length"),
+        _SCALED,
         "queries and keys are aligned at the wrong end",
         Diagnosis("positions", "positions are counted from the end"),
         Diagnosis("positions", "outputs are normalized over positions"),

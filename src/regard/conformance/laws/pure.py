@@ -1,42 +1,33 @@
 """A call does not modify its arguments."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial
-from regard.conformance.probing import liveness
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Input, mask and positions after the call against copies from before it; then the framework's own array."""
     x = trial.inputs()
-    y = trial.subject.call(x.copy())
-    control = liveness(trial, x, y)
-    options = _options(trial)
+    y = trial.call(x.copy())
+    control = trial.liveness(x, y)
+    batch, length = x.shape[:2]
+    options: dict[str, np.ndarray] = {}
+    if trial.subject.has("mask") and length > 1:
+        options["mask"] = np.tile(np.arange(length) < length - 1, (batch, 1))
+    if trial.subject.has("positions"):
+        options["positions"] = np.tile(np.arange(length), (batch, 1))
     given = {"input": x.copy(), **options}
     kept = {name: value.copy() for name, value in given.items()}
-    trial.subject.call(given["input"], **options)
+    trial.call(given["input"], **options)
     for name, value in given.items():
         yield _compared(trial, name, value, kept[name], control)
     if trial.subject.has("native"):
         own = trial.subject.native(x.copy())
         trial.subject.call_native(own)
         yield _compared(trial, "input", trial.subject.numpy(own), x, control)
-
-
-def _options(trial: LawTrial) -> dict[str, np.ndarray]:
-    """A mask with one padded token on the right, and positions from zero, if the layer takes them."""
-    batch, length = trial.size.batch, trial.size.length
-    options: dict[str, np.ndarray] = {}
-    if trial.subject.has("mask") and length > 1:
-        options["mask"] = np.broadcast_to(np.arange(length) < length - 1, (batch, length)).copy()
-    if trial.subject.has("positions"):
-        options["positions"] = np.broadcast_to(np.arange(length), (batch, length)).copy()
-    return options
 
 
 def _compared(trial: LawTrial, name: str, after: np.ndarray, before: np.ndarray, control: float) -> Comparison:
@@ -46,8 +37,6 @@ def _compared(trial: LawTrial, name: str, after: np.ndarray, before: np.ndarray,
 
 
 class _CentersInPlace(ReferenceLayer):
-    """Centers its input in place."""
-
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         x -= x.mean(axis=-1, keepdims=True)
         return super().call(x, **options)

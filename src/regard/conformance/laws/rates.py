@@ -1,10 +1,18 @@
 """Rotary codes rotate at the declared rates."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, declared_words, distance
+from regard.conformance.law import (
+    BlindSpot,
+    Comparison,
+    Comparisons,
+    InputSize,
+    Law,
+    LawTrial,
+    NotTried,
+    distance,
+    only_if,
+)
 from regard.conformance.probing import ones_mask
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -31,7 +39,7 @@ _ROUNDING = 1e-9
 _BASES = (100.0, 500.0, 1e3, 1e4, 2.5e4, 5e4, 1e5, 1.5e5, 5e5, 1e6, 5e6, 1e7)
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Two small tokens at growing distance: the second output is a sum of cos θ_i g and sin θ_i g, every i needed.
 
     For small logits z the output is linear in them: y = v̄ + Σ_h z_h(g) (v₀ − v₁)_h / 4 + O(z²), and z_h(g) rotates
@@ -41,7 +49,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     if trial.size.length < 2:
         return
     trial = trial.in_float64()
-    gaps, declared = _distances(trial.spec), _rates(trial.spec)
+    far = np.geomspace(_NEAR, _FAR, _NUM_FAR).round().astype(int)
+    gaps = np.unique(np.concatenate([np.arange(_NEAR), far]))
+    gaps, declared = gaps[gaps < (trial.spec.max_positions or _FAR + 1)], _rates(trial.spec)
     share = _share(trial, trial.inputs(length=2), gaps, 1.0)
     if not share > _ALIVE:
         what = "outputs do not depend on the distance"
@@ -67,12 +77,6 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         place={"absent": len(absent)},
         is_yes_no=True,
     )
-
-
-def _distances(spec: Spec) -> np.ndarray:
-    far = np.geomspace(_NEAR, _FAR, _NUM_FAR).round().astype(int)
-    gaps = np.unique(np.concatenate([np.arange(_NEAR), far]))
-    return gaps[gaps < (spec.max_positions or _FAR + 1)]
 
 
 def _rates(spec: Spec) -> np.ndarray:
@@ -138,7 +142,7 @@ def _called(trial: LawTrial, x: np.ndarray, gaps: np.ndarray, loud: float) -> np
     """The second token's output for every draw and distance [draw, distance, width]."""
     tokens = np.repeat((loud * x).astype(x.dtype), len(gaps), axis=0)
     places = np.tile(np.stack([np.zeros_like(gaps), gaps], axis=1), (len(x), 1))
-    y = trial.subject.call(tokens, positions=places, **ones_mask(trial.subject, tokens))[:, 1]
+    y = trial.call(tokens, positions=places, **ones_mask(trial.subject, tokens))[:, 1]
     return y.astype(np.float64).reshape(len(x), len(gaps), -1)
 
 
@@ -195,16 +199,12 @@ def _residual(curves: np.ndarray, columns: list[np.ndarray]) -> float:
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.positions != "rotary":
-        return f"only for positions = rotary; {declared_words(spec.positions)}"
-    if spec.window == 1:
+    if spec.window == 1 and spec.positions == "rotary":
         return "only for windows that contain another token; the window is 1"
-    return None if spec.depth == 1 else f"rates mix in {spec.depth} layers"
+    return only_if(positions="rotary")(spec) or (None if spec.depth == 1 else f"rates mix in {spec.depth} layers")
 
 
 class _OtherBase(ReferenceLayer):
-    """Rotates with the base of another model."""
-
     def rotate(self, heads: np.ndarray, positions: np.ndarray) -> np.ndarray:
         return Rotary(base=1e3).rotate(heads, positions[:, None, :])
 
@@ -220,6 +220,6 @@ LAW = Law(
     means=Diagnosis("rotary", "the rates of rotation are not the declared ones"),
     reveals=(BlindSpot.ROTARY_RATES,),
     broken_example=lambda: _OtherBase(Spec(causal=True, positions="rotary"), name="base 1000 instead of 10000"),
-    suspects=("another base, exponent or number of coordinates", "the angles have another unit"),
+    suspects=("a wrong base, exponent or number of coordinates", "angles in the wrong unit"),
     size=InputSize(batch=3, length=2),
 )

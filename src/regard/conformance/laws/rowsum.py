@@ -1,20 +1,20 @@
 """Returned attention weights are the ones that were used."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, distance, epsilon_of, is_half_precision
+from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, distance, epsilon_of
 from regard.conformance.oracle import TABLES, Oracle, undeclared
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 _HALF_ULPS = 4
+_UNUSED = Diagnosis("softmax", "the returned weights are not the ones used")
+_SINK = Diagnosis("sink/softcap", "an undeclared sink takes a share")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Rows of real tokens sum to one (less if there is a sink), and with the values they give y."""
     x = trial.inputs()
     yield from _of_call(trial, x, None)
@@ -24,7 +24,7 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         yield from _of_call(trial, x, mask)
 
 
-def _of_call(trial: LawTrial, x: np.ndarray, mask: np.ndarray | None) -> Iterator[Comparison]:
+def _of_call(trial: LawTrial, x: np.ndarray, mask: np.ndarray | None) -> Comparisons:
     y, weights = trial.subject.call_with_weights(x, **({} if mask is None else {"mask": mask}))
     real = np.ones(x.shape[:2], dtype=bool) if mask is None else mask
     rows = weights.astype(np.float64).swapaxes(1, 2)[real]
@@ -52,7 +52,7 @@ def _of_call(trial: LawTrial, x: np.ndarray, mask: np.ndarray | None) -> Iterato
 
 def _rounding(trial: LawTrial) -> float:
     """What a sum of rounded weights may be off by."""
-    if is_half_precision(trial.spec.dtype):
+    if trial.is_half_precision:
         return _HALF_ULPS * epsilon_of(trial.spec.dtype)
     return trial.work_tolerance(np.ones(1))
 
@@ -69,7 +69,7 @@ def _mixed(trial: LawTrial, x: np.ndarray, weights: np.ndarray) -> np.ndarray | 
     return oracle.linear("output")(oracle.merge(oracle, weights.astype(np.float64) @ values))
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     x = trial.inputs()
     first, again = trial.subject.call_with_weights(x), trial.subject.call_with_weights(x)
     sums = [each.signature["largest sum"] for each in broken if each.signature]
@@ -77,14 +77,12 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]
         yield Diagnosis("dropout", "the weights change from call to call")
     elif sums and max(sums) < 1 - 1e-3:
         yield Diagnosis("softmax", "the weights sum to less than one")
-        yield Diagnosis("sink/softcap", "an undeclared sink takes a share")
+        yield _SINK
     else:
-        yield Diagnosis("softmax", "the returned weights are not the ones used")
+        yield _UNUSED
 
 
 class _UnnormalizedWeights(ReferenceLayer):
-    """Returns weights before they are normalized to sum to one."""
-
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         y, weights = super().call_with_weights(x, **options)
         return y, weights / (1 + weights.max(axis=-1, keepdims=True))
@@ -100,9 +98,9 @@ LAW = Law(
     signs=_signs,
     broken_example=lambda: _UnnormalizedWeights(Spec(causal=True, positions="none"), name="unnormalized weights"),
     suspects=(
-        "the returned weights are not the ones used",
+        _UNUSED,
         "rows are not normalized",
         Diagnosis("dropout", "dropout is applied to the returned weights"),
-        Diagnosis("sink/softcap", "an undeclared sink takes a share"),
+        _SINK,
     ),
 )

@@ -1,10 +1,8 @@
 """Only distances between tokens matter."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import Comparison, Law, LawTrial, NotTried, distance, epsilon_of, only_if
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, NotTried, distance, epsilon_of, only_if
 from regard.conformance.probing import ones_mask, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -16,10 +14,12 @@ _LAST_CONTROLLED = 1000
 # An angle t·θ rounded to eps is that of a token eps·t/2 away, for queries and keys alike.
 _ROUNDINGS = 2
 
+_COARSE_ANGLES = Diagnosis("precision", "angles are formed in low precision")
+_MORE_THAN_DISTANCES = Diagnosis("alibi", "logits depend on more than distances")
 _NOT_ALIKE = Diagnosis("rotary", "queries and keys are not rotated alike")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """All positions are shifted by s: nothing may change beyond the rounding of angles.
 
     Much public code forms angles in float32 at best, whatever the layer's dtype, which moves a token by eps·(s + T):
@@ -30,7 +30,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
     length = x.shape[1]
     if length < 2:
         return
-    places, shifts = np.tile(np.arange(length), (x.shape[0], 1)), _shifts(trial)
+    top = trial.spec.max_positions
+    shifts = [shift for shift in _SHIFTS if top is None or shift + length <= top]
+    if not shifts:
+        raise NotTried(f"{length} tokens cannot be shifted within {top} positions")
+    places = np.tile(np.arange(length), (x.shape[0], 1))
     y = _at(trial, x, places)
     found = {shift: token_gaps(_at(trial, x, places + shift), y) for shift in shifts}
     per_position = distance(_at(trial, x, _parted(places, 1)), y)
@@ -49,17 +53,8 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _shifts(trial: LawTrial) -> list[int]:
-    """The shifts that the layer has positions for."""
-    top, length = trial.spec.max_positions, trial.size.length
-    shifts = [shift for shift in _SHIFTS if top is None or shift + length <= top]
-    if not shifts:
-        raise NotTried(f"{length} tokens cannot be shifted within {top} positions")
-    return shifts
-
-
 def _at(trial: LawTrial, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    return trial.subject.call(x, positions=positions, **ones_mask(trial.subject, x))
+    return trial.call(x, positions=positions, **ones_mask(trial.subject, x))
 
 
 def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
@@ -69,20 +64,17 @@ def _parted(positions: np.ndarray, shift: int) -> np.ndarray:
     return parted
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> Iterator[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     errors, per_position = broken[0].signature["errors"], broken[0].signature["per position"]
     nearest = errors[min(errors)]
     if nearest < 0.05 * per_position and max(errors.values()) > 4 * nearest:
-        yield Diagnosis("precision", "the error grows with the shift, so angles are formed in low precision")
-    elif trial.spec.positions == "alibi":
-        yield Diagnosis("alibi", "logits depend on more than distances")
-    else:
-        yield _NOT_ALIKE
+        return [_COARSE_ANGLES]
+    return [
+        Diagnosis("alibi", "logits depend on more than distances") if trial.spec.positions == "alibi" else _NOT_ALIKE
+    ]
 
 
 class _QueriesOnly(ReferenceLayer):
-    """Rotates queries and forgets the keys."""
-
     def rotate_keys(self, keys: np.ndarray, positions: np.ndarray) -> np.ndarray:
         del positions
         return keys
@@ -102,7 +94,7 @@ LAW = Law(
     suspects=(
         "only queries or only keys are rotated",
         "queries and keys are rotated in different layouts",
-        Diagnosis("precision", "angles are formed in low precision"),
+        _COARSE_ANGLES,
         Diagnosis("positions", "absolute positions enter somewhere"),
     ),
 )

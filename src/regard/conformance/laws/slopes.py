@@ -1,11 +1,9 @@
 """Attention falls with distance at ALiBi's slopes."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.conformance.law import BlindSpot, Comparison, InputSize, Law, LawTrial, NotTried, declared_words
+from regard.conformance.law import BlindSpot, Comparison, Comparisons, InputSize, Law, LawTrial, NotTried, only_if
 from regard.conformance.laws.support import declared_support
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
@@ -18,7 +16,7 @@ _TOLERANCE = 2e-3
 _STEP = 1e-3
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """One small token among zeros: its weights at two distances have the ratio that ALiBi's slopes give them.
 
         A_i = ∂y_i/∂x_0 = Σ_h w_h(i) V_h,   tr A_1⁻¹ A_i = d_head Σ_h w_h(i) / w_h(1)
@@ -30,14 +28,18 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         return
     trial = trial.in_float64()
     spec, length = trial.spec, trial.size.length
-    size = float(np.max([np.abs(trial.subject.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
+    size = float(np.max([np.abs(trial.call(trial.inputs(name))).max() for name in ("inputs", "others")]))
     if not size > 0:
         yield Comparison(what="all outputs are zero", error=0.0 * size, tolerance=_TOLERANCE, control=0.0)
         return
     found, again = (_mean_ratios(trial, step) for step in (_STEP, 2 * _STEP))
     if not np.abs(found - again).max() < _TOLERANCE / 4:
         raise NotTried("its values do not span the width, or are rounded too coarsely")
-    weights = np.stack([_weights(spec, slope, length) for slope in alibi_slopes(spec.num_heads)])
+    # The weights [head, token] that each token gives the first one if only distances count.
+    apart = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
+    logits = -alibi_slopes(spec.num_heads)[:, None, None] * apart.astype(np.float64)
+    seen = np.broadcast_to(declared_support(spec, length), logits.shape)
+    weights = masked_softmax(logits, seen, empty="zero")[:, :, 0]
     wanted = np.mean(weights[:, 1:] / weights[:, 1:2], axis=0)
     gaps = np.abs(found - wanted)
     yield Comparison(
@@ -50,32 +52,21 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
 
 def _mean_ratios(trial: LawTrial, step: float) -> np.ndarray:
     """The weight that each token from the second on gives the first one, relative to the second; mean over heads."""
-    among = _jacobians(trial, trial.size.length, step)[1:]
-    if np.linalg.matrix_rank(among[0]) < trial.spec.width:
-        raise NotTried("its values do not span the width")
-    return np.trace(np.linalg.solve(among[0], among), axis1=1, axis2=2) / trial.spec.width
-
-
-def _jacobians(trial: LawTrial, length: int, step: float) -> np.ndarray:
-    """How each output changes with the first input, if all are zero [output, input's width, output's width]."""
     width = trial.spec.width
-    x = np.zeros((width, length, width), dtype=trial.inputs().dtype)
+    x = np.zeros((width, trial.size.length, width), dtype=trial.inputs().dtype)
     x[np.arange(width), 0, np.arange(width)] = step
-    up, down = (trial.subject.call(sign * x).astype(np.float64) for sign in (1, -1))
-    return ((up - down) / (2 * step)).transpose(1, 0, 2)
-
-
-def _weights(spec: Spec, slope: float, length: int) -> np.ndarray:
-    """The weight that each token gives the first one if only distances count."""
-    gaps = np.abs(np.arange(length)[:, None] - np.arange(length)[None, :])
-    return masked_softmax(-slope * gaps.astype(np.float64), declared_support(spec, length), empty="zero")[:, 0]
+    up, down = (trial.call(sign * x).astype(np.float64) for sign in (1, -1))
+    # How each output changes with the first input [output, input's width, output's width].
+    jacobians = ((up - down) / (2 * step)).transpose(1, 0, 2)[1:]
+    if np.linalg.matrix_rank(jacobians[0]) < width:
+        raise NotTried("its values do not span the width")
+    return np.trace(np.linalg.solve(jacobians[0], jacobians), axis1=1, axis2=2) / width
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.positions != "alibi":
-        return f"only for positions = alibi; {declared_words(spec.positions)}"
-    if spec.causal is None:
-        return f"only for causal = True or False; {declared_words(None)}"
+    unsuitable = only_if(positions="alibi", causal=(True, False))(spec)
+    if unsuitable:
+        return unsuitable
     if spec.num_kv_heads != spec.num_heads or spec.num_heads * spec.head_width != spec.width:
         return "only if every head has values of its own and together they fill the width"
     if spec.sink:
@@ -84,15 +75,13 @@ def _applies(spec: Spec) -> str | None:
 
 
 class _SteeperSlopes(ReferenceLayer):
-    """Has slopes that are twice as steep."""
-
     def slopes(self) -> np.ndarray:
         return alibi_slopes(self.spec.num_heads) * 2
 
 
 LAW = Law(
     id="SLOPES",
-    statement="among zero tokens, the weight of a token falls with distance at ALiBi's slopes",
+    statement="among zero tokens, the weight of a token falls with distance as ALiBi's slopes say",
     family="alibi",
     rank=220,
     applies=_applies,

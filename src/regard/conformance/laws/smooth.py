@@ -1,13 +1,9 @@
 """Small steps of the input make small steps of the output."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import Comparison, InputSize, Law, LawTrial, dtype_of
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, InputSize, Law, LawTrial, Spec, dtype_of
 from regard.conformance.reference_layer import ReferenceLayer
-from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # The shorter step is far below half precision's and far above float32's, in which much public code forms its softmax.
 _SHORT, _LONG = 1e-4, 1e-3
@@ -17,14 +13,14 @@ _AGREEMENT = 5e-2
 _ROUNDED_INSIDE = Diagnosis("precision", "something inside is rounded to half precision")
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Slopes over two steps in float64, along several directions: half of them must agree, as some may meet a kink.
 
     Numbers that were rounded to half precision inside stay constant over the shorter step, or jump.
     """
     trial = trial.in_float64()
     x = trial.inputs()
-    y = trial.subject.call(x).astype(np.float64)
+    y = trial.call(x).astype(np.float64)
     apart = []
     for number in range(_NUM_DIRECTIONS):
         along = trial.rng(f"along {number}").standard_normal(x.shape)
@@ -40,13 +36,11 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
 
 
 def _slope(trial: LawTrial, x: np.ndarray, along: np.ndarray, step: float) -> np.ndarray:
-    up, down = (trial.subject.call((x + sign * step * along).astype(x.dtype)) for sign in (1, -1))
+    up, down = (trial.call((x + sign * step * along).astype(x.dtype)) for sign in (1, -1))
     return (up.astype(np.float64) - down.astype(np.float64)) / (2 * step)
 
 
 class _CoarseValues(ReferenceLayer):
-    """Rounds its values to bfloat16."""
-
     def _heads(self, x: np.ndarray, part: str, num_heads: int) -> np.ndarray:
         heads = super()._heads(x, part, num_heads)
         return heads.astype(dtype_of("bfloat16")).astype(self.dtype) if part == "value" else heads

@@ -1,21 +1,18 @@
 """The output is what the declared spec and the weights imply."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from regard.conformance.law import BlindSpot, Comparison, Law, LawTrial, NotTried, distance, is_half_precision
+from regard.conformance.law import BlindSpot, Comparison, Comparisons, Diagnosis, Law, LawTrial, NotTried, distance
 from regard.conformance.oracle import TABLES, AttentionInputs, Oracle, undeclared
 from regard.conformance.probing import real_positions
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
-from regard.conformance.verdict import Diagnosis
 
 # Large inputs make large logits, where a softcap, a scale or a finite mask constant shows.
 _LARGE = 8.0
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """The layer against the oracle: plain, with large inputs, padded, and with position gaps; or its core alone."""
     trial = trial.in_float32()
     if trial.spec.causal is None:
@@ -30,10 +27,10 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         raise NotTried(lack if trial.subject.has("weights") else f"{lack}, and has no bare q, k, v function")
 
 
-def _of_layer(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
+def _of_layer(trial: LawTrial, oracle: Oracle) -> Comparisons:
     x, has_positions = trial.inputs(), trial.subject.has("positions")
     yield _compared(trial, oracle, x, "the output differs from the oracle's")
-    if not is_half_precision(trial.spec.dtype):
+    if not trial.is_half_precision:
         large = (x * _LARGE).astype(x.dtype)
         yield _compared(trial, oracle, large, "the output for large inputs differs from the oracle's", is_large=True)
     if trial.subject.has("mask") and x.shape[1] > 2 and (trial.spec.positions not in TABLES or has_positions):
@@ -54,7 +51,7 @@ def _compared(
 
     Large inputs need none: rounding grows with the logits, and ordinary inputs have shown that the layer is alive.
     """
-    found = trial.subject.call(x, **options).astype(np.float64)
+    found = trial.call(x, **options).astype(np.float64)
     inputs = AttentionInputs.of(x, options.get("mask"), options.get("positions"))
     wanted, largest = oracle.output(inputs), float(np.abs(oracle.logits(inputs)).max())
     real = inputs.mask & ~np.isnan(wanted).any(axis=-1)
@@ -63,7 +60,7 @@ def _compared(
     return trial.compared(what, found[real], wanted[real], tolerance, control=None if is_large else spread)
 
 
-def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
+def _of_core(trial: LawTrial, oracle: Oracle) -> Comparisons:
     """Random queries, keys and values in place of projected ones."""
     spec, size = trial.spec, trial.size
     for factor in (1.0, _LARGE):
@@ -71,7 +68,7 @@ def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
         q, k, v = (
             trial.rng(f"core {name}")
             .standard_normal((size.batch, heads, size.length, spec.head_width))
-            .astype(trial.inputs().dtype)
+            .astype(trial.dtype)
             for name, heads in shapes.items()
         )
         q, k = (q * factor).astype(q.dtype), (k * factor).astype(k.dtype)
@@ -87,8 +84,6 @@ def _of_core(trial: LawTrial, oracle: Oracle) -> Iterator[Comparison]:
 
 
 class _Unscaled(ReferenceLayer):
-    """Forgets to divide by √d."""
-
     def scale(self) -> float:
         return 1.0
 
@@ -102,10 +97,10 @@ LAW = Law(
     reveals=(*BlindSpot,),
     broken_example=lambda: _Unscaled(Spec(causal=True, positions="rotary"), name="unscaled logits"),
     suspects=(
-        Diagnosis("scale", "the logits have another scale"),
-        Diagnosis("rotary", "another base, layout or width"),
+        Diagnosis("scale", "the logits have the wrong scale"),
+        Diagnosis("rotary", "a wrong base, layout or width"),
         Diagnosis("kv-heads", "key and value heads are tiled instead of repeated"),
-        Diagnosis("alibi", "other slopes"),
+        Diagnosis("alibi", "wrong slopes"),
     ),
     grade="spec",
     looks_past_window=True,

@@ -1,11 +1,19 @@
 """A layer sees exactly what it declares to see."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
-from regard.conformance.law import LONGEST_INPUT, Comparison, InputSize, Law, LawTrial, declared_words, distance, reach
-from regard.conformance.probing import bumped
+from regard.conformance.law import (
+    LONGEST_INPUT,
+    Comparison,
+    Comparisons,
+    Diagnoses,
+    InputSize,
+    Law,
+    LawTrial,
+    distance,
+    only_if,
+    reach,
+)
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
@@ -23,12 +31,14 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
     return seen if spec.window is None else seen & (np.abs(output - given) < reach(spec))
 
 
-def _compare(trial: LawTrial) -> Iterator[Comparison]:
+def _compare(trial: LawTrial) -> Comparisons:
     """Each x_j is changed by itself; the outputs that change must be those that declare to see it."""
     x = trial.inputs()
-    y = trial.subject.call(x)
+    y = trial.call(x)
     declared = declared_support(trial.spec, x.shape[1])
-    gaps = {place: _gaps(trial, x, y, place) for place in _places(x.shape[1])}
+    length = x.shape[1]
+    places = range(length) if length <= _ALL else (0, 1, 2, length // 2, length - 3, length - 2, length - 1)
+    gaps = {place: _gaps(trial, x, y, place) for place in places}
     control = max(float(gap[declared[:, place]].max()) for place, gap in gaps.items())
     tolerance = trial.exact_tolerance(y)
     for place, gap in gaps.items():
@@ -48,15 +58,9 @@ def _compare(trial: LawTrial) -> Iterator[Comparison]:
         )
 
 
-def _places(length: int) -> list[int]:
-    if length <= _ALL:
-        return [*range(length)]
-    return sorted({0, 1, 2, length // 2, length - 3, length - 2, length - 1})
-
-
 def _gaps(trial: LawTrial, x: np.ndarray, y: np.ndarray, place: int, *, bump: int = 0) -> np.ndarray:
     """How far each output moves with one input."""
-    moved = trial.subject.call(bumped(trial, x, place, name=f"support {bump}", by=1.0 + bump))
+    moved = trial.call(trial.bumped(x, place, name=f"support {bump}", by=1.0 + bump))
     return np.array([distance(moved[:, i], y[:, i]) for i in range(x.shape[1])])
 
 
@@ -70,7 +74,7 @@ def _dead(trial: LawTrial, x: np.ndarray, y: np.ndarray, unmoved: tuple[int, np.
     return outputs
 
 
-def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
+def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
     """How far the outputs that wrongly change, or wrongly do not, are after the input."""
     window = trial.spec.window
     extra, missing = ({offset for each in broken for offset in each.signature[kind]} for kind in ("extra", "missing"))
@@ -86,7 +90,7 @@ def _signs(trial: LawTrial, broken: Sequence[Comparison]) -> list[Diagnosis]:
     return found or [Diagnosis("mask", "the set of visible keys is not the declared one")]
 
 
-def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Iterator[Diagnosis]:
+def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Diagnoses:
     if extra == {window}:
         yield Diagnosis("window", "one key too many (W+1)")
     elif extra and min(extra) == window:
@@ -98,16 +102,12 @@ def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Iterato
 
 
 def _applies(spec: Spec) -> str | None:
-    if spec.causal is None:
-        return f"only for causal = True or False; {declared_words(None)}"
     if spec.window is not None and reach(spec) + 1 > min(LONGEST_INPUT, spec.max_positions or LONGEST_INPUT):
         return f"its windows reach {reach(spec)} tokens, too many to look past"
-    return None
+    return only_if(causal=(True, False))(spec)
 
 
 class _WindowTooWide(ReferenceLayer):
-    """Counts the window without the token itself."""
-
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         keys = np.arange(num_keys)[None, :]
         back = query_places[:, None] - keys
@@ -128,8 +128,8 @@ LAW = Law(
     suspects=(
         Diagnosis("window", "the window is one too wide or too narrow"),
         "the diagonal is excluded",
-        Diagnosis("window", "the window is ignored"),
-        "some keys are dead",
+        Diagnosis("window", "it is ignored"),
+        "some keys are never seen",
     ),
     looks_past_window=True,
     size=InputSize(batch=2, length=40),

@@ -15,9 +15,13 @@ Scenario = Literal["plain", "padded", "gaps", "cached", "chunked", "large"]
 Change = Callable[[Oracle], Oracle | None]
 
 
+# What a layer with a bug would give, None if the bug makes no sense for it.
+Output = Callable[[Oracle, AttentionInputs], np.ndarray | None]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mutation:
-    """A suspected bug, and what the layer would give with it; None if the bug makes no sense for the layer.
+    """A suspected bug, and what the layer would give with it.
 
     `scenario` is the kind of call in which it shows first: a plain one, with padding, with gaps between positions, or
     with a cache, token by token or in chunks. A bug of plain calls is a `change` of the oracle, and shows with large
@@ -26,7 +30,7 @@ class Mutation:
 
     family: BugFamily
     description: str
-    output: Callable[[Oracle, AttentionInputs], np.ndarray | None]
+    output: Output
     scenario: Scenario = "plain"
     change: Change | None = None
 
@@ -41,15 +45,12 @@ def all_mutations() -> tuple[Mutation, ...]:
 def plain(family: BugFamily, changes: Mapping[str, Change]) -> Iterator[Mutation]:
     """Bugs that show in every call, by their descriptions."""
     for description, change in changes.items():
-        yield Mutation(family=family, description=description, output=_output_after(change), change=change)
 
+        def output(oracle: Oracle, inputs: AttentionInputs, change: Change = change) -> np.ndarray | None:
+            changed = change(oracle)
+            return None if changed is None else changed.output(inputs)
 
-def _output_after(change: Change) -> Callable[[Oracle, AttentionInputs], np.ndarray | None]:
-    def output(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray | None:
-        changed = change(oracle)
-        return None if changed is None else changed.output(inputs)
-
-    return output
+        yield Mutation(family=family, description=description, output=output, change=change)
 
 
 def stages(*, applies: Callable[[Spec], bool] | None = None, **replaced: Callable[..., Any]) -> Change:

@@ -1,13 +1,12 @@
 """Bugs of attention itself: masks, windows, softmax, scale, softcap, sinks and ALiBi."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from regard.attention import masked_softmax
 from regard.conformance.mutations import Change, Mutation, plain, spec_change, stages, weight_change
-from regard.conformance.oracle import AttentionInputs, Oracle, softmax, visible
+from regard.conformance.oracle import AttentionInputs, Oracle, score, softmax, visible
 from regard.conformance.subject import Projections, Spec
 from regard.positions.alibi import alibi_slopes
 
@@ -16,24 +15,19 @@ def _hides(spec: Spec) -> bool:
     return bool(spec.causal) or spec.window is not None
 
 
-def _has_window(spec: Spec) -> bool:
-    return spec.window is not None
-
-
-def _is_capped(spec: Spec) -> bool:
-    return spec.softcap is not None
-
-
 def _is_alibi(spec: Spec) -> bool:
     return spec.positions == "alibi"
+
+
+def _places(inputs: AttentionInputs) -> tuple[np.ndarray, np.ndarray]:
+    return inputs.places[:, None], np.arange(inputs.mask.shape[1])[None, :]
 
 
 def _order(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
     """Another rule of query and key indices than the causal one; padding stays hidden."""
 
     def seen(_oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
-        queries, keys = inputs.places[:, None], np.arange(inputs.mask.shape[1])[None, :]
-        return rule(queries, keys)[None] & inputs.mask[:, None, :]
+        return rule(*_places(inputs))[None] & inputs.mask[:, None, :]
 
     return stages(applies=lambda spec: bool(spec.causal) and spec.window is None, visible=seen)
 
@@ -53,11 +47,7 @@ def _weights(
     rule: Callable[[np.ndarray, np.ndarray], np.ndarray], applies: Callable[[Spec], bool] | None = None
 ) -> Change:
     """Another rule of logits and visibility than the softmax."""
-
-    def weights(_oracle: Oracle, logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        return rule(logits, np.broadcast_to(seen, logits.shape))
-
-    return stages(applies=applies, softmax=weights)
+    return stages(applies=applies, softmax=lambda _oracle, z, seen: rule(z, np.broadcast_to(seen, z.shape)))
 
 
 def _soft(logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -85,23 +75,16 @@ _MASKS: dict[str, Change] = {
 
 def _window_of(size: Callable[[int], int | None]) -> Change:
     """Another window than the declared one."""
-
-    def changes(spec: Spec) -> dict[str, int | None] | None:
-        if spec.window is None or size(spec.window) == 0:
-            return None
-        return {"window": size(spec.window)}
-
-    return spec_change(changes)
+    return spec_change(lambda spec: {"window": size(spec.window)} if spec.window and size(spec.window) != 0 else None)
 
 
 def _window_by(rule: Callable[[np.ndarray, np.ndarray, int], np.ndarray]) -> Change:
     """Another rule of query, key and window; causality and padding stay."""
 
     def seen(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
-        queries, keys = inputs.places[:, None], np.arange(inputs.mask.shape[1])[None, :]
-        return rule(queries, keys, oracle.spec.window or 1)[None] & visible(oracle.changed(window=None), inputs)
+        return rule(*_places(inputs), oracle.spec.window or 1)[None] & visible(oracle.changed(window=None), inputs)
 
-    return stages(applies=_has_window, visible=seen)
+    return stages(applies=lambda spec: spec.window is not None, visible=seen)
 
 
 _WINDOWS: dict[str, Change] = {
@@ -126,18 +109,16 @@ def _powers(logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return np.where(seen, np.exp(logits), 0.0)
 
 
-def _plus_one(logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    powers = _powers(logits, seen)
-    return powers / (1 + powers.sum(axis=-1, keepdims=True))
-
-
 _SOFTMAX: dict[str, Change] = {
     "softmax over the queries": _weights(lambda z, seen: _along(z, seen, -2)),
     "softmax over the heads": _weights(lambda z, seen: _along(z, seen, 1)),
     "softmax over the batch": _weights(lambda z, seen: _along(z, seen, 0)),
     "no softmax: the logits themselves": _weights(lambda z, seen: np.where(seen, z, 0.0)),
-    "exponentials that are not normalized": _weights(_powers),
-    "a denominator larger by one": _weights(_plus_one, lambda spec: not spec.sink),
+    "unnormalized exponentials": _weights(_powers),
+    "a denominator larger by one": _weights(
+        lambda z, seen: _powers(z, seen) / (1 + _powers(z, seen).sum(axis=-1, keepdims=True)),
+        lambda spec: not spec.sink,
+    ),
     "powers of two instead of e": _weights(lambda z, seen: _soft(z * np.log(2.0), seen)),
     "a sigmoid instead of a softmax": _weights(lambda z, seen: np.where(seen, 1 / (1 + np.exp(-z)), 0.0)),
     "softmax twice": _weights(lambda z, seen: _soft(_along(z, seen, -1), seen)),
@@ -145,21 +126,8 @@ _SOFTMAX: dict[str, Change] = {
 }
 
 
-def _scale(size: Callable[[Oracle], float | None]) -> Change:
-    def change(oracle: Oracle) -> Oracle | None:
-        scale = size(oracle)
-        return None if scale is None else oracle.changed(scale=float(scale))
-
-    return change
-
-
-def _scaled_by_length(oracle: Oracle) -> Oracle:
-    usual = oracle.score
-    return replace(oracle, score=lambda same, q, k, added: usual(same.changed(scale=k.shape[-2] ** -0.5), q, k, added))
-
-
-def _scaled_afterwards(oracle: Oracle, logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    return oracle.scale * softmax(oracle, logits / oracle.scale, seen)
+def _scale(size: Callable[[Oracle], float]) -> Change:
+    return lambda oracle: oracle.changed(scale=float(size(oracle)))
 
 
 _SCALES: dict[str, Change] = {
@@ -175,10 +143,14 @@ _SCALES: dict[str, Change] = {
     ),
     "half the head width": _scale(lambda o: (o.spec.head_width / 2) ** -0.5),
     "twice the head width": _scale(lambda o: (o.spec.head_width * 2) ** -0.5),
-    "1/√d where another scale is declared": _scale(lambda o: o.spec.head_width**-0.5 if o.spec.scale else None),
+    "1/√d where another scale is declared": spec_change(lambda spec: {"scale": None} if spec.scale else None),
     "the opposite sign": _scale(lambda o: -o.scale),
-    "the number of keys instead of the head width": _scaled_by_length,
-    "the scale applied after the softmax": stages(softmax=_scaled_afterwards),
+    "the number of keys instead of the head width": stages(
+        score=lambda oracle, q, k, added: score(oracle.changed(scale=k.shape[-2] ** -0.5), q, k, added)
+    ),
+    "the scale applied after the softmax": stages(
+        softmax=lambda oracle, z, seen: oracle.scale * softmax(oracle, z / oracle.scale, seen)
+    ),
 }
 
 
@@ -189,7 +161,7 @@ def _score(rule: Callable[[np.ndarray, float, float], np.ndarray]) -> Change:
         z = rule(queries @ np.swapaxes(keys, -1, -2), oracle.scale, oracle.spec.softcap or 1.0)
         return z if added is None else z + added
 
-    return stages(applies=_is_capped, score=scored)
+    return stages(applies=lambda spec: spec.softcap is not None, score=scored)
 
 
 def _sinks(sinks: Callable[[np.ndarray], np.ndarray | None]) -> Change:
@@ -207,35 +179,30 @@ _CAPS_AND_SINKS: dict[str, Change] = {
     "no softcap": spec_change(lambda spec: {"softcap": None} if spec.softcap else None),
     "the softcap before the scale": _score(lambda dots, scale, cap: scale * cap * np.tanh(dots / cap)),
     "tanh without multiplying back by the cap": _score(lambda dots, scale, cap: np.tanh(scale * dots / cap)),
-    "logits clipped instead of bent": _score(lambda dots, scale, cap: np.clip(scale * dots, -cap, cap)),
+    "logits clipped instead of capped smoothly": _score(lambda dots, scale, cap: np.clip(scale * dots, -cap, cap)),
     "no sink": _sinks(lambda _sinks: None),
     "a sink whose logit is zero": _sinks(lambda sinks: np.zeros_like(np.asarray(sinks, dtype=np.float64))),
 }
 
 
-def _slopes(slopes: Callable[[int], np.ndarray]) -> Change:
-    """ALiBi with other slopes."""
-
-    def biases(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
-        gaps = np.abs(inputs.query_positions[:, None, :, None] - inputs.key_positions[:, None, None, :])
-        return -slopes(oracle.spec.num_heads)[None, :, None, None] * gaps
-
-    return stages(applies=_is_alibi, bias=biases)
-
-
-def _distances(rule: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Change:
-    """ALiBi with another distance between query and key positions."""
+def _distances(
+    rule: Callable[[np.ndarray, np.ndarray], np.ndarray], slopes: Callable[[int], np.ndarray] | None = None
+) -> Change:
+    """ALiBi with another distance between query and key positions, or with other slopes."""
 
     def biases(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
         found = rule(inputs.query_positions[:, None, :, None], inputs.key_positions[:, None, None, :])
-        return -oracle.slopes[None, :, None, None] * found
+        return -(slopes(oracle.spec.num_heads) if slopes else oracle.slopes)[None, :, None, None] * found
 
     return stages(applies=_is_alibi, bias=biases)
 
 
+def _slopes(slopes: Callable[[int], np.ndarray]) -> Change:
+    return _distances(lambda q, k: np.abs(q - k), slopes)
+
+
 def _bias_scaled(oracle: Oracle, queries: np.ndarray, keys: np.ndarray, added: np.ndarray | None) -> np.ndarray:
-    z = queries @ np.swapaxes(keys, -1, -2)
-    return oracle.scale * (z if added is None else z + added)
+    return oracle.scale * (queries @ np.swapaxes(keys, -1, -2) + (0 if added is None else added))
 
 
 def _counted(num_heads: int) -> np.ndarray:
@@ -257,9 +224,9 @@ _ALIBI: dict[str, Change] = {
     "slopes of the opposite sign": _slopes(lambda n: -alibi_slopes(n)),
     "the bias scaled with the logits": stages(applies=_is_alibi, score=_bias_scaled),
     "squared distances": _distances(lambda q, k: (q - k) ** 2),
-    "distances with a sign": _distances(lambda q, k: q - k),
-    "distances from the start: the key's position": _distances(lambda q, k: k + 0 * q),
-    "distances from the query's start": _distances(lambda q, k: q + 0 * k),
+    "signed distances": _distances(lambda q, k: q - k),
+    "the key's position instead of the distance": _distances(lambda q, k: k + 0 * q),
+    "the query's position instead of the distance": _distances(lambda q, k: q + 0 * k),
     "distances capped at one": _distances(lambda q, k: np.minimum(np.abs(q - k), 1)),
 }
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from regard.attention import masked_softmax
-from regard.conformance.mutations import Mutation, Scenario
+from regard.conformance.mutations import Mutation, Output, Scenario
 from regard.conformance.oracle import AttentionInputs, Oracle
 from regard.conformance.verdict import BugFamily
 
-_Output = Callable[[Oracle, AttentionInputs], np.ndarray | None]
 _ChunkChange = Callable[[AttentionInputs, int], AttentionInputs]
 
 _CHUNKS = (4, 3, 2)
@@ -48,11 +47,11 @@ def decoded(
     return np.concatenate(outputs, axis=1)
 
 
-def _mask_read_as(rule: Callable[[np.ndarray], np.ndarray]) -> _Output:
+def _mask_read_as(rule: Callable[[np.ndarray], np.ndarray]) -> Output:
     return lambda oracle, inputs: oracle.output(replace(inputs, mask=rule(inputs.mask)))
 
 
-def _padded_weights(rule: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> _Output:
+def _padded_weights(rule: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]) -> Output:
     """Padding that does not go into the softmax, but acts by a rule of logits, causal mask and padding mask."""
 
     def output(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
@@ -68,14 +67,14 @@ def _soft(logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return masked_softmax(logits, seen, empty="nan")
 
 
-_PADDING: dict[str, _Output] = {
+_PADDING: dict[str, Output] = {
     "the mask ignored": _mask_read_as(np.ones_like),
     "the mask inverted": _mask_read_as(np.logical_not),
     "the first row's mask for all": _mask_read_as(lambda mask: np.broadcast_to(mask[:1], mask.shape)),
     "the last row's mask for all": _mask_read_as(lambda mask: np.broadcast_to(mask[-1:], mask.shape)),
     "the mask one key off": _mask_read_as(lambda mask: np.roll(mask, 1, axis=1)),
     "the mask one key off the other way": _mask_read_as(lambda mask: np.roll(mask, -1, axis=1)),
-    "the mask from the other side": _mask_read_as(lambda mask: mask[:, ::-1]),
+    "the mask reversed": _mask_read_as(lambda mask: mask[:, ::-1]),
     "the rows' masks in another order": _mask_read_as(lambda mask: mask[::-1]),
     "masked logits set to zero": _padded_weights(lambda z, order, real: _soft(np.where(real, z, 0.0), order)),
     "the mask added as zeros and ones": _padded_weights(lambda z, order, real: _soft(z + real, order)),
@@ -83,11 +82,7 @@ _PADDING: dict[str, _Output] = {
 }
 
 
-def _not_causal(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray | None:
-    return oracle.changed(causal=False, window=None).output(inputs) if oracle.spec.causal else None
-
-
-def _positions_read_as(rule: Callable[[AttentionInputs], tuple[np.ndarray, np.ndarray]]) -> _Output:
+def _positions_read_as(rule: Callable[[AttentionInputs], tuple[np.ndarray, np.ndarray]]) -> Output:
     """Other positions of queries and keys than the given ones."""
 
     def output(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
@@ -105,7 +100,7 @@ def _first_row(places: np.ndarray) -> np.ndarray:
     return np.broadcast_to(places[:1], places.shape)
 
 
-_POSITIONS: dict[str, _Output] = {
+_POSITIONS: dict[str, Output] = {
     "the given positions ignored": _positions_read_as(lambda inputs: (_counted(inputs), _counted(inputs))),
     "the first row's positions for all": _positions_read_as(
         lambda inputs: (_first_row(inputs.query_positions), _first_row(inputs.key_positions))
@@ -131,10 +126,14 @@ def _moved_by(rule: Callable[[np.ndarray], np.ndarray]) -> _ChunkChange:
     return change
 
 
-def _rotated_again(chunk: AttentionInputs, _start: int) -> AttentionInputs:
-    """A key j has been rotated by j at every step since."""
-    keys, last = np.arange(chunk.mask.shape[1]), int(chunk.places[-1])
-    return replace(chunk, key_positions=np.broadcast_to(keys * (last - keys + 1), chunk.key_positions.shape))
+def _keys_at(rule: Callable[[np.ndarray, AttentionInputs, int], np.ndarray]) -> _ChunkChange:
+    """Other positions of the keys, by a rule of their indices, the chunk and its start."""
+
+    def change(chunk: AttentionInputs, start: int) -> AttentionInputs:
+        places = rule(np.arange(chunk.mask.shape[1]), chunk, start)
+        return replace(chunk, key_positions=np.broadcast_to(places, chunk.key_positions.shape))
+
+    return change
 
 
 def _queries_moved_by(step: int) -> _ChunkChange:
@@ -157,10 +156,8 @@ _TOKEN_BY_TOKEN: dict[str, _ChunkChange] = {
     "each new token at position zero": _moved_by(lambda keys: 0 * keys),
     "new tokens one position too far": _moved_by(lambda keys: keys + (keys > 0)),
     "new tokens one position too near": _moved_by(lambda keys: np.maximum(keys - 1, 0)),
-    "cached keys rotated again at every step": _rotated_again,
-    "cached keys not rotated": lambda chunk, start: replace(
-        chunk, key_positions=np.where(np.arange(chunk.mask.shape[1]) < start, 0, chunk.key_positions)
-    ),
+    "cached keys rotated again at every step": _keys_at(lambda keys, chunk, _: keys * (chunk.places[-1] - keys + 1)),
+    "cached keys not rotated": _keys_at(lambda keys, chunk, start: np.where(keys < start, 0, chunk.key_positions)),
     "the new query at position zero": lambda chunk, _start: replace(chunk, query_positions=0 * chunk.query_positions),
     "the new query one position too far": _queries_moved_by(1),
     "the new query one position too near": _queries_moved_by(-1),
@@ -193,7 +190,7 @@ _IN_CHUNKS: dict[str, _ChunkChange] = {
 }
 
 
-def _window(size: Callable[[int], int | None]) -> _Output:
+def _window(size: Callable[[int], int | None]) -> Output:
     """Another window with a cache."""
 
     def output(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray | None:
@@ -206,7 +203,7 @@ def _window(size: Callable[[int], int | None]) -> _Output:
     return output
 
 
-_CACHED_WINDOWS: dict[str, _Output] = {
+_CACHED_WINDOWS: dict[str, Output] = {
     "no window with a cache": _window(lambda _window: None),
     "a window one too small with a cache": _window(lambda window: window - 1),
     "a window one too large with a cache": _window(lambda window: window + 1),
@@ -220,18 +217,26 @@ def _open_chunks(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray:
     return np.concatenate([lawful[:, : chunks[0]], unmasked[:, chunks[0] :]], axis=1)
 
 
-def _decoding(scenario: Scenario, change: _ChunkChange) -> _Output:
+def _decoding(scenario: Scenario, change: _ChunkChange) -> Output:
     return lambda oracle, inputs: decoded(oracle, inputs, chunks_of(scenario, inputs.mask.shape[1]), change)
 
 
-def _bugs(family: BugFamily, scenario: Scenario, outputs: Mapping[str, _Output]) -> Iterator[Mutation]:
+def _bugs(family: BugFamily, scenario: Scenario, outputs: Mapping[str, Output]) -> Iterator[Mutation]:
     for description, output in outputs.items():
         yield Mutation(family=family, description=description, scenario=scenario, output=output)
 
 
 MUTATIONS: tuple[Mutation, ...] = (
     *_bugs("padding", "padded", _PADDING),
-    *_bugs("mask", "padded", {"no causal mask if there is a padding mask": _not_causal}),
+    *_bugs(
+        "mask",
+        "padded",
+        {
+            "no causal mask if there is a padding mask": lambda oracle, inputs: (
+                oracle.changed(causal=False, window=None).output(inputs) if oracle.spec.causal else None
+            )
+        },
+    ),
     *_bugs("positions", "gaps", _POSITIONS),
     *_bugs("cache", "cached", {each: _decoding("cached", change) for each, change in _TOKEN_BY_TOKEN.items()}),
     *_bugs("cache", "cached", _CACHED_WINDOWS),

@@ -28,24 +28,13 @@ def _width(spec: Spec) -> int:
     return spec.rotary_width or spec.head_width
 
 
-def _exponents(spec: Spec) -> np.ndarray:
-    return np.arange(0, _width(spec), 2) / _width(spec)
-
-
-def _frequencies(spec: Spec) -> np.ndarray:
-    return spec.rotary_base ** -_exponents(spec)
+def _frequencies(spec: Spec, shift: int = 0, width: int = 0) -> np.ndarray:
+    """B^(−2(i + shift)/width) for all pairs i; the width is that of what rotates."""
+    return spec.rotary_base ** (-(np.arange(0, _width(spec), 2) + 2 * shift) / (width or _width(spec)))
 
 
 def _other_layout(spec: Spec) -> str:
     return "interleaved" if spec.rotary_layout == "half-split" else "half-split"
-
-
-def _crossed(x: np.ndarray, layout: str, sign: int = -1) -> np.ndarray:
-    """What the sine multiplies: (−second, first) of each pair."""
-    half = x.shape[-1] // 2
-    if layout == "half-split":
-        return np.concatenate([sign * x[..., half:], x[..., :half]], axis=-1)
-    return np.stack([sign * x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
 
 
 def _rotation(
@@ -66,7 +55,11 @@ def _rotation(
         rates = frequencies(spec)
         angle = sign * positions[:, None, :, None] * (np.tile(rates, 2) if layout == "half-split" else rates.repeat(2))
         x = heads[..., :dims]
-        crossed = _crossed(x, spec.rotary_layout, sign=minus)
+        # What the sine multiplies: (−second, first) of each pair.
+        if spec.rotary_layout == "half-split":
+            crossed = np.concatenate([minus * x[..., dims // 2 :], x[..., : dims // 2]], axis=-1)
+        else:
+            crossed = np.stack([minus * x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
         return np.concatenate([x * np.cos(angle) + crossed * np.sin(angle), heads[..., dims:]], axis=-1)
 
     return stages(applies=applies, rotate=rotated)
@@ -121,14 +114,16 @@ def _rest_lost(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: P
     return np.where(is_kept, rotated, 0.0)
 
 
+def _rotary_change(changes: Callable[[Spec], dict[str, Any] | None]) -> Change:
+    return spec_change(lambda spec: changes(spec) if _is_rotary(spec) else None)
+
+
 def _base(base: float) -> Change:
-    return spec_change(lambda spec: {"rotary_base": base} if _is_rotary(spec) and spec.rotary_base != base else None)
+    return _rotary_change(lambda spec: {"rotary_base": base} if spec.rotary_base != base else None)
 
 
 _ROTARY: dict[str, Change] = {
-    "the layout swapped": spec_change(
-        lambda spec: {"rotary_layout": _other_layout(spec)} if _is_rotary(spec) else None
-    ),
+    "the layout swapped": _rotary_change(lambda spec: {"rotary_layout": _other_layout(spec)}),
     "half-split rotation with interleaved angles": _rotation(
         has_other_angles=True, applies=lambda spec: _is_rotary(spec) and spec.rotary_layout == "half-split"
     ),
@@ -148,26 +143,22 @@ _ROTARY: dict[str, Change] = {
     "frequencies B^(−i/d) instead of B^(−2i/d)": _rotation(lambda spec: _frequencies(spec) ** 0.5),
     "frequencies B^(−4i/d) instead of B^(−2i/d)": _rotation(lambda spec: _frequencies(spec) ** 2),
     "frequencies in the opposite order": _rotation(lambda spec: _frequencies(spec)[::-1]),
-    "frequencies that begin with i = 1": _rotation(
-        lambda spec: spec.rotary_base ** -(_exponents(spec) + 2 / _width(spec))
-    ),
+    "frequencies that begin with i = 1": _rotation(lambda spec: _frequencies(spec, shift=1)),
     "frequencies B^(+2i/d)": _rotation(lambda spec: 1 / _frequencies(spec)),
     "frequencies that end at 1/B: i/(d/2 − 1)": _rotation(
         lambda spec: spec.rotary_base ** -np.linspace(0, 1, _width(spec) // 2),
         applies=lambda spec: _is_rotary(spec) and _width(spec) > 2,
     ),
     "one frequency for all pairs": _rotation(lambda spec: np.ones(_width(spec) // 2)),
-    "exponents by the model's width": _rotation(
-        lambda spec: spec.rotary_base ** (-np.arange(0, _width(spec), 2) / spec.width)
-    ),
+    "exponents by the model's width": _rotation(lambda spec: _frequencies(spec, width=spec.width)),
     "all coordinates rotated where only some are declared": spec_change(
         lambda spec: {"rotary_width": None} if _is_partial(spec) else None
     ),
-    "half of the coordinates rotated": spec_change(
-        lambda spec: {"rotary_width": _width(spec) // 2} if _is_rotary(spec) and _width(spec) % 4 == 0 else None
+    "half of the coordinates rotated": _rotary_change(
+        lambda spec: {"rotary_width": _width(spec) // 2} if _width(spec) % 4 == 0 else None
     ),
     "exponents by the head's width where only some coordinates rotate": _rotation(
-        lambda spec: spec.rotary_base ** (-np.arange(0, _width(spec), 2) / spec.head_width), applies=_is_partial
+        lambda spec: _frequencies(spec, width=spec.head_width), applies=_is_partial
     ),
     "the last coordinates rotated instead of the first": stages(applies=_is_partial, rotate=_last_numbers),
     "coordinates that do not rotate are lost": stages(applies=_is_partial, rotate=_rest_lost),
@@ -183,10 +174,6 @@ _POSITIONS: dict[str, Change] = {
 }
 
 
-def _is_grouped(spec: Spec) -> bool:
-    return 1 < (spec.num_kv_heads or 1) < spec.num_heads
-
-
 def _has_kv_heads(spec: Spec) -> bool:
     return (spec.num_kv_heads or 1) > 1
 
@@ -199,7 +186,7 @@ def _tiled(*parts: str) -> Change:
             return repeat(oracle, heads, part)
         return np.tile(heads, (1, oracle.spec.num_heads // heads.shape[1], 1, 1))
 
-    return stages(applies=_is_grouped, repeat=shared)
+    return stages(applies=lambda spec: _has_kv_heads(spec) and spec.num_kv_heads != spec.num_heads, repeat=shared)
 
 
 _KV_HEADS: dict[str, Change] = {
@@ -262,12 +249,12 @@ def _with_weights_of(**sources: str) -> _WeightChanges:
     return changes
 
 
-def _transposed(part: str) -> _WeightChanges:
-    def changes(parts: Projections) -> dict[str, Any] | None:
-        matrix = getattr(parts, part)
-        return {part: matrix.T} if matrix.shape[0] == matrix.shape[1] else None
+def _is_square(matrix: np.ndarray) -> bool:
+    return matrix.shape[0] == matrix.shape[1]
 
-    return changes
+
+def _transposed(part: str) -> _WeightChanges:
+    return lambda parts: {part: getattr(parts, part).T} if _is_square(getattr(parts, part)) else None
 
 
 def _without_biases(*parts: str) -> _WeightChanges:
@@ -276,11 +263,6 @@ def _without_biases(*parts: str) -> _WeightChanges:
         return dict.fromkeys(names) if any(getattr(weights, name) is not None for name in names) else None
 
     return changes
-
-
-def _without_output(parts: Projections) -> dict[str, Any] | None:
-    rows, columns = parts.output.shape
-    return {"output": np.eye(rows), "output_bias": None} if rows == columns else None
 
 
 def _without_norm(*names: str) -> _WeightChanges:
@@ -304,7 +286,9 @@ _PROJECTIONS: dict[str, _WeightChanges] = {
     "the values' projection for the keys": _with_weights_of(key="value"),
     "the queries' projection for the keys": _with_weights_of(key="query"),
     "the keys' projection for the queries": _with_weights_of(query="key"),
-    "no output projection": _without_output,
+    "no output projection": lambda parts: (
+        {"output": np.eye(len(parts.output)), "output_bias": None} if _is_square(parts.output) else None
+    ),
     **{f"the {part} projection transposed": _transposed(part) for part in _PARTS},
     **{f"no {part} bias": _without_biases(part) for part in _PARTS},
     "no biases": _without_biases(*_PARTS),
