@@ -90,7 +90,10 @@ def test_what_is_so_for_the_query_that_was_asked_for():
 # -- designs -----------------------------------------------------------------------------------------------------------
 def test_a_second_design_is_judged_on_its_own():
     steps = judged("1b", r"First try: $q = k_a + k_b$.", r"Better: $q = \beta(k_a + k_b)$.")
-    assert [(verdict.kind, verdict.status) for verdict in steps] == [("design", "refuted"), ("design", "holds")]
+    assert [(verdict.kind, verdict.outcome) for verdict in steps] == [
+        ("design", "doubtful"),
+        ("design", "holds in the limit"),
+    ]
 
 
 def test_a_design_that_the_text_takes_back_is_no_claim():

@@ -46,6 +46,7 @@ _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$
 _INTRODUCED = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
 _SAYS = re.compile(r"[\W_]*say[\s,]*", re.IGNORECASE)  # a sentence that opens like this supposes
+_CONSEQUENCE = re.compile(any_of("consequence"), re.IGNORECASE)
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
@@ -97,7 +98,12 @@ class Clause:
     @property
     def is_defining(self) -> bool:
         """True if the words right before introduce what follows: let, set, where, 令."""
-        return bool(_DEFINES.search(self.before) or _INTRODUCED.search(self.before))
+        return _DEFINES.search(self.before) is not None or self.is_introduced
+
+    @property
+    def is_introduced(self) -> bool:
+        """True if the word right before introduces it in passing: with, where, for some."""
+        return _INTRODUCED.search(self.before) is not None
 
     @property
     def is_restricted(self) -> bool:
@@ -108,6 +114,11 @@ class Clause:
     def follows(self) -> bool:
         """True if a word right before says that this follows: so, hence."""
         return _FOLLOWS.search(self.before) is not None
+
+    @property
+    def is_concluded(self) -> bool:
+        """True if a word anywhere before it in its sentence draws a conclusion."""
+        return _CONSEQUENCE.search(self.before) is not None
 
     @property
     def is_example(self) -> bool:

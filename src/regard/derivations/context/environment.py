@@ -96,7 +96,7 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         is_kept = sign == "=" and setting.name == INFERRED and not isinstance(right, Matrix)
         kept = _set(left, right, scope) if is_kept and right is not None else None
         return _supposed("A particular value" if sign == "=" else "A condition on a number", scope=kept)
-    if sign == "→" and isinstance(right, Number) and _is_drawn(left, scope):
+    if sign == "→" and isinstance(right, Number) and is_drawn(left, scope):
         return _supposed("A particular value")
     if sign in ORDERS and right is not None and _is_limit(right) and is_shifted(left, scope):
         return _supposed("A condition on a number")
@@ -157,7 +157,7 @@ def form_of(chain: Chain, scope: Scope) -> Form:
         return "regime"
     if sign == "=":
         return "condition" if is_value(left, right, scope) else None
-    is_open = is_new or _is_drawn(left, scope) or is_shifted(left, scope)
+    is_open = is_new or is_drawn(left, scope) or is_shifted(left, scope)
     is_bounded = sign in (*ORDERS, "→", "≫", "≪") and _is_limit(right)
     return "condition" if (is_open or tends(left, scope)) and is_bounded else None
 
@@ -256,12 +256,12 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     if is_driven and _drives_on(scope.find(left).meaning, sign, right):
         return found
     if sign in ("=", "→", "≈") and (
-        is_value(left, right, scope) or (isinstance(right, Number) and _is_drawn(left, scope))
+        is_value(left, right, scope) or (isinstance(right, Number) and is_drawn(left, scope))
     ):
         return replace(found, scope=_set(left, right, scope), is_particular=found.is_particular or sign == "=")
-    if sign == "≫" and isinstance(right, Number) and _is_drawn(left, scope):
+    if sign == "≫" and isinstance(right, Number) and is_drawn(left, scope):
         return replace(found, scope=_as_scale(left, scope))
-    if sign in ORDERS and (_is_drawn(left, scope) or is_shifted(left, scope)) and not is_driven:
+    if sign in ORDERS and (is_drawn(left, scope) or is_shifted(left, scope)) and not is_driven:
         return replace(found, relations=(*found.relations, Relation(left=left, sign=sign, right=right)))
     if sign == "=" and left.name in {key.split("_")[0] for key in scope.own}:
         return found
@@ -306,7 +306,7 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
     sizes = () if left.name in scope.setting.sizes else tuple(scope.setting.sizes)
     if scope.setting.is_complex:
         sizes = (*sizes, "i")
-    return _is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or _is_drawn(right, scope))
+    return is_drawn(left, scope) and (_is_made_of(right, (*CONSTANTS, *sizes)) or is_drawn(right, scope))
 
 
 def is_number(chain: Chain, scope: Scope) -> bool:
@@ -315,7 +315,7 @@ def is_number(chain: Chain, scope: Scope) -> bool:
     return chain.signs[0].text == "=" and right is not None and _is_made_of(right, CONSTANTS)
 
 
-def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
+def is_drawn(symbol: Expression | None, scope: Scope) -> bool:
     """True for a size, or a number that the problem leaves open: what a text may give a particular value."""
     if not isinstance(symbol, Symbol):
         return False
@@ -325,7 +325,7 @@ def _is_drawn(symbol: Expression | None, scope: Scope) -> bool:
         return False
     meaning = scope.find(symbol).meaning
     if isinstance(meaning.formula, Symbol) and meaning.formula != symbol:
-        return _is_drawn(meaning.formula, scope)
+        return is_drawn(meaning.formula, scope)
     return meaning.formula is None and meaning.index is None and meaning.is_number
 
 

@@ -207,6 +207,8 @@ def _unread(formula: Formula) -> list[JudgedStep]:
 
 def _prevails(first: JudgedStep, second: JudgedStep, *, is_part: bool) -> bool:
     """Whether the finding under another question counts: true, wrong only after a slip, in another part a chance."""
+    if first.role is Role.DESIGN is not second.role:
+        return False
     if not first.finding.is_false or second.role in (Role.DEFINITION, Role.DECLARATION, Role.GIVEN):
         return False
     if second.finding.open_because is OpenBecause.AFTER_SLIP or (is_part and second.finding.probability is not None):

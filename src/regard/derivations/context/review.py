@@ -14,7 +14,7 @@ from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Identity, Matrix, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import Identity, Matrix, Number, Symbol, describe, symbols, walk
 from regard.derivations.problems.problem import Question
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import Document
@@ -36,6 +36,8 @@ _GUESSES = (
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
+_ATTEMPT = re.compile(any_of("attempt"), re.IGNORECASE)
+_NEARBY = 150
 _WORD = re.compile(r"[^\W\d_]{1,30}")
 _FEW_WORDS, _COMMON, _FEW = 25, 0.06, 2
 _UNIT = re.compile(rf"[ \t~(\[]{{0,2}}(?:{any_of('unit')}|%)")
@@ -88,8 +90,7 @@ class _Review:
             return "I is the identity matrix"
         if item.step.role is Role.DESIGN and self._is_corrected(item):
             return "the design that follows does not take its place"
-        is_claim = item.step.role is Role.ASSERTION
-        if is_claim and item.step.is_conditional and self._contradicts_its_neighbours(item):
+        if item.step.is_conditional and _says_which(item) and self._contradicts_its_neighbours(item):
             return "its condition was read as it is meant"
         if item.is_in_table:
             return "it does not depend on the other cells of its row"
@@ -118,8 +119,10 @@ class _Review:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
     def _is_corrected(self, item: ReviewedStep) -> bool:
-        """True if the same symbol gets a design that reaches the goal later on."""
-        own, place = _chain_of(item), self.steps.index(item)
+        """True if the words call it an attempt, and the same symbol gets a design that reaches the goal later on."""
+        own, place, end = _chain_of(item), self.steps.index(item), item.formula.source.span.end
+        if not _ATTEMPT.search(self.document.prose[item.formula.paragraph : end + _NEARBY]):
+            return False
         for other in self.steps[place + 1 :]:
             is_design = other.step.role is Role.DESIGN and other.placement.question is item.placement.question
             chain = _chain_of(other) if is_design and other.step.finding.is_true else None
@@ -152,6 +155,16 @@ class _Review:
     def _established_letters(self) -> set[tuple[str, bool]]:
         certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
         return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
+
+
+def _says_which(item: ReviewedStep) -> bool:
+    """True for a claim that says which value comes out, or which weight is 0 or 1: c ≈ v_a, α_a → 1."""
+    chain = _chain_of(item)
+    if item.step.role is not Role.ASSERTION or chain is None or chain.signs[0].text not in ("≈", "→", "="):
+        return False
+    left, right = plain(chain.sides[0]), plain(chain.sides[1])
+    is_extreme = isinstance(right, Number) and right.value in (0, 1)
+    return isinstance(left, Symbol) and (isinstance(right, Symbol) or is_extreme)
 
 
 def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:

@@ -19,6 +19,7 @@ from regard.derivations.context.environment import (
     as_membership,
     at_particular_values,
     has_own_numbers,
+    is_drawn,
     is_driven_elsewhere,
     is_guessed,
     is_shifted,
@@ -475,8 +476,10 @@ class QuestionJudge:
         reached = self.scope.reach(left, right)
         if _is_worked_example(left, right) and not self._gives_sizes(statement):
             return "Looks wrong unless its symbols have particular values here"
-        if sides.sign in ("≫", "≪"):
+        if sides.sign in ("≫", "≪") or (statement.clause.is_introduced and isinstance(left, Symbol)):
             return "Looks wrong unless it is a condition"
+        if isinstance(right, Number) and isinstance(left, Symbol) and is_drawn(left, self.scope):
+            return "Looks wrong unless it only names a value"
         if not self._is_inferred:
             return None
         is_zero = isinstance(right, Number) and right.value == 0
@@ -485,7 +488,7 @@ class QuestionJudge:
         used = {symbol.name for side in (left, right) for symbol in symbols(side)}
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         place = statement.within.formula.start
-        is_linked = statement.clause.follows or any(self._defined_in.get(name) == place for name in reached)
+        is_linked = statement.clause.is_concluded or any(self._defined_in.get(name) == place for name in reached)
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
@@ -565,7 +568,8 @@ class QuestionJudge:
             is_part = is_sibling or (is_continued and key not in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
             is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
-            is_random = meaning.variance is not None or is_shifted(Symbol(key), other.scope)
+            is_tied = is_shifted(Symbol(key), other.scope)
+            is_random = is_tied or (meaning.variance is not None and not self.question.setting.is_random)
             is_written = meaning is not other.intended.own.get(key)
             is_kept = (is_part or is_scale) and is_open
             if is_written and key not in self.scope.own and (is_kept or is_random):

@@ -137,8 +137,10 @@ def index_range(
     size = _size_of(node, letter, scope, instance)
     is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
     first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
-    is_whole = node.upper is None or is_unknown_count(node.upper, scope, indices)
-    last = size - 1 if is_whole else index_value(node.upper, indices, instance) + is_from_zero
+    if node.upper is None or is_unknown_count(node.upper, scope, indices):
+        last = size - 1
+    else:
+        last = index_value(node.upper, indices, instance) + is_from_zero
     if not node.conditions:
         return letter, range(first, last + 1)
     if last - first > MOST_PLACES:

@@ -195,7 +195,7 @@ VARIANTS = _table(
     \T→\top \intercal→\top \transpose→\top \prime→' \ast→* \star→*
     \ldots→\dots \cdots→\dots \dotsc→\dots \dotsb→\dots \dotsm→\dots \hdots→\dots \vdots→\dots \ddots→\dots
     \Vert→\| \lnorm→\| \vert→| \dfrac→\frac \tfrac→\frac \cfrac→\frac
-    \bullet→\cdot \ln→\log \widehat→\hat \widetilde→\tilde \colon→: \longrightarrow→\to
+    \bullet→\cdot \widehat→\hat \widetilde→\tilde \colon→: \longrightarrow→\to
     \smallsetminus→\setminus \backslash→\setminus
     """
 )
