@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, letters_in, satisfies
+from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, satisfies
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
@@ -40,6 +40,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    letters_in,
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood

@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ def decide_limit(instances: Instances, *, is_particular: bool = False, arithmeti
             errors = _patient_errors(instances, instance, arithmetic)
         except IllShaped as error:
             return ill_shaped(error, notes=error.notes)
-        success, worst = errors.vanish(), errors.shown.max(axis=1)
+        success, worst = errors.vanish, errors.shown.max(axis=1)
         if is_particular and worst[-1] <= _CLOSE:
             return _approximate(f"True to within {worst[-1]:.1e} at the given values", value=float(worst[-1]))
         if not success.all():
@@ -135,7 +135,7 @@ def _evidence(instances: Instances, errors: np.ndarray, scales: tuple[float, ...
 
 
 def _refuted_limit(instances: Instances, errors: "LimitErrors") -> Finding:
-    failed = [column for column in errors.shown.T[~errors.vanish()] if np.isfinite(column[:_FEWEST_STAGES]).all()]
+    failed = [column for column in errors.shown.T[~errors.vanish] if np.isfinite(column[:_FEWEST_STAGES]).all()]
     if not failed:
         raise NotUnderstood("The limit is beyond what can be computed.")
     evidence = _evidence(instances, failed[0], errors.scales)
@@ -264,6 +264,7 @@ class LimitErrors:
         """The errors that tell."""
         return self.absolute if self.is_against_zero else self.relative
 
+    @cached_property
     def vanish(self) -> np.ndarray:
         """For each draw, whether the errors go to zero."""
         return np.array([self._vanishes(draw) for draw in range(self.shown.shape[1])])
@@ -278,13 +279,13 @@ class LimitErrors:
 def _patient_errors(instances: Instances, instance: Instance, arithmetic: Arithmetic) -> LimitErrors:
     """The errors on a drive, which goes further where some of them fall, but too slowly."""
     errors = _errors_on(instances, instance, arithmetic)
-    failed = errors.shown[:, ~errors.vanish()].T
+    failed = errors.shown[:, ~errors.vanish].T
     if not any(np.isfinite(column).all() and np.all(np.diff(column) < 0) for column in failed):
         return errors
     scales = tuple(_FURTHER * scale for scale in SCALES)
     further = replace(instance, driven=driven_to(instances, scales))
     patient = replace(_errors_on(instances, further, arithmetic), scales=scales)
-    return patient if patient.vanish().all() else errors
+    return patient if patient.vanish.all() else errors
 
 
 def _errors_on(instances: Instances, instance: Instance, arithmetic: Arithmetic = BALLS) -> LimitErrors:
@@ -412,7 +413,7 @@ def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) ->
         return _ordered_at(instances, symbol, points)
     # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(_FURTHER * scale for scale in SCALES[-3:]))
-    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish().tolist()
+    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish.tolist()
 
 
 def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
