@@ -115,7 +115,9 @@ def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     if not used:
         return finding
     names = ", ".join(sorted(used))
-    if any(name[0].isupper() for name in used) or any(_is_of_matrices(node) for side in expressions for node in walk(side)):
+    if any(name[0].isupper() for name in used) or any(
+        _is_of_matrices(node) for side in expressions for node in walk(side)
+    ):
         return Finding(kind="unknown", reason=f"True for numbers, but {names} may be matrices (not declared)")
     return finding.with_notes([NoteKind.TAKEN_AS_NUMBERS.note(names)])
 

@@ -243,7 +243,7 @@ class ReadRelation:
 
 def read_side(tokens: Sequence[Token], scope: Scope) -> Expression:
     """A side read in the plain way."""
-    return parse(tokens, Reading(functions=scope.functions, is_complex=scope.setting.is_complex))
+    return parse(tokens, scope.reading)
 
 
 def readings(sides: Sides, scope: Scope) -> Iterator[ReadRelation]:
@@ -272,12 +272,7 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     has_bare = any(a.text[1:] in _MAY_GO_BARE and b.kind != "open" for a, b in itertools.pairwise(tokens))
     wide_argument = (True, False) if has_bare else (True,)
     for is_slash_wide, is_argument_wide in itertools.product(wide_slash, wide_argument):
-        yield Reading(
-            is_slash_wide=is_slash_wide,
-            is_argument_wide=is_argument_wide,
-            functions=scope.functions,
-            is_complex=scope.setting.is_complex,
-        )
+        yield replace(scope.reading, is_slash_wide=is_slash_wide, is_argument_wide=is_argument_wide)
 
 
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[ReadRelation]:

@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import acb, acb_mat, arb
@@ -17,7 +17,6 @@ from flint import acb, acb_mat, arb
 from regard.analysis.closed_forms.arithmetic import erf
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note
-from regard.derivations.notation.tokens import NotUnderstood
 
 ArrayFunction = Callable[[np.ndarray], np.ndarray]
 
@@ -170,15 +169,9 @@ CUT_OFF = replace(BALLS, rounding=(Fraction(1, 2), Fraction(1)))
 # -- work --------------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Work:
-    """How many operations a step may still cost; NotUnderstood when they are used up."""
+    """How many operations a step may still cost."""
 
     left: int = 5_000_000
-
-    def spend(self, cost: int) -> None:
-        """Count the cost before or after an operation."""
-        self.left -= cost
-        if self.left < 0:
-            raise NotUnderstood("This takes too long to check.")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -188,8 +181,7 @@ class IllShaped(RegardError):
     notes: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A batch of matrices, (draw, row, column); `is_identity` marks array·I of any size, `is_zero` a literal 0."""
 
     array: np.ndarray

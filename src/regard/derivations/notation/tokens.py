@@ -53,6 +53,13 @@ class Side(tuple[Token, ...]):
         """What the tokens spell, by the reading; the parser fills it in."""
         return {}
 
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
 
 _DROPPED = Token("symbol", "", 0, 0)
 
