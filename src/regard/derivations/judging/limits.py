@@ -30,7 +30,7 @@ from regard.derivations.judging.values import (
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
-StatesAt = Callable[[np.ndarray], list[bool]]
+StatesAt = Callable[[np.ndarray], np.ndarray]
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
 _FURTHER = 1000
@@ -374,14 +374,7 @@ def chance(instances: Instances) -> float | None:
     if not instances.relation.premises:
         return _probability(lambda points: _hold_at(instances, random[0], points))
     meant = _probability(lambda points: _meant_at(instances, random[0], points))
-    both = _probability(
-        lambda points: [
-            holds and is_meant
-            for holds, is_meant in zip(
-                _hold_at(instances, random[0], points), _meant_at(instances, random[0], points), strict=True
-            )
-        ]
-    )
+    both = _probability(lambda points: _hold_at(instances, random[0], points) & _meant_at(instances, random[0], points))
     return both / meant if meant else None
 
 
@@ -390,11 +383,11 @@ def _probability(states_at: StatesAt) -> float:
     grid = np.linspace(-4.01, 4.03, 12)
     states = states_at(grid)
     edges = [
-        _edge(states_at, (grid[k], grid[k + 1]), holds_below=states[k])
+        _edge(states_at, (grid[k], grid[k + 1]), holds_below=bool(states[k]))
         for k in range(len(grid) - 1)
         if states[k] != states[k + 1]
     ]
-    return _mass(edges, holds_first=states[0])
+    return _mass(edges, holds_first=bool(states[0]))
 
 
 def _mass(edges: list[float], *, holds_first: bool) -> float:
@@ -407,28 +400,28 @@ def _mass(edges: list[float], *, holds_first: bool) -> float:
     return total
 
 
-def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
     if instances.relation.sign in ORDERS:
         return _ordered_at(instances, symbol, points)
     # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(_FURTHER * scale for scale in SCALES[-3:]))
-    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish.tolist()
+    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish
 
 
-def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether an inequality holds at a large scale, point by point."""
     holds, order = np.ones(len(points), dtype=bool), ORDERS[instances.relation.sign]
     for pair in instances.pairs(_at_points(instances, symbol, points, driven_to(instances, SCALES[2:3])), BALLS):
         left, right = (np.broadcast_to(side.array, (len(points), *side.shape)) for side in pair.aligned())
         holds &= [all(map(order, x.flat, y.flat)) for x, y in zip(left, right, strict=True)]
-    return holds.tolist()
+    return holds
 
 
-def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether the premises hold with the random symbol that many standard deviations from its mean."""
     instance = _at_points(instances, symbol, points, driven_to(instances, SCALES))
-    return (instances.leads(instance) > 0).tolist()
+    return instances.leads(instance) > 0
 
 
 def _at_points(

@@ -71,18 +71,14 @@ class Arithmetic:
     rounding: tuple[Fraction, Fraction] | None = None
 
 
+_FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh")
 FLOATS = Arithmetic(
     is_certified=False,
     number=lambda value: np.full((1, 1, 1), float(value)),
     array=lambda draws: draws,
     imaginary_unit=lambda: np.full((1, 1, 1), 1j),
     pi=lambda: np.full((1, 1, 1), np.pi),
-    exp=np.exp,
-    log=np.log,
-    sqrt=np.sqrt,
-    sin=np.sin,
-    cos=np.cos,
-    tanh=np.tanh,
+    **dict[str, Any]((name, getattr(np, name)) for name in _FUNCTIONS),
     erf=erf,
     relu=lambda x: np.maximum(x, 0.0),
     absolute=np.abs,
@@ -91,7 +87,7 @@ FLOATS = Arithmetic(
     imag=np.imag,
     inverse=np.linalg.inv,
     determinant=lambda matrices: np.linalg.det(matrices)[:, None, None],
-    power=lambda base, exponent: base**exponent,
+    power=operator.pow,
 )
 
 
@@ -146,13 +142,7 @@ BALLS = Arithmetic(
     array=_balls,
     imaginary_unit=lambda: _boxed(acb(0, 1)),
     pi=lambda: _boxed(arb.pi()),
-    exp=_each(lambda x: x.exp()),
-    log=_each(lambda x: x.log()),
-    sqrt=_each(lambda x: x.sqrt()),
-    sin=_each(lambda x: x.sin()),
-    cos=_each(lambda x: x.cos()),
-    tanh=_each(lambda x: x.tanh()),
-    erf=_each(lambda x: x.erf()),
+    **dict[str, Any]((name, _each(operator.methodcaller(name))) for name in (*_FUNCTIONS, "erf")),
     relu=_each(lambda x: x.max(arb(0))),
     absolute=_each(abs),
     conjugate=_each(lambda x: x.conjugate() if is_complex_ball(x) else x),

@@ -46,12 +46,7 @@ class Token:
 
 
 class Side(tuple[Token, ...]):
-    """The tokens of one side of a relation; remembers what they were parsed into."""
-
-    @cached_property
-    def readings(self) -> dict[object, object]:
-        """What the tokens spell, by the reading; the parser fills it in."""
-        return {}
+    """The tokens of one side of a relation; remembers its hash, by which parsers remember what it spells."""
 
     @cached_property
     def _hash(self) -> int:
