@@ -45,7 +45,7 @@ _CONTRARY = {"<": "≥", ">": "≤", "≤": ">", "≥": "<"}
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """Whether the relation holds on every instance.
 
-    Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
+    Without confirmation, a failure in floats is enough: for callers that go on to look at the limit.
     """
     notes: dict[Note, None] = {}
     try:

@@ -32,15 +32,10 @@ _MOST = 16
 MOST_PLACES = 2_000
 
 
-def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
-    """The free index letters that an expression depends on, sorted."""
-    return tuple(letter for letter in letters_in(node) if letter in setting.free)
-
-
 def index_letters(nodes: Iterable[Expression], setting: Setting) -> list[str]:
     """The free letters that really pick members: the k of 2kπ, which stands only as a number, is none of them."""
     nodes = list(nodes)
-    free = {letter for node in nodes for letter in free_letters(node, setting)}
+    free = {letter for node in nodes for letter in letters_in(node) if letter in setting.free}
     return sorted(free & {name for node in nodes for name in _scripted_letters(node)}) if free else []
 
 
