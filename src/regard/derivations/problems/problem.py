@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.checking import ORTHOGONAL_TO, Fault, find_faults
 
-_LIBRARY = resources.files("regard.derivations.problems") / "library"
+_LIBRARY = Path(__file__).parent / "library"
 _KINDS = {
     "sizes": "size",
     "symbols": "symbol",
@@ -90,9 +89,7 @@ class Problem:
 # -- problem files -----------------------------------------------------------------------------------------------------
 def shipped_problems() -> tuple[str, ...]:
     """The names of the problems that come with Regard."""
-    return tuple(
-        sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml"))
-    )
+    return tuple(sorted(path.stem for path in _LIBRARY.glob("*.toml")))
 
 
 def problem_source(name_or_path: str) -> str:
