@@ -3,7 +3,6 @@
 import os
 import time
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path, PurePath
 
 from regard.core.errors import InputError
@@ -12,7 +11,6 @@ from regard.derivations.context.judging_documents import judge_steps
 from regard.derivations.context.placing import regions_of
 from regard.derivations.context.questions import guess_problem, infer_problem
 from regard.derivations.context.verdicts import choice_steps, formula_step, numbered, unclosed_steps
-from regard.derivations.problems.answers import answers_template, read_answers
 from regard.derivations.problems.problem import Problem, load_problem, parse_problem
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, decoded, read_text, stored_bytes
@@ -93,10 +91,10 @@ def _read(task: DocumentTask) -> tuple[Document, Problem | None]:
     given = None
     if assignment.problem_text is not None:
         given = parse_problem(assignment.problem_text, assignment.problem_name or "problem.toml")
-    if task.content.startswith(b"%PDF-"):
-        raise InputError(f"{task.file} is a PDF. Submit the LaTeX, Markdown or notebook source.")
     text = decoded(task.content, task.file)
     if suffix == ANSWERS_SUFFIX:
+        from regard.derivations.problems.answers import read_answers
+
         answers = read_answers(text, path=task.file, problem=given)
         return answers.document, answers.problem
     if suffix not in KINDS:
@@ -115,9 +113,11 @@ def _with_seed(problem: Problem, seed: int) -> Problem:
 
 def example_answers() -> str:
     """An answer sheet with mistakes in it, to show what judging looks like."""
-    return (resources.files("regard.derivations") / "examples" / "flawed-answers.md").read_text(encoding="utf-8")
+    return (Path(__file__).parent / "examples" / "flawed-answers.md").read_text(encoding="utf-8")
 
 
 def new_answers(problem: str) -> str:
     """A commented file of answers, ready to be filled in."""
+    from regard.derivations.problems.answers import answers_template
+
     return answers_template(load_problem(problem))

@@ -3,17 +3,8 @@
 import pytest
 
 from derivations.judging.small import expression, instance, scope
-from regard.derivations.judging.indices import (
-    assignments,
-    free_letters,
-    index_letters,
-    index_range,
-    index_value,
-    letters_in,
-    ranges,
-    satisfies,
-)
-from regard.derivations.notation.syntax import BigOperator, Condition, SetOf, Symbol
+from regard.derivations.judging.indices import assignments, index_letters, index_range, index_value, ranges, satisfies
+from regard.derivations.notation.syntax import BigOperator, Condition, SetOf, Symbol, letters_in
 from regard.derivations.notation.tokens import NotUnderstood
 
 a, b, i, j = (Symbol(name) for name in "abij")
@@ -27,8 +18,8 @@ def chosen(*conditions: Condition, avoid_fixed: bool = False, is_distinct: bool 
 
 def test_a_letter_that_a_sum_binds_is_not_free():
     setting = scope().setting
-    assert free_letters(expression(r"k_i^\top k_j"), setting) == ("i", "j")
-    assert free_letters(expression(r"\sum_i k_i^\top k_j"), setting) == ("j",)
+    assert index_letters([expression(r"k_i^\top k_j")], setting) == ["i", "j"]
+    assert index_letters([expression(r"\sum_i k_i^\top k_j")], setting) == ["j"]
     assert letters_in(expression("x + y")) == ("x", "y")
 
 

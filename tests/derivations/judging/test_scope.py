@@ -102,8 +102,8 @@ def test_sizes_indices_and_constants(name, is_constant):
 
 
 def test_sigma_is_a_function_unless_it_is_a_symbol():
-    assert "\\sigma" in scope().functions
-    assert "\\sigma" not in scope().with_meaning(SymbolMeaning(name="sigma_1")).functions
+    assert "\\sigma" in scope().reading.functions
+    assert "\\sigma" not in scope().with_meaning(SymbolMeaning(name="sigma_1")).reading.functions
 
 
 def test_reach_goes_through_definitions_functions_and_members():

@@ -50,8 +50,8 @@ def test_so_are_any_that_are_escaped(table):
 
 def test_every_piece_stands_where_it_says():
     for written in find_places(AWKWARD).strings.values():
-        ends = (*written.starts[1:], len(written.text))
-        for start, end, target in zip(written.starts, ends, written.targets, strict=True):
+        starts = written.origin.starts
+        for start, end, target in zip(starts, (*starts[1:], len(written.text)), written.origin.targets, strict=True):
             is_as_written = written.text[start:end] not in ("", "\n", "é")
             assert not is_as_written or AWKWARD[target] == written.text[start]
 

@@ -373,7 +373,7 @@ def test_latex_environments_hold_answers():
 def test_a_part_marked_inside_a_formula(formula, path, source):
     document = read_text(f"## 1 (a)\n\n(i) $u = v$\n\n{formula}\n")
     section = outline(document).sections[-1]
-    assert ("/".join(section.path), section.is_inferred) == (path, False)
+    assert "/".join(section.path) == path
     span = document.spans[1]
     assert span.source == source
     assert document.text.startswith(source, span.raw_offset(0))
@@ -407,7 +407,6 @@ def test_digits_that_look_like_numerals():
     )
     sections = outline(read_text(text)).sections
     assert ["/".join(section.path) for section in sections] == ["/a", "/a/i", "/a/ii", "/b", "/b/i", "/b/ii", "/c"]
-    assert [section.is_inferred for section in sections] == [False, True, False, False, False, True, False]
     counted = "## 1 (a)\n\ni. x\n\n" + "".join(f"{number}. $x = y$\n" for number in range(1, 13))
     assert paths(counted) == ["1/a", "1/a/i"]
 
@@ -415,12 +414,7 @@ def test_digits_that_look_like_numerals():
 def test_numerals_that_begin_again_after_an_unreadable_letter_open_the_next_part():
     text = "## 1 (c)\n\ni. x\n\nor\n\n$$i \\quad y = z$$\n\n$$ii \\quad u = v$$\n\ni. again"
     sections = outline(read_text(text)).sections
-    assert [("/".join(section.path), section.is_inferred) for section in sections] == [
-        ("1/c", False),
-        ("1/c/i", False),
-        ("1/d/i", True),
-        ("1/d/ii", True),
-    ]
+    assert ["/".join(section.path) for section in sections] == ["1/c", "1/c/i", "1/d/i", "1/d/ii"]
 
 
 def test_headings_that_latex_numbers_in_letters():

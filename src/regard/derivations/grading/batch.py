@@ -3,6 +3,7 @@
 One bad file never stops the batch: a file that cannot be read, hangs or crashes becomes a report that says so.
 """
 
+import gc
 import os
 import re
 from collections import Counter
@@ -30,6 +31,7 @@ _MAX_SHOWN = 8
 _UNSAFE = re.compile(r"[^\w.\- ]")
 _MAX_NAME = 60
 _NUM_SEARCHED_BYTES = 4096
+_ALLOCATIONS_PER_COLLECTION = 50_000
 
 
 class BatchStopped(KeyboardInterrupt):
@@ -249,6 +251,8 @@ def judge_in_worker(task: DocumentTask, *, keeps_document: bool = False, has_pag
     """Runs in a worker process, which alone imports the judge; a file that cannot be read is a report that says so."""
     from regard.derivations.verify import judge_task
 
+    # Little here is cyclic, so it is enough to look for cycles now and then.
+    gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)
     try:
         report = judge_task(task)
     except InputError as error:

@@ -9,14 +9,7 @@ import numpy as np
 from flint import acb, arb
 
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.indices import (
-    MOST_PLACES,
-    index_range,
-    index_value,
-    is_unknown_count,
-    letters_in,
-    satisfies,
-)
+from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
@@ -47,6 +40,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    letters_in,
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood
@@ -55,7 +49,7 @@ _MAX_DEFINITIONS = 40
 _LARGEST_REPEATED, _LARGEST_EXPONENT = 9, 10**12
 _COST_OF_A_NODE = 20
 _STEP = Fraction(1, 10**25)
-_WORTH_REMEMBERING = (Apply, BigOperator, Derivative)
+_WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
 _EXPECTATIONS = ("var", "mean", "probability")
 _ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu", "erf")} | {
@@ -113,7 +107,7 @@ class Evaluator:
 
     def __call__(self, node: Expression) -> Value:
         """The value of an expression, or IllShaped, UnknownSymbol, NotUnderstood."""
-        if not isinstance(node, _WORTH_REMEMBERING):
+        if type(node) not in _WORTH_REMEMBERING:
             return self._computed(node)
         key = self._key(node)
         known = self.memory.get(key)
@@ -142,8 +136,10 @@ class Evaluator:
         return value
 
     def _spend(self, num_operations: int) -> None:
-        """Count the work of a node: balls cost far more than floats."""
-        self.work.spend(_COST_OF_A_NODE + num_operations // (1 if self.arithmetic.is_certified else 16))
+        """Count the work of a node, in which balls cost far more than floats; NotUnderstood when it is used up."""
+        self.work.left -= _COST_OF_A_NODE + (num_operations if self.arithmetic.is_certified else num_operations // 16)
+        if self.work.left < 0:
+            raise NotUnderstood("This takes too long to check.")
 
     def _changed(self, **changes: Any) -> Self:
         """What dataclasses.replace gives, at a third of its cost: every sum makes one for each of its terms."""
@@ -213,11 +209,10 @@ class Evaluator:
             for letter in self.scope.member_formulas[meaning.name]:
                 if self.instance.fixed_index(letter) == place:
                     return self._meant(FoundSymbol(self.scope.meanings[f"{meaning.name}_{letter}"]))
-        if (id(meaning), place) in self.arguments:
-            return self.arguments[id(meaning), place]
+        key = (id(meaning), place)
         if self.arguments:
-            return self._valued(meaning, place)
-        values, key = self._values_of_symbols(), (id(meaning), place)
+            return self.arguments[key] if key in self.arguments else self._valued(meaning, place)
+        values = self._values_of_symbols()
         if key not in values:
             values[key] = self._valued(meaning, place)
         return values[key]
@@ -636,7 +631,7 @@ def _with_index(node: Any, name: str, letter: str) -> Any:
     if isinstance(node, tuple):
         return tuple(_with_index(item, name, letter) for item in node)
     if isinstance(node, Expression):
-        return type(node)(*(_with_index(getattr(node, item), name, letter) for item in node.__dataclass_fields__))
+        return type(node)(*(_with_index(getattr(node, item), name, letter) for item in node.__slots__))
     return node
 
 

@@ -22,7 +22,7 @@ from regard.derivations.judging.values import (
     is_complex_ball,
     show_entry,
 )
-from regard.derivations.notation.syntax import Number, children
+from regard.derivations.notation.syntax import Number, walk
 from regard.derivations.notation.tokens import NotUnderstood
 
 TOLERANCE = 1e-9
@@ -45,7 +45,7 @@ _CONTRARY = {"<": "≥", ">": "≤", "≤": ">", "≥": "<"}
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """Whether the relation holds on every instance.
 
-    Without confirmation a failure in floats is taken at its word, for callers that go on to look at the limit.
+    Without confirmation, a failure in floats is enough: for callers that go on to look at the limit.
     """
     notes: dict[Note, None] = {}
     try:
@@ -115,13 +115,7 @@ def decide_printed(instances: Instances, failure: Finding) -> Finding:
 
 def holds_decimals(instances: Instances) -> bool:
     """True if the relation prints a number with decimals."""
-    pending = list(instances.sides)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Number) and node.places:
-            return True
-        pending += children(node)
-    return False
+    return any(isinstance(node, Number) and node.places > 0 for side in instances.sides for node in walk(side))
 
 
 def _agree(instances: Instances, arithmetic: Arithmetic) -> bool:
@@ -140,7 +134,7 @@ def _confirmed(instances: Instances, failing: Instance) -> Finding:
     Or a success, if only rounding failed it.
     """
     is_undefined = is_blurred = False
-    for instance in (*_small_instances(instances), failing):
+    for instance in itertools.chain(_small_instances(instances), (failing,)):
         for pair, draw in _draws(instances.pairs(instance, BALLS), instance):
             if not _is_finite(pair.left, pair.right):
                 is_undefined = True

@@ -1,4 +1,4 @@
-"""What a refutation adds for the reader: as what each symbol was read, and what would have been right."""
+"""What a refutation adds for the reader: how each symbol was read, and what would have been right."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -32,7 +32,7 @@ def explanations(instances: Instances) -> Iterator[Note]:
             return
 
 
-# -- as what symbols were read -----------------------------------------------------------------------------------------
+# -- how symbols were read ---------------------------------------------------------------------------------------------
 def _read_as(instances: Instances) -> str:
     """β as a number; k_a, q as vectors."""
     kinds: dict[str, list[str]] = {}

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -23,8 +22,9 @@ from regard.derivations.notation.syntax import (
     SetOf,
     Sum,
     Symbol,
-    children,
+    letters_in,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -32,60 +32,20 @@ _MOST = 16
 MOST_PLACES = 2_000
 
 
-def free_letters(node: Expression, setting: Setting) -> tuple[str, ...]:
-    """The free index letters that an expression depends on, sorted."""
-    return tuple(letter for letter in letters_in(node) if letter in setting.free)
-
-
 def index_letters(nodes: Iterable[Expression], setting: Setting) -> list[str]:
     """The free letters that really pick members: the k of 2kπ, which stands only as a number, is none of them."""
     nodes = list(nodes)
-    free = {letter for node in nodes for letter in free_letters(node, setting)}
+    free = {letter for node in nodes for letter in letters_in(node) if letter in setting.free}
     return sorted(free & {name for node in nodes for name in _scripted_letters(node)}) if free else []
 
 
 def _scripted_letters(node: Expression) -> set[str]:
     found: set[str] = set()
-    if isinstance(node, Symbol | Scripted):
-        found |= {letter for script in node.subscripts for letter in letters_in(script)}
-    if isinstance(node, Condition):
-        found |= set(letters_in(node))
-    for child in children(node):
-        found |= _scripted_letters(child)
-    return found
-
-
-def letters_in(node: Expression) -> tuple[str, ...]:
-    """Every bare name that an expression depends on, those bound by a sum left out, sorted."""
-    return _letters_in(_ById(node))
-
-
-class _ById:
-    """An expression as a cache key, compared by identity: hashing a deep tree at every node would cost its square."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Expression) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ById) and other.node is self.node
-
-
-@lru_cache(maxsize=8192)
-def _letters_in(key: _ById) -> tuple[str, ...]:
-    return tuple(sorted(_collect(key.node)))
-
-
-def _collect(node: Expression) -> set[str]:
-    found = {node.name} if isinstance(node, Symbol) and not node.subscripts else set()
-    for child in children(node):
-        found |= _collect(child)
-    if isinstance(node, BigOperator):
-        found -= {node.index}
+    for each in walk(node):
+        if isinstance(each, Symbol | Scripted):
+            found.update(letter for script in each.subscripts for letter in letters_in(script))
+        elif isinstance(each, Condition):
+            found.update(letters_in(each))
     return found
 
 

@@ -41,9 +41,9 @@ from regard.derivations.notation.syntax import (
     Number,
     SetOf,
     Transpose,
-    children,
     describe,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -138,21 +138,23 @@ def _explanations(read: ReadRelation) -> list[Note]:
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     """A success with undeclared symbols gets a note, or stays open if they may be matrices: only numbers were tried."""
+    if not scope.setting.undeclared:
+        return finding
     expressions = sides.expressions(scope)
     used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
     if not used:
         return finding
     names = ", ".join(sorted(used))
-    if any(name[0].isupper() for name in used) or any(_looks_like_matrices(side) for side in expressions):
+    if any(name[0].isupper() for name in used) or any(
+        _is_of_matrices(node) for side in expressions for node in walk(side)
+    ):
         return Finding(kind="unknown", reason=f"True for numbers, but {names} may be matrices (not declared)")
     return finding.with_notes([NoteKind.TAKEN_AS_NUMBERS.note(names)])
 
 
-def _looks_like_matrices(node: Expression) -> bool:
-    is_mark = isinstance(node, Transpose | Norm | Inner | Matrix) or (
-        isinstance(node, Apply) and node.function in _OF_MATRICES
-    )
-    return is_mark or any(_looks_like_matrices(child) for child in children(node))
+def _is_of_matrices(node: Expression) -> bool:
+    is_function = isinstance(node, Apply) and node.function in _OF_MATRICES
+    return is_function or isinstance(node, Transpose | Norm | Inner | Matrix)
 
 
 def _failure(failures: list[tuple[Finding, ReadRelation]]) -> tuple[Finding, ReadRelation]:
@@ -168,11 +170,11 @@ def _failure(failures: list[tuple[Finding, ReadRelation]]) -> tuple[Finding, Rea
 
 def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding:
     """A failure with undeclared symbols refutes nothing: they may not be the numbers they were taken for."""
+    if not finding.is_false:
+        return finding
     loose = {name for name, m in scope.setting.symbols.items() if Assumption.ANY in m.assume and m.is_number}
     undeclared = scope.setting.undeclared | (loose - scope.own.keys())
-    if not finding.is_false or not undeclared:
-        return finding
-    doubtful = sorted(map(spell, scope.reach(*sides.expressions(scope)) & undeclared))
+    doubtful = sorted(map(spell, scope.reach(*sides.expressions(scope)) & undeclared)) if undeclared else []
     if not doubtful:
         return finding
     names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"

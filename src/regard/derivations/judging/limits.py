@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from regard.derivations.judging.values import (
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
-StatesAt = Callable[[np.ndarray], list[bool]]
+StatesAt = Callable[[np.ndarray], np.ndarray]
 SCALES = (8.0, 32.0, 128.0, 2048.0)
 _SMALL = 0.05
 _FURTHER = 1000
@@ -56,7 +56,7 @@ def decide_limit(instances: Instances, *, is_particular: bool = False, arithmeti
             errors = _patient_errors(instances, instance, arithmetic)
         except IllShaped as error:
             return ill_shaped(error, notes=error.notes)
-        success, worst = errors.vanish(), errors.shown.max(axis=1)
+        success, worst = errors.vanish, errors.shown.max(axis=1)
         if is_particular and worst[-1] <= _CLOSE:
             return _approximate(f"True to within {worst[-1]:.1e} at the given values", value=float(worst[-1]))
         if not success.all():
@@ -135,7 +135,7 @@ def _evidence(instances: Instances, errors: np.ndarray, scales: tuple[float, ...
 
 
 def _refuted_limit(instances: Instances, errors: "LimitErrors") -> Finding:
-    failed = [column for column in errors.shown.T[~errors.vanish()] if np.isfinite(column[:_FEWEST_STAGES]).all()]
+    failed = [column for column in errors.shown.T[~errors.vanish] if np.isfinite(column[:_FEWEST_STAGES]).all()]
     if not failed:
         raise NotUnderstood("The limit is beyond what can be computed.")
     evidence = _evidence(instances, failed[0], errors.scales)
@@ -264,6 +264,7 @@ class LimitErrors:
         """The errors that tell."""
         return self.absolute if self.is_against_zero else self.relative
 
+    @cached_property
     def vanish(self) -> np.ndarray:
         """For each draw, whether the errors go to zero."""
         return np.array([self._vanishes(draw) for draw in range(self.shown.shape[1])])
@@ -278,13 +279,13 @@ class LimitErrors:
 def _patient_errors(instances: Instances, instance: Instance, arithmetic: Arithmetic) -> LimitErrors:
     """The errors on a drive, which goes further where some of them fall, but too slowly."""
     errors = _errors_on(instances, instance, arithmetic)
-    failed = errors.shown[:, ~errors.vanish()].T
+    failed = errors.shown[:, ~errors.vanish].T
     if not any(np.isfinite(column).all() and np.all(np.diff(column) < 0) for column in failed):
         return errors
     scales = tuple(_FURTHER * scale for scale in SCALES)
     further = replace(instance, driven=driven_to(instances, scales))
     patient = replace(_errors_on(instances, further, arithmetic), scales=scales)
-    return patient if patient.vanish().all() else errors
+    return patient if patient.vanish.all() else errors
 
 
 def _errors_on(instances: Instances, instance: Instance, arithmetic: Arithmetic = BALLS) -> LimitErrors:
@@ -373,14 +374,7 @@ def chance(instances: Instances) -> float | None:
     if not instances.relation.premises:
         return _probability(lambda points: _hold_at(instances, random[0], points))
     meant = _probability(lambda points: _meant_at(instances, random[0], points))
-    both = _probability(
-        lambda points: [
-            holds and is_meant
-            for holds, is_meant in zip(
-                _hold_at(instances, random[0], points), _meant_at(instances, random[0], points), strict=True
-            )
-        ]
-    )
+    both = _probability(lambda points: _hold_at(instances, random[0], points) & _meant_at(instances, random[0], points))
     return both / meant if meant else None
 
 
@@ -389,11 +383,11 @@ def _probability(states_at: StatesAt) -> float:
     grid = np.linspace(-4.01, 4.03, 12)
     states = states_at(grid)
     edges = [
-        _edge(states_at, (grid[k], grid[k + 1]), holds_below=states[k])
+        _edge(states_at, (grid[k], grid[k + 1]), holds_below=bool(states[k]))
         for k in range(len(grid) - 1)
         if states[k] != states[k + 1]
     ]
-    return _mass(edges, holds_first=states[0])
+    return _mass(edges, holds_first=bool(states[0]))
 
 
 def _mass(edges: list[float], *, holds_first: bool) -> float:
@@ -406,28 +400,28 @@ def _mass(edges: list[float], *, holds_first: bool) -> float:
     return total
 
 
-def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _hold_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether the relation holds in the limit with the random symbol that many standard deviations from its mean."""
     if instances.relation.sign in ORDERS:
         return _ordered_at(instances, symbol, points)
     # Near an edge an error vanishes slowly, so the drive goes further; three stages are the fewest that show a trend.
     driven = driven_to(instances, tuple(_FURTHER * scale for scale in SCALES[-3:]))
-    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish().tolist()
+    return _errors_on(instances, _at_points(instances, symbol, points, driven)).vanish
 
 
-def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _ordered_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether an inequality holds at a large scale, point by point."""
     holds, order = np.ones(len(points), dtype=bool), ORDERS[instances.relation.sign]
     for pair in instances.pairs(_at_points(instances, symbol, points, driven_to(instances, SCALES[2:3])), BALLS):
         left, right = (np.broadcast_to(side.array, (len(points), *side.shape)) for side in pair.aligned())
         holds &= [all(map(order, x.flat, y.flat)) for x, y in zip(left, right, strict=True)]
-    return holds.tolist()
+    return holds
 
 
-def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> list[bool]:
+def _meant_at(instances: Instances, symbol: SymbolMeaning, points: np.ndarray) -> np.ndarray:
     """Whether the premises hold with the random symbol that many standard deviations from its mean."""
     instance = _at_points(instances, symbol, points, driven_to(instances, SCALES))
-    return (instances.leads(instance) > 0).tolist()
+    return instances.leads(instance) > 0
 
 
 def _at_points(

@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.indices import assignments, free_letters, index_letters, ranges
+from regard.derivations.judging.indices import assignments, index_letters, ranges
 from regard.derivations.judging.instances import POOL, Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import (
@@ -33,8 +33,8 @@ from regard.derivations.notation.syntax import (
     Label,
     Number,
     Ones,
-    children,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
@@ -243,7 +243,7 @@ class ReadRelation:
 
 def read_side(tokens: Sequence[Token], scope: Scope) -> Expression:
     """A side read in the plain way."""
-    return parse(tokens, Reading(functions=scope.functions, is_complex=scope.setting.is_complex))
+    return parse(tokens, scope.reading)
 
 
 def readings(sides: Sides, scope: Scope) -> Iterator[ReadRelation]:
@@ -277,13 +277,12 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     for is_sum_wide, base, is_slash_wide, is_argument_wide in itertools.product(
         wide_sum, bases, wide_slash, wide_argument
     ):
-        yield Reading(
+        yield replace(
+            scope.reading,
             is_sum_wide=is_sum_wide,
             base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,
-            functions=scope.functions,
-            is_complex=scope.setting.is_complex,
         )
 
 
@@ -301,7 +300,7 @@ def _other_readings(plain: Relation, scope: Scope) -> Iterator[ReadRelation]:
 
 def _with_ones(plain: Relation, scope: Scope) -> Relation | None:
     sides = (plain.left, plain.right)
-    if scope.setting.ones is None or not any(_holds_one(side) for side in sides):
+    if scope.setting.ones is None or not any(_is_one(node) for side in sides for node in walk(side)):
         return None
     left, right = (Ones() if _is_one(side) else side for side in sides)
     return replace(plain, left=left, right=right, convention=Convention(is_one_a_vector=True))
@@ -311,30 +310,23 @@ def _is_one(node: Expression) -> bool:
     return isinstance(node, Number) and node.value == 1
 
 
-def _holds_one(node: Expression) -> bool:
-    return _is_one(node) or any(_holds_one(child) for child in children(node))
-
-
-def _holds_derivative(node: Expression) -> bool:
-    return isinstance(node, Derivative) or any(_holds_derivative(child) for child in children(node))
-
-
 def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, Note]]:
     setting = scope.setting
     sides = (plain.left, plain.right)
-    if any(free_letters(side, setting) for side in sides):
-        names = ", ".join(sorted(setting.fixed))
-        different = NoteKind.DISTINCT_INDICES.note()
-        others = NoteKind.UNFIXED_INDEX.note(names) if names else different
-        yield Convention(is_distinct=True), different
+    num_letters = len(index_letters(sides, setting))
+    if num_letters > 1:
+        yield Convention(is_distinct=True), NoteKind.DISTINCT_INDICES.note()
+    if num_letters and setting.fixed:
+        others = NoteKind.UNFIXED_INDEX.note(", ".join(sorted(setting.fixed)))
         yield Convention(avoids_fixed=True, is_distinct=True), others
-        yield Convention(avoids_fixed=True), others
-    if any(_holds_derivative(side) for side in sides):
+        if num_letters > 1:
+            yield Convention(avoids_fixed=True), others
+    if any(isinstance(node, Derivative) for side in sides for node in walk(side)):
         yield Convention(layout="denominator"), NoteKind.LAYOUT.note("denominator")
         yield Convention(layout="numerator"), NoteKind.LAYOUT.note("numerator")
     if _counts_with_indices(sides, scope):
         yield Convention(first_index=0), NoteKind.INDEX_FROM_ZERO.note()
-    if any(_has_label(side) for side in sides):
+    if setting.fixed and any(_has_label(node) for side in sides for node in walk(side)):
         for name in setting.fixed:
             yield Convention(excluded=(name,)), NoteKind.OTHERS.note(name)
 
@@ -348,9 +340,7 @@ def _counts_with_indices(sides: Sequence[Expression], scope: Scope) -> bool:
 
 
 def _has_label(node: Expression) -> bool:
-    if isinstance(node, BigOperator) and any(isinstance(part, Label) for part in node.conditions):
-        return True
-    return any(_has_label(child) for child in children(node))
+    return isinstance(node, BigOperator) and any(isinstance(part, Label) for part in node.conditions)
 
 
 def _swaps(relation: Relation, scope: Scope) -> Iterator[dict[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.setting import Setting, SymbolMeaning
+from regard.derivations.notation.parser import Reading
 from regard.derivations.notation.syntax import Expression, Label, Number, Product, Symbol, children, describe
 
 CONSTANTS = ("e", "pi")
@@ -73,10 +74,11 @@ class Scope:
         return {**self.setting.symbols, **self.own}
 
     @cached_property
-    def functions(self) -> frozenset[str]:
-        """What is read as a function when a bracket follows: the problem's functions, and σ where it is no symbol."""
+    def reading(self) -> Reading:
+        """How to read formulas here; a bracket after one of the problem's functions, or a free σ, holds arguments."""
         is_free = not any(name.split("_")[0] == "sigma" for name in self.meanings)
-        return frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
+        functions = frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
+        return Reading(functions=functions, is_complex=self.setting.is_complex)
 
     @cached_property
     def member_formulas(self) -> dict[str, dict[str, Expression]]:

@@ -6,7 +6,7 @@ left out must be negligible beside n too: it is not, and the = is meant exactly.
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -137,7 +137,7 @@ def _parts_of(node: Expression) -> tuple[str, ...]:
         return ()
     if isinstance(node, BigOperator):
         return ("body",)
-    return ("base",) if isinstance(node, Scripted) else tuple(item.name for item in fields(node))
+    return ("base",) if isinstance(node, Scripted) else node.__slots__
 
 
 def _changed_values(value: Any) -> Iterator[Any]:
@@ -150,4 +150,4 @@ def _changed_values(value: Any) -> Iterator[Any]:
 
 
 def _with_part(node: Expression, name: str, value: Any) -> Expression:
-    return type(node)(*(value if item.name == name else getattr(node, item.name) for item in fields(node)))
+    return type(node)(*(value if item == name else getattr(node, item) for item in node.__slots__))

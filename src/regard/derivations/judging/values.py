@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from flint import acb, acb_mat, arb
@@ -17,7 +17,6 @@ from flint import acb, acb_mat, arb
 from regard.analysis.closed_forms.arithmetic import erf
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note
-from regard.derivations.notation.tokens import NotUnderstood
 
 ArrayFunction = Callable[[np.ndarray], np.ndarray]
 
@@ -72,18 +71,14 @@ class Arithmetic:
     rounding: tuple[Fraction, Fraction] | None = None
 
 
+_FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tanh")
 FLOATS = Arithmetic(
     is_certified=False,
     number=lambda value: np.full((1, 1, 1), float(value)),
     array=lambda draws: draws,
     imaginary_unit=lambda: np.full((1, 1, 1), 1j),
     pi=lambda: np.full((1, 1, 1), np.pi),
-    exp=np.exp,
-    log=np.log,
-    sqrt=np.sqrt,
-    sin=np.sin,
-    cos=np.cos,
-    tanh=np.tanh,
+    **dict[str, Any]((name, getattr(np, name)) for name in _FUNCTIONS),
     erf=erf,
     relu=lambda x: np.maximum(x, 0.0),
     absolute=np.abs,
@@ -92,7 +87,7 @@ FLOATS = Arithmetic(
     imag=np.imag,
     inverse=np.linalg.inv,
     determinant=lambda matrices: np.linalg.det(matrices)[:, None, None],
-    power=lambda base, exponent: base**exponent,
+    power=operator.pow,
 )
 
 
@@ -147,13 +142,7 @@ BALLS = Arithmetic(
     array=_balls,
     imaginary_unit=lambda: _boxed(acb(0, 1)),
     pi=lambda: _boxed(arb.pi()),
-    exp=_each(lambda x: x.exp()),
-    log=_each(lambda x: x.log()),
-    sqrt=_each(lambda x: x.sqrt()),
-    sin=_each(lambda x: x.sin()),
-    cos=_each(lambda x: x.cos()),
-    tanh=_each(lambda x: x.tanh()),
-    erf=_each(lambda x: x.erf()),
+    **dict[str, Any]((name, _each(operator.methodcaller(name))) for name in (*_FUNCTIONS, "erf")),
     relu=_each(lambda x: x.max(arb(0))),
     absolute=_each(abs),
     conjugate=_each(lambda x: x.conjugate() if is_complex_ball(x) else x),
@@ -170,15 +159,9 @@ CUT_OFF = replace(BALLS, rounding=(Fraction(1, 2), Fraction(1)))
 # -- work --------------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class Work:
-    """How many operations a step may still cost; NotUnderstood when they are used up."""
+    """How many operations a step may still cost."""
 
     left: int = 5_000_000
-
-    def spend(self, cost: int) -> None:
-        """Count the cost before or after an operation."""
-        self.left -= cost
-        if self.left < 0:
-            raise NotUnderstood("This takes too long to check.")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -188,8 +171,7 @@ class IllShaped(RegardError):
     notes: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A batch of matrices, (draw, row, column); `is_identity` marks array·I of any size, `is_zero` a literal 0."""
 
     array: np.ndarray

@@ -49,7 +49,6 @@ from regard.derivations.notation.tokens import (
     MATRICES,
     UNREAD,
     NotUnderstood,
-    Side,
     Token,
     tokenize,
 )
@@ -88,18 +87,9 @@ def parse(tokens: Sequence[Token], reading: Reading = _DEFAULT) -> Expression:
     >>> parse(tokenize("a - b"))
     Sum(terms=(Symbol(name='a', subscripts=()), Negative(body=Symbol(name='b', subscripts=()))))
     """
-    if not isinstance(tokens, Side):
-        return _parse(tuple(tokens), reading)
-    found = tokens.readings.get(reading)
-    if found is None:
-        try:
-            found = _parse_anew(tokens, reading)
-        except NotUnderstood as error:
-            found = error
-        tokens.readings[reading] = found
+    found = _parsed(tokens if isinstance(tokens, tuple) else tuple(tokens), reading)
     if isinstance(found, NotUnderstood):
         raise NotUnderstood(str(found), found.start)
-    assert isinstance(found, Expression)
     return found
 
 
@@ -110,14 +100,13 @@ def parse_source(source: str) -> Expression:
 
 
 @lru_cache(maxsize=8192)
-def _parse(tokens: tuple[Token, ...], reading: Reading) -> Expression:
-    return _parse_anew(tokens, reading)
-
-
-def _parse_anew(tokens: tuple[Token, ...], reading: Reading) -> Expression:
+def _parsed(tokens: tuple[Token, ...], reading: Reading) -> Expression | NotUnderstood:
     if len(tokens) > MAX_TOKENS:
-        raise NotUnderstood(f"The expression has {len(tokens)} tokens; the limit is {MAX_TOKENS}.", tokens[0].start)
-    return _Parser(tokens, reading).everything()
+        return NotUnderstood(f"The expression has {len(tokens)} tokens; the limit is {MAX_TOKENS}.", tokens[0].start)
+    try:
+        return _Parser(tokens, reading).everything()
+    except NotUnderstood as error:
+        return error.with_traceback(None)
 
 
 class _Parser:

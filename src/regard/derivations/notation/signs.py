@@ -12,19 +12,20 @@ from regard.derivations.reading.document import Range
 _COMMANDS = sorted((sign for sign in RELATIONS if sign.startswith("\\") and sign[1:].isalpha()), key=len, reverse=True)
 _CHARACTERS = sorted((sign for sign in RELATIONS if not sign.startswith("\\")), key=len, reverse=True)
 _IMPLICATION = r"<=>|<->|={1,2}(?:>|&gt;)|-->"
-_SIGN = re.compile(
+_SIGN = (
     rf"(?P<implication>{_IMPLICATION})|(?P<colon>\\vcentcolon\s*=|\\mathrel\s*\{{\s*\\mathop\s*:\s*\}}\s*=)"
     rf"|(?P<negation>\\not\s*\{{?\s*(?=\\[a-z]+|[=<>≈≤≥∈]))?"
     rf"(?P<sign>(?:{'|'.join(map(re.escape, _COMMANDS))})(?![a-zA-Z])|(?:&[lg]t;){{2,3}}|&[lg]t;=?"
     rf"|{'|'.join(map(re.escape, _CHARACTERS))})"
 )
-_SKIPPED = re.compile(
+_SKIPPED = (
     r"(?P<text>\\(?:" + "|".join(sorted(re.escape(name[1:]) for name in TEXT)) + r")\s*(?=\{))"
     r"|(?P<group>\\(?:" + "|".join(sorted(re.escape(name[1:]) for name in SWALLOWED)) + r"|begin|end|overset|underset"
     r"|stackrel|substack)(?![A-Za-z])\s*(?:\[[^\]\n]{0,80}\]\s*)?(?=\{)|(?<!\\)[_^]\s*(?=\{))"
     r"|(?P<arrow>\\x[a-z]+\s*(?:\[[^\]\n]{0,80}\])?\s*(?=\{))"
     r"|(?<!\\)%[^\n]*|\\[_^{}$%&#]|\\\\\[[^\]\n]{0,12}\]"
 )
+_SKIPPED_OR_SIGN = re.compile(f"{_SKIPPED}|(?P<relation>{_SIGN})")
 _FORMULA = re.compile(r"\$+([^$]*)\$+")
 _ARROWS = ("→", "←", "↦")
 
@@ -58,23 +59,20 @@ def unread_signs(source: str, chains: Iterable[Chain]) -> list[int]:
 
 def _signs(source: str, part: Range, closing: dict[int, int], *, reads_prose: bool = True) -> Iterator[tuple[int, str]]:
     place, end = part.start, part.end
-    while place < end:
-        if skipped := _SKIPPED.match(source, place, end):
-            place = skipped.end()
-            if skipped["arrow"]:
-                yield skipped.start(), RELATIONS.get(skipped["arrow"].partition("[")[0].rstrip(), "→")
-            close = closing.get(place, end if source.startswith("{", place) else place - 1)
-            if skipped["text"] and reads_prose:
-                for formula in _FORMULA.finditer(source, place, close):
-                    inside = Range(start=formula.start(1), end=formula.end(1))
-                    yield from _signs(source, inside, closing, reads_prose=False)
-            place = close + 1
-        elif sign := _SIGN.match(source, place, end):
-            if not sign["implication"]:
-                yield place, _meaning(sign)
-            place = sign.end()
-        else:
-            place += 1
+    while found := _SKIPPED_OR_SIGN.search(source, place, end):
+        place = found.end()
+        if found["relation"]:
+            if not found["implication"]:
+                yield found.start(), _meaning(found)
+            continue
+        if found["arrow"]:
+            yield found.start(), RELATIONS.get(found["arrow"].partition("[")[0].rstrip(), "→")
+        close = closing.get(place, end if source.startswith("{", place) else place - 1)
+        if found["text"] and reads_prose:
+            for formula in _FORMULA.finditer(source, place, close):
+                inside = Range(start=formula.start(1), end=formula.end(1))
+                yield from _signs(source, inside, closing, reads_prose=False)
+        place = close + 1
 
 
 def _meaning(sign: re.Match[str]) -> str:

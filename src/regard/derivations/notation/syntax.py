@@ -1,13 +1,21 @@
 """The tree that a formula is parsed into; what a symbol means is decided later, by the problem."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
 class Expression:
-    """Any node of the tree; two nodes are equal if they read the same, wherever they stand."""
+    """Any node of the tree; two nodes are equal if they read the same, wherever they stand.
+
+    Trees are walked all the time, so a node remembers what it consists of.
+    """
+
+    __slots__ = ("_children", "_letters", "_symbols")
+    _children: "tuple[Expression, ...]"
+    _letters: tuple[str, ...]
+    _symbols: "tuple[Symbol, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,30 +202,53 @@ class Derivative(Expression):
     bottom: Expression
 
 
-def children(node: Expression) -> Iterator[Expression]:
+def children(node: Expression) -> tuple[Expression, ...]:
     """The expressions directly below a node."""
-    for name in node.__slots__:
-        value = getattr(node, name)
-        if isinstance(value, Expression):
-            yield value
-        elif isinstance(value, tuple):
-            for inner in value:
-                if isinstance(inner, Expression):
-                    yield inner
-                elif isinstance(inner, tuple):
-                    yield from inner
+    try:
+        return node._children
+    except AttributeError:
+        return _remember(node, "_children", tuple(_expressions_in(getattr(node, name) for name in node.__slots__)))
+
+
+def _expressions_in(parts: Iterable[Any]) -> Iterator[Expression]:
+    for part in parts:
+        if isinstance(part, Expression):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _expressions_in(part)
+
+
+def _remember(node: Expression, name: str, value: Any) -> Any:
+    object.__setattr__(node, name, value)
+    return value
 
 
 def walk(node: Expression) -> Iterator[Expression]:
-    """Every node of the tree, from the top and from left to right."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and every expression below it, from left to right."""
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed(children(node))
 
 
-def symbols(node: Expression) -> Iterator[Symbol]:
+def symbols(node: Expression) -> tuple[Symbol, ...]:
     """Every symbol in the tree, subscripts' symbols included, from left to right."""
-    return (inner for inner in walk(node) if isinstance(inner, Symbol))
+    try:
+        return node._symbols
+    except AttributeError:
+        return _remember(node, "_symbols", tuple(each for each in walk(node) if isinstance(each, Symbol)))
+
+
+def letters_in(node: Expression) -> tuple[str, ...]:
+    """Every bare name that an expression depends on, those bound by a sum left out, sorted."""
+    try:
+        return node._letters
+    except AttributeError:
+        own = {node.name} if isinstance(node, Symbol) and not node.subscripts else set()
+        bound = {node.index} if isinstance(node, BigOperator) else set()
+        below = {letter for child in children(node) for letter in letters_in(child)}
+        return _remember(node, "_letters", tuple(sorted((own | below) - bound)))
 
 
 def describe(node: Expression) -> str:

@@ -46,12 +46,14 @@ class Token:
 
 
 class Side(tuple[Token, ...]):
-    """The tokens of one side of a relation; remembers what they were parsed into."""
+    """The tokens of one side of a relation; remembers its hash, by which parsers remember what it spells."""
 
     @cached_property
-    def readings(self) -> dict[object, object]:
-        """What the tokens spell, by the reading; the parser fills it in."""
-        return {}
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 _DROPPED = Token("symbol", "", 0, 0)

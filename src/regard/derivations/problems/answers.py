@@ -19,8 +19,8 @@ from typing import Any
 from regard.core.errors import InputError
 from regard.derivations.notation.tokens import GREEK
 from regard.derivations.problems.problem import Problem, Question, load_problem, shipped_problems
-from regard.derivations.problems.toml_places import KeyPath, TomlPlaces, TomlString, find_places
-from regard.derivations.reading.document import Document, OffsetMap
+from regard.derivations.problems.toml_places import KeyPath, TomlPlaces, find_places
+from regard.derivations.reading.document import Document, MappedText
 from regard.derivations.reading.files import read_text
 
 SCHEMA = "regard-answers/1"
@@ -43,40 +43,32 @@ class Composition:
     r"""Paragraphs in the order in which they are added.
 
     >>> composition = Composition()
-    >>> composition.formula(TomlString(text="b", starts=(0,), targets=(20,)), lead="a = ", lead_at=11)
-    >>> composition.text, [composition.origin.at(place) for place in (2, 6, 8)]
+    >>> composition.formula(MappedText.joined([("b", 20)]), lead="a = ", lead_at=11)
+    >>> composition.written.text, [composition.written.origin.at(place) for place in (2, 6, 8)]
     ('$$\na = b\n$$', [20, 11, 20])
     """
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._length = 0
-        self._starts: list[int] = []
-        self._targets: list[int] = []
+        self._signs: list[tuple[str, int]] = []
 
     @property
-    def text(self) -> str:
-        """All paragraphs so far."""
-        return "".join(self._texts)
-
-    @property
-    def origin(self) -> OffsetMap:
-        """From an offset of the text to the offset in the file that it comes from."""
-        return OffsetMap(starts=tuple(self._starts) or (0,), targets=tuple(self._targets) or (0,))
+    def written(self) -> MappedText:
+        """All paragraphs so far, and where in the file they come from."""
+        return MappedText.joined(self._signs)
 
     def say(self, text: str, *, at: int) -> None:
         """A paragraph of our own words, which all stand at one place of the file."""
         self._gap(at)
         self._own(text, at)
 
-    def copy(self, written: TomlString) -> None:
+    def copy(self, written: MappedText) -> None:
         """A paragraph copied from the file."""
-        self._gap(written.targets[0])
+        self._gap(written.origin.targets[0])
         self._copy(written, *_trimmed(written.text))
 
-    def formula(self, written: TomlString, *, lead: str = "", lead_at: int = 0, is_by_lines: bool = False) -> None:
+    def formula(self, written: MappedText, *, lead: str = "", lead_at: int = 0, is_by_lines: bool = False) -> None:
         """A displayed formula; by lines, each line of the string is a line of the formula."""
-        first = written.targets[0]
+        first = written.origin.targets[0]
         self._gap(first)
         self._own("$$\n", first)
         if lead:
@@ -86,42 +78,28 @@ class Composition:
             self._copy_lines(written, begin, end)
         else:
             self._copy(written, begin, end, is_flat=True)
-        self._own("\n$$", self._targets[-1])
-
-    def placed(self, document: Document, stored_lines: tuple[int, ...]) -> Document:
-        """A document that was read from the text, with its places in the file."""
-        return replace(document, origin=document.origin.onto(self.origin), stored_lines=stored_lines)
+        self._own("\n$$", self._signs[-1][1])
 
     def _gap(self, at: int) -> None:
-        if self._length:
+        if self._signs:
             self._own(_GAP, at)
 
     def _own(self, text: str, at: int) -> None:
-        for sign in text:
-            self._add(sign, at)
+        self._signs += [(sign, at) for sign in text]
 
-    def _copy(self, written: TomlString, begin: int, end: int, *, is_flat: bool = False) -> None:
-        origin = OffsetMap(starts=written.starts, targets=written.targets)
-        for place in range(begin, end):
-            sign = written.text[place]
-            self._add(" " if is_flat and sign == "\n" else sign, origin.at(place))
+    def _copy(self, written: MappedText, begin: int, end: int, *, is_flat: bool = False) -> None:
+        text = written.text.replace("\n", " ") if is_flat else written.text
+        self._signs += [(text[place], written.origin.at(place)) for place in range(begin, end)]
 
-    def _copy_lines(self, written: TomlString, begin: int, end: int) -> None:
-        origin = OffsetMap(starts=written.starts, targets=written.targets)
+    def _copy_lines(self, written: MappedText, begin: int, end: int) -> None:
         place, link = begin, ""
         for line in written.text[begin:end].splitlines(keepends=True):
             content = line.rstrip()
             if content:
-                self._own(link, origin.at(place))
+                self._own(link, written.origin.at(place))
                 self._copy(written, place, place + len(content))
                 link = "\n" if content.endswith("\\\\") else " \\\\\n"
             place += len(line)
-
-    def _add(self, sign: str, at: int) -> None:
-        self._starts.append(self._length)
-        self._targets.append(at)
-        self._texts.append(sign)
-        self._length += 1
 
 
 def _trimmed(text: str) -> tuple[int, int]:
@@ -153,8 +131,10 @@ def read_answers(source: str, *, path: str = "answers.toml", problem: Problem | 
         question = _question(name, problem, path, places)
         _check_fields(question, fields, path, places)
         _compose(composition, question, fields, places)
-    document = read_text(composition.text or "(no answers)", kind="markdown", path=path)
-    return Answers(document=composition.placed(document, places.line_starts), problem=problem)
+    written = composition.written
+    document = read_text(written.text or "(no answers)", kind="markdown", path=path)
+    placed = replace(document, origin=document.origin.onto(written.origin), stored_lines=places.line_starts)
+    return Answers(document=placed, problem=problem)
 
 
 def _table(source: str, path: str) -> dict[str, Any]:
@@ -231,7 +211,7 @@ def _compose(composition: Composition, question: Question, fields: Mapping[str, 
         return
     composition.say(heading(question), at=places.keys[(question.id,)])
     if (choice := written["choice"]) and choice.text.strip():
-        composition.say(f"{_phrase(question, choice.text.strip().lower())}.", at=choice.targets[0])
+        composition.say(f"{_phrase(question, choice.text.strip().lower())}.", at=choice.origin.targets[0])
     for symbol, formula in designs.items():
         if formula.text.strip():
             _compose_design(composition, symbol, formula, (question.id, "design", symbol), places)
@@ -261,7 +241,7 @@ def _phrase(question: Question, choice: str) -> str:
 
 
 def _compose_design(
-    composition: Composition, symbol: str, formula: TomlString, path: KeyPath, places: TomlPlaces
+    composition: Composition, symbol: str, formula: MappedText, path: KeyPath, places: TomlPlaces
 ) -> None:
     key = places.keys[path]
     text = formula.text.strip()
@@ -271,7 +251,7 @@ def _compose_design(
         composition.formula(formula, lead=f"{latex_name(symbol)} = ", lead_at=key)
 
 
-def _compose_answer(composition: Composition, answer: TomlString) -> None:
+def _compose_answer(composition: Composition, answer: MappedText) -> None:
     if _DELIMITED.search(answer.text):
         composition.copy(answer)
     else:

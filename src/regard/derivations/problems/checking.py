@@ -273,7 +273,7 @@ def _unknown_size(path: KeyPath, names: Iterable[str], sizes: set[str]) -> Itera
 
 
 def ancestors(name: str, settings: Mapping[str, Any]) -> list[str] | None:
-    """The setting and all that it extends, or None if the chain breaks or bites its tail."""
+    """The setting and all that it extends, or None if the chain is broken or circular."""
     chain = [name]
     while "extends" in settings[chain[-1]]:
         parent = settings[chain[-1]]["extends"]

@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.checking import ORTHOGONAL_TO, Fault, find_faults
 
-_LIBRARY = resources.files("regard.derivations.problems") / "library"
+_LIBRARY = Path(__file__).parent / "library"
 _KINDS = {
     "sizes": "size",
     "symbols": "symbol",
@@ -37,7 +36,7 @@ class Design:
 
     symbols: tuple[str, ...]
     goal: str
-    solutions: tuple[Mapping[str, str], ...]
+    solutions: tuple[Mapping[str, str], ...] = ()
     show_at: Mapping[str, int] = field(default_factory=dict)
     show: str | None = None
     show_as: str = ""
@@ -90,9 +89,7 @@ class Problem:
 # -- problem files -----------------------------------------------------------------------------------------------------
 def shipped_problems() -> tuple[str, ...]:
     """The names of the problems that come with Regard."""
-    return tuple(
-        sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml"))
-    )
+    return tuple(sorted(path.stem for path in _LIBRARY.glob("*.toml")))
 
 
 def problem_source(name_or_path: str) -> str:
@@ -196,7 +193,9 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
     fixed, free = table.get("fixed", {}), table.get("free", {})
     return Setting(
         name=name,
-        sizes={key: _size(row) for key, row in table.get("sizes", {}).items()},
+        sizes={
+            key: Size(**_fields(row, at_least="minimum", even="is_even")) for key, row in table.get("sizes", {}).items()
+        },
         fixed=fixed,
         free={letter: size for letter, size in free.items() if letter not in fixed},
         symbols={key: _meaning(key, row, free, functions) for key, row in table.get("symbols", {}).items()},
@@ -208,15 +207,6 @@ def _setting(name: str, table: Mapping[str, Any]) -> Setting:
         reading=table.get("reading", ""),
         permutations=table.get("permutations", {}),
         is_complex=table.get("complex", False),
-    )
-
-
-def _size(row: Mapping[str, Any]) -> Size:
-    return Size(
-        minimum=row.get("at_least", 2),
-        above=tuple(row.get("above", ())),
-        is_even=row.get("even", False),
-        twice=row.get("twice"),
     )
 
 
@@ -254,42 +244,20 @@ def _shape(text: str) -> tuple[str, str]:
 
 
 def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Question:
-    return Question(
-        id=row["id"],
-        title=row["title"],
-        path=tuple(row.get("path", _path(row["id"]))),
-        titles=tuple(title.lower() for title in (row["title"], *row.get("titles", ()))),
-        setting=settings[row["setting"]],
-        points=row.get("points", 0.0),
-        is_optional=row.get("optional", False),
-        given=tuple(row.get("given", ())),
-        show=tuple(row.get("show", ())),
-        claims=tuple(row.get("claims", ())),
-        design=_design(row["design"]) if "design" in row else None,
-        choice=_choice(row["choice"]) if "choice" in row else None,
-    )
+    fields = _fields(row, optional="is_optional")
+    fields["titles"] = tuple(title.lower() for title in (row["title"], *row.get("titles", ())))
+    fields["path"] = tuple(row.get("path", _path(row["id"])))
+    fields["setting"] = settings[row["setting"]]
+    if "design" in row:
+        fields["design"] = Design(**{"show_as": row["design"].get("show", ""), **_fields(row["design"])})
+    if "choice" in row:
+        fields["choice"] = Choice(**_fields(row["choice"]))
+    return Question(**fields)
 
 
-def _design(row: Mapping[str, Any]) -> Design:
-    return Design(
-        symbols=tuple(row["symbols"]),
-        goal=row["goal"],
-        solutions=tuple(row.get("solutions", ())),
-        show_at=row.get("show_at", {}),
-        show=row.get("show"),
-        show_as=row.get("show_as", row.get("show", "")),
-        target=row.get("target", 0.5),
-    )
-
-
-def _choice(row: Mapping[str, Any]) -> Choice:
-    return Choice(
-        answer=row["answer"],
-        yes=tuple(row.get("yes", ())),
-        no=tuple(row.get("no", ())),
-        cues=tuple(row.get("cues", ())),
-        why=row.get("why", ""),
-    )
+def _fields(row: Mapping[str, Any], **renamed: str) -> dict[str, Any]:
+    """A table of the file as the fields of a class, some of which have other names there."""
+    return {renamed.get(key, key): tuple(value) if isinstance(value, list) else value for key, value in row.items()}
 
 
 def _path(question_id: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from regard.derivations.reading.document import line_starts
+from regard.derivations.reading.document import MappedText, line_starts
 
 KeyPath = tuple[str | int, ...]
 
@@ -26,20 +26,11 @@ _TomlToken = re.Match[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TomlString:
-    """A string's value, made of pieces: value `starts[i]` stands at offset `targets[i]` of the file."""
-
-    text: str
-    starts: tuple[int, ...]
-    targets: tuple[int, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class TomlPlaces:
-    """The offset of every key and the pieces of every string, by the path that leads to it."""
+    """The offset of every key and the value of every string, by the path that leads to it."""
 
     keys: Mapping[KeyPath, int]
-    strings: Mapping[KeyPath, TomlString]
+    strings: Mapping[KeyPath, MappedText]
     line_starts: tuple[int, ...]
 
     def line(self, path: KeyPath) -> int | None:
@@ -47,7 +38,7 @@ class TomlPlaces:
         for length in range(len(path), 0, -1):
             place = self.keys.get(path[:length])
             if place is None and path[:length] in self.strings:
-                place = self.strings[path[:length]].targets[0]
+                place = self.strings[path[:length]].origin.targets[0]
             if place is not None:
                 return sum(start <= place for start in self.line_starts)
         return None
@@ -72,7 +63,7 @@ class _TomlWalk:
         self.tokens = tokens
         self.at = 0
         self.keys: dict[KeyPath, int] = {}
-        self.strings: dict[KeyPath, TomlString] = {}
+        self.strings: dict[KeyPath, MappedText] = {}
         self.lengths: dict[KeyPath, int] = {}
 
     def file(self) -> None:
@@ -155,27 +146,20 @@ class _TomlWalk:
         self.at += 1
 
 
-def _decoded(token: _TomlToken) -> TomlString:
-    """The value of a string token, with the place of each of its pieces."""
+def _decoded(token: _TomlToken) -> MappedText:
+    """The value of a string token."""
     raw, quote = token[0], token[0][0]
     width = 3 if raw[:3] == quote * 3 and len(raw) >= 6 else 1
     begin = width
     if width == 3:
         begin += 2 if raw.startswith("\r\n", width) else 1 if raw.startswith("\n", width) else 0
-    pattern = _LITERAL_PIECE if quote == "'" else _PIECE
-    texts, starts, targets, length = [], [], [], 0
-    for piece in pattern.finditer(raw, begin, len(raw) - width):
-        text = _plain(piece[0]) if quote == '"' else piece[0].replace("\r\n", "\n")
-        starts.append(length)
-        targets.append(token.start() + piece.start())
-        texts.append(text)
-        length += len(text)
-    return TomlString(
-        text="".join(texts), starts=tuple(starts) or (0,), targets=tuple(targets) or (token.start() + begin,)
+    pieces = (_LITERAL_PIECE if quote == "'" else _PIECE).finditer(raw, begin, len(raw) - width)
+    return MappedText.joined(
+        ((_plain(piece[0], quote), token.start() + piece.start()) for piece in pieces), empty_at=token.start() + begin
     )
 
 
-def _plain(piece: str) -> str:
-    if piece[0] == "\\":
+def _plain(piece: str, quote: str) -> str:
+    if piece[0] == "\\" and quote == '"':
         return "" if piece[1] in " \t\r\n" else tomllib.loads(f'x = "{piece}"')["x"]
     return piece.replace("\r\n", "\n")

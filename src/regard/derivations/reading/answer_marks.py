@@ -14,7 +14,7 @@ from regard.derivations.reading.enumerators import Enumerator, normalized, parse
 from regard.derivations.reading.phrases import any_of
 
 PLAIN = 100  # the level of a line that is no heading
-EMPHASIS = re.compile(
+_EMPHASIS = re.compile(
     r"(?:\s|>|[-+](?=\s)|\*{1,3}|_{1,3}|<(?:b|strong|u)>|\\noindent(?![a-z])|\\(?:textbf|textit|emph|underline)\s?\{"
     r"|\{\\(?:bf|it)(?![a-z])|\\item(?![a-z])(?!\s*\[))*"
 )
@@ -172,7 +172,9 @@ def _macro_answer(
     name, brace = found["macro"], found.end()
     is_named = _NAMED.fullmatch(name) is not None
     body = normalized(macro.body) if macro else ""
-    opens = is_named or (macro is not None and answer_words(body[_skipped(body) :].partition("#1")[0]) is not None)
+    opens = is_named or (
+        macro is not None and answer_words(body[num_emphasis_marks(body) :].partition("#1")[0]) is not None
+    )
     if macro is not None and macro.arity == 0:
         if opens and "begin{" not in body and "end{" not in body:
             yield AnswerMark(start=found.start(), end=found.end(), is_own=is_named)
@@ -186,9 +188,11 @@ def _braced(found: re.Match[str], begin: int, closed: int, form: Literal["wrappe
     return AnswerMark(start=found.start(), end=begin, until=closed - 1, closed=closed, form=form, style=style)
 
 
-def _skipped(text: str) -> int:
-    marks = EMPHASIS.match(text)
-    return marks.end() if marks else 0
+def num_emphasis_marks(text: str) -> int:
+    """How many characters of list marks and emphasis stand in front of a text."""
+    marks = _EMPHASIS.match(text)
+    assert marks is not None
+    return marks.end()
 
 
 def _starts_a_line(document: Document, offset: int) -> bool:

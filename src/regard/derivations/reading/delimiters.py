@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from regard.derivations.reading.braces import closing_braces
-from regard.derivations.reading.document import Image, Macro, MathSpan, OffsetMap, Range, Unclosed, by_start, range_at
+from regard.derivations.reading.document import Image, Macro, MappedText, MathSpan, Range, Unclosed, by_start, range_at
 from regard.derivations.reading.phrases import any_of
 
 CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -104,12 +104,9 @@ def _span(layout: TextLayout, piece: Delimited) -> MathSpan:
     if range_at(layout.table_rows, piece.start):
         escapes = _ESCAPED_BAR.finditer(layout.text, piece.inner.start, piece.inner.end)
         holes += [Range(start=escape.start(), end=escape.start() + 1) for escape in escapes]
-    kept = list(_without(piece.inner, holes)) or [Range(start=piece.inner.start, end=piece.inner.start)]
-    starts = [0]
-    for part in kept[:-1]:
-        starts.append(starts[-1] + part.end - part.start)
-    source = "".join(layout.text[part.start : part.end] for part in kept)
-    origin = OffsetMap(starts=tuple(starts), targets=tuple(part.start for part in kept))
+    kept = ((layout.text[part.start : part.end], part.start) for part in _without(piece.inner, holes))
+    mapped = MappedText.joined(kept, empty_at=piece.inner.start)
+    source, origin = mapped.text, mapped.origin
     marker = _MARKER.match(source) if _starts_a_line(layout.text, piece.start) else None
     if marker:
         source, origin = source[marker.end() :], origin.after(marker.end())

@@ -98,6 +98,26 @@ class OffsetMap:
         return OffsetMap(starts=tuple(starts), targets=tuple(outer.at(self.at(start)) for start in starts))
 
 
+@dataclass(frozen=True, kw_only=True)
+class MappedText:
+    """A derived text and the way back from it."""
+
+    text: str
+    origin: OffsetMap
+
+    @classmethod
+    def joined(cls, pieces: Iterable[tuple[str, int]], *, empty_at: int = 0) -> "MappedText":
+        """Pieces one after another, each with the offset from which it was copied; no pieces stand at `empty_at`.
+
+        >>> MappedText.joined([("ab", 10), ("c", 15)])
+        MappedText(text='abc', origin=OffsetMap(starts=(0, 2), targets=(10, 15)))
+        """
+        pieces = list(pieces) or [("", empty_at)]
+        starts = itertools.accumulate((len(text) for text, _ in pieces[:-1]), initial=0)
+        origin = OffsetMap(starts=tuple(starts), targets=tuple(target for _, target in pieces))
+        return cls(text="".join(text for text, _ in pieces), origin=origin)
+
+
 def range_at(ranges: Sequence[_R], offset: int) -> _R | None:
     """The range that holds an offset, among disjoint ranges in order."""
     index = bisect_right(ranges, offset, key=by_start) - 1

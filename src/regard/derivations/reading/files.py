@@ -6,7 +6,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from regard.derivations.reading.document import (
     DocumentKind,
     Heading,
     Macro,
+    MappedText,
     MathSpan,
     OffsetMap,
     Unclosed,
@@ -54,9 +55,9 @@ def read_text(text: str, *, kind: DocumentKind = "markdown", path: str = "<text>
     _check(text, path)
     if kind == "notebook":
         return _read_notebook(text, path)
-    plain, origin = normalized(text)
-    document = _read_source(plain, kind, path)
-    return document if plain == text else replace(document, origin=origin, stored_lines=line_starts(text))
+    plain = normalized(text)
+    document = _read_source(plain.text, kind, path)
+    return document if plain.text == text else replace(document, origin=plain.origin, stored_lines=line_starts(text))
 
 
 def _read_source(text: str, kind: DocumentKind, path: str) -> Document:
@@ -71,24 +72,20 @@ _WIDE = str.maketrans({chr(0xFEE0 + ord(mark)): mark for mark in _NARROW})
 _COMPOSED = re.compile("[^\\W\\d_][\u0300-\u036f]+|[\u200b\u2060\ufeff\xad]+")
 
 
-def normalized(text: str) -> tuple[str, OffsetMap]:
-    """The text with plain blanks, letters composed with their accents, full-width letters made narrow; and its origin.
+def normalized(text: str) -> MappedText:
+    """The text with plain blanks, letters composed with their accents, and full-width letters made narrow.
 
-    >>> normalized("si\\xa0e\\u0301gal")[0], normalized("e\\u0301x")[1].at(1)
+    >>> normalized("si\\xa0e\\u0301gal").text, normalized("e\\u0301x").origin.at(1)
     ('si égal', 2)
     """
     plain = text.translate(_SPACES).translate(_WIDE)
-    pieces, starts, targets, place, length = [], [0], [0], 0, 0
+    pieces, place = [], 0
     for found in _COMPOSED.finditer(plain):
         composed = unicodedata.normalize("NFC", found[0]) if found[0][0].isalpha() else ""
-        if len(composed) == len(found[0]):
-            continue
-        pieces += [plain[place : found.start()], composed]
-        length += found.start() - place + len(composed)
-        place = found.end()
-        starts.append(length)
-        targets.append(place)
-    return "".join([*pieces, plain[place:]]), OffsetMap(starts=tuple(starts), targets=tuple(targets))
+        if len(composed) < len(found[0]):
+            pieces.append((plain[place : found.start()] + composed, place))
+            place = found.end()
+    return MappedText.joined([*pieces, (plain[place:], place)])
 
 
 def documents_in(folder: str | Path) -> tuple[Path, ...]:
@@ -161,15 +158,6 @@ _ITEM = 0
 _GAP = "\n\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Cell:
-    """The text of a cell and the offsets in the file from which its pieces come."""
-
-    text: str
-    starts: tuple[int, ...]
-    targets: tuple[int, ...]
-
-
 def _read_notebook(stored: str, path: str) -> Document:
     """The Markdown cells of a Jupyter notebook as one document; places are lines and columns of the stored file."""
     try:
@@ -220,25 +208,18 @@ def _strings(stored: str) -> Iterator[tuple[list[str | int | None], re.Match[str
             yield path, token
 
 
-def _cell(strings: list[re.Match[str]]) -> _Cell:
+def _cell(strings: list[re.Match[str]]) -> MappedText:
     """The text of JSON strings one after another; half a surrogate pair becomes the replacement character."""
-    texts: list[str] = []
-    starts: list[int] = []
-    targets: list[int] = []
-    length = 0
-    for string in strings:
-        for found in _CHARACTER.finditer(string[0], 1, len(string[0]) - 1):
-            text = _NOT_TEXT.sub("\ufffd", json.loads(f'"{found[0]}"'))
-            starts.append(length)
-            targets.append(string.start() + found.start())
-            texts.append(text)
-            length += len(text)
-    text, origin = normalized("".join(texts))
-    origin = origin.onto(OffsetMap(starts=tuple(starts) or (0,), targets=tuple(targets) or (0,)))
-    return _Cell(text=text, starts=origin.starts, targets=origin.targets)
+    stored = MappedText.joined(
+        (_NOT_TEXT.sub("\ufffd", json.loads(f'"{found[0]}"')), string.start() + found.start())
+        for string in strings
+        for found in _CHARACTER.finditer(string[0], 1, len(string[0]) - 1)
+    )
+    plain = normalized(stored.text)
+    return replace(plain, origin=plain.origin.onto(stored.origin))
 
 
-def _joined(cells: list[_Cell], path: str, stored_lines: tuple[int, ...]) -> Document:
+def _joined(cells: list[MappedText], path: str, stored_lines: tuple[int, ...]) -> Document:
     offsets = [0]
     for cell in cells:
         offsets.append(offsets[-1] + len(cell.text) + len(_GAP))
@@ -251,8 +232,8 @@ def _joined(cells: list[_Cell], path: str, stored_lines: tuple[int, ...]) -> Doc
         **{name: tuple(item for part in parts for item in getattr(part, name)) for name in _LISTS},
         front_matter=parts[0].front_matter,
         origin=OffsetMap(
-            starts=tuple(offset + start for cell, offset in pairs for start in cell.starts),
-            targets=tuple(target for cell in cells for target in cell.targets),
+            starts=tuple(offset + start for cell, offset in pairs for start in cell.origin.starts),
+            targets=tuple(target for cell in cells for target in cell.origin.targets),
         ),
         stored_lines=stored_lines,
     )

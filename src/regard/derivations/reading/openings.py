@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from regard.derivations.reading.answer_marks import EMPHASIS, PLAIN, AnswerMark, answer_words, wrapped_answers
+from regard.derivations.reading.answer_marks import PLAIN, AnswerMark, answer_words, num_emphasis_marks, wrapped_answers
 from regard.derivations.reading.braces import group_end
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import (
@@ -112,7 +112,7 @@ def _heading_openings(document: Document) -> Iterator[Opening | AnswerMark]:
     counted = _counted_headings(document)
     for heading in document.headings:
         title = normalized(heading.title)
-        skipped = _skipped(title)
+        skipped = num_emphasis_marks(title)
         answer = answer_words(title[skipped:])
         is_answer = answer is not None and not answer.enumerator and not answer.is_reasoning
         if answer and is_answer and not title[skipped + answer.end :].strip(_EDGES):
@@ -143,7 +143,7 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
     for line in document.lines:
         is_free = not before or _LINE_END.match(before[-1]) is not None or _LIST_MARK.match(line.text) is not None
         before = document.prose[line.start : line.end].strip("> \t\r\n")
-        content = line.start + _skipped(line.text)
+        content = line.start + num_emphasis_marks(line.text)
         front = document.front_matter
         span = document.span_at(content)
         if span and span.marker and span.start == content:
@@ -273,11 +273,6 @@ def _begins_a_part(before: str, numeral: str) -> bool:
         return words == "" or words.endswith(_SENTENCE_ENDS)
     is_answer = _YES_OR_NO.fullmatch(words) is not None or (numeral[0] == "(" and words.endswith(PLACEHOLDER))
     return is_answer or words.endswith(_SENTENCE_ENDS)
-
-
-def _skipped(text: str) -> int:
-    marks = EMPHASIS.match(text)
-    return marks.end() if marks else 0
 
 
 # -- questions that LaTeX numbers: headings, the `exam` class, and `enumerate` with letters or romans ------------------

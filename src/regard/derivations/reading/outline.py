@@ -28,15 +28,13 @@ _SHORTEST_WORD = 4
 class Section(Range):
     """A question's part of the document, from its heading at `start`; its text begins at `body`.
 
-    `is_restated` says that all of it is the question's own text, and the answer comes later; `is_inferred` that the
-    path is not written but follows from the parts around it.
+    `is_restated` says that all of it is the question's own text, and the answer comes later.
     """
 
     path: tuple[str, ...]
     title: str
     body: int
     is_restated: bool = False
-    is_inferred: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +54,6 @@ class Outline:
         """The sections that hold an offset, the outermost first."""
         starts, stacks = self._stacks
         return stacks[bisect_right(starts, offset) - 1] if starts and offset >= starts[0] else ()
-
-    def is_restated(self, offset: int) -> bool:
-        """True if what stands at an offset belongs to a question and not to an answer."""
-        return range_at(self.restated, offset) is not None
 
     @cached_property
     def _stacks(self) -> tuple[list[int], list[tuple[Section, ...]]]:
@@ -141,7 +135,6 @@ class _OpenSection:
     is_roman: bool = False
     ordinal: int = 0
     written: tuple[int, str] | None = None
-    is_inferred: bool = False
     is_in_template: bool = False
 
 
@@ -150,13 +143,7 @@ def _section(document: Document, item: _OpenSection) -> Section:
     is_empty = item.first_inner < 0 and not document.text[item.body : item.end].strip()
     body = min(item.words if is_empty else item.body, item.end)
     return Section(
-        start=item.start,
-        end=item.end,
-        body=body,
-        path=item.path,
-        title=item.title,
-        is_restated=item.is_restated,
-        is_inferred=item.is_inferred,
+        start=item.start, end=item.end, body=body, path=item.path, title=item.title, is_restated=item.is_restated
     )
 
 
@@ -179,7 +166,6 @@ class _OutlineBuilder:
         self.num_answers = 0
         self.num_styled = Counter[str]()
         self.opening_starts = [item.start for item in found if isinstance(item, Opening)]
-        self.inferred: set[tuple[str, ...]] = set()
         for index, item in enumerate(found):
             if isinstance(item, Opening):
                 self.open(item, index)
@@ -225,7 +211,6 @@ class _OutlineBuilder:
             is_roman=is_roman and len(path) == 2 and path[1] not in ROMANS,
             ordinal=opening.ordinal,
             written=(enumerator.number or 0, enumerator.second or "") if enumerator and is_numbered else None,
-            is_inferred=path[:2] in self.inferred or opening.is_look_alike,
             is_in_template=opening.is_in_template,
         )
         if self.stack[-1].first_inner < 0:
@@ -268,9 +253,7 @@ class _OutlineBuilder:
         is_lost = len(path) == 3 and path[2] == ROMANS[0] and before.isalpha() and len(before) < _SHORTEST_WORD
         if not is_lost or not path[1]:
             return ()
-        lost = (path[0], letter(ord(path[1]) - ord("a") + 2))
-        self.inferred.add(lost)
-        return (*lost, path[2])
+        return (path[0], letter(ord(path[1]) - ord("a") + 2), path[2])
 
     def _resolve(self, opening: Opening, enumerator: Enumerator) -> tuple[str, ...]:
         """What an enumerator means where it stands."""

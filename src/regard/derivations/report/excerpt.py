@@ -116,11 +116,7 @@ def _first_cells(text: str, cells: int) -> str:
 
 
 def _last_cells(text: str, cells: int) -> str:
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if cell_len(text[middle:]) <= cells else (middle + 1, high)
-    return text[low:]
+    return _first_cells(text[::-1], cells)[::-1]
 
 
 def _spelled_parts(parts: tuple[str, str, str], encoding: str) -> tuple[str, str, str]:
