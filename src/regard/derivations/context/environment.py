@@ -483,6 +483,7 @@ def _renamed(left: Symbol, law: tuple[Fraction, Fraction] | None, scope: Scope) 
     ε ∼ N(0, ½) beside γ ∼ N(1, ½) is γ − 1.
     """
     numbers = [meaning for meaning in scope.meanings.values() if meaning.is_random_number]
+    numbers = numbers or [*{meaning.name: meaning for meaning in scope.neighbours.values()}.values()]
     if len(numbers) != 1 or law is None or law[1] != Fraction(numbers[0].variance or 0):
         return None
     shift = law[0] - Fraction(numbers[0].mean)

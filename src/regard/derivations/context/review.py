@@ -121,7 +121,7 @@ class _Review:
     def _is_corrected(self, item: ReviewedStep) -> bool:
         """True if the words call it an attempt, and the same symbol gets a design that reaches the goal later on."""
         own, place, end = _chain_of(item), self.steps.index(item), item.formula.source.span.end
-        if not _ATTEMPT.search(self.document.prose[item.formula.paragraph : end + _NEARBY]):
+        if not _ATTEMPT.search(self.document.text[item.formula.paragraph : end + _NEARBY]):
             return False
         for other in self.steps[place + 1 :]:
             is_design = other.step.role is Role.DESIGN and other.placement.question is item.placement.question

@@ -1,7 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -83,15 +83,12 @@ def _may_be_matrices(names: Sequence[str], sides: Sequence[Expression], scope: S
     """True if letters that nothing explains look like matrices: large ones in notes, and what is transposed."""
     if scope.setting.undeclared and any(name[0].isupper() for name in names):
         return True
-    marked = (inner for side in sides for inner in _matrix_marks(side))
+    marked = (inner for side in sides for inner in walk(side) if _is_matrix_mark(inner))
     return any(symbol.name in names for inner in marked for symbol in symbols(inner))
 
 
-def _matrix_marks(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Transpose) or isinstance(node, Apply) and node.function in _OF_MATRICES:
-        yield node
-    for child in children(node):
-        yield from _matrix_marks(child)
+def _is_matrix_mark(node: Expression) -> bool:
+    return isinstance(node, Transpose) or (isinstance(node, Apply) and node.function in _OF_MATRICES)
 
 
 def shown(finding: Finding) -> Finding:
@@ -209,7 +206,7 @@ def _without_infinity(read: ReadRelation) -> ReadRelation:
 
 def _holds_infinity(node: Expression) -> bool:
     """True if an ∞ stands inside an expression that is more than ∞."""
-    return any(isinstance(child, Infinity) or _holds_infinity(child) for child in children(node))
+    return any(isinstance(inner, Infinity) for inner in walk(node) if inner is not node)
 
 
 def _folded(side: Expression, scope: Scope) -> Expression:
