@@ -38,6 +38,12 @@ def test_a_condition_that_words_state_in_portuguese():
     assert last("1c.ii", r"Se $\gamma > 1$ temos $c \approx v_b$.").status == "refuted"
 
 
+@pytest.mark.parametrize("words", ["ignoring $\\gamma < 0$", "except for $\\gamma < 0$"])
+def test_what_is_left_aside_is_no_condition(words: str):
+    assert last("1d.ii", rf"So ({words}) $c_1 \approx v_a$.").status != "refuted"
+    assert last("1d.ii", r"If $\gamma < 0$ then $c_1 \approx v_a$.").status == "refuted"
+
+
 def test_a_condition_on_the_distance_of_the_random_length_from_its_mean():
     noise = r"其中 $\epsilon \sim \mathcal N(0, \frac12)$。"
     assert last("1c.ii", noise, r"$\epsilon > 0$ 时 $c \approx v_a$").status == "holds"

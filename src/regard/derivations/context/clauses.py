@@ -186,12 +186,16 @@ def _is_denied(before: str, after: str, following: str) -> bool:
 # -- one sentence ------------------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class _ClauseGroup:
-    """Clauses under one condition; `is_trailing` says that it came after them, `is_in_words` that a word opened it."""
+    """Clauses under one condition; `is_trailing` says that it came after them, `is_in_words` that a word opened it.
+
+    `is_contrary` says that they hold where the relations of the condition do not: ignoring γ < 0.
+    """
 
     condition: Supposition = field(default_factory=Supposition)
     num_conclusions: int = 0
     is_trailing: bool = False
     is_in_words: bool = False
+    is_contrary: bool = False
 
 
 class _SentenceReader:
@@ -255,7 +259,7 @@ class _SentenceReader:
                 self._begin_group()
             case "otherwise":
                 self._begin_group()
-                self.group.condition.words = cue[0]
+                self.group.condition.words, self.group.is_contrary = cue[0], True
             case "stop":
                 self.mode = Role.ASSERTION
             case "end":
@@ -334,7 +338,8 @@ class _SentenceReader:
             if self._is_new_clause or (not self.group.condition.is_empty and not self.group.is_trailing):
                 self._begin_group()
             self.group.is_trailing = self.group.num_conclusions > 0
-        self.group.condition.relations.append(chain)
+        if not self.group.is_contrary:
+            self.group.condition.relations.append(chain)
 
     def finish(self) -> None:
         """A condition with nothing to govern belongs to the clauses before it: x ≈ 0; y ≈ 1; when γ = 0.5."""
