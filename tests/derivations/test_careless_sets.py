@@ -1,8 +1,8 @@
 """Documents as careless people write them: nearly every refutation is right, and a good part of the slips is caught.
 
-`careless_homework` answers the homework, `careless_notes` has no problem. Only false steps, and those that may go
-either way, are labelled, in `labels.tsv`: every other refutation is a false alarm. The judge has been mended on all of
-them since; docs/figures-real.md says what it did at first sight.
+Their authors are simulated. `careless_homework` answers the homework, `careless_notes` has no problem. Only false steps
+and those that may go either way are labelled, in `labels.tsv`: every other refutation is a false alarm. The judge has
+been mended on all of them since; docs/figures-real.md says what it did at first sight.
 """
 
 import re

@@ -140,3 +140,26 @@ def test_any_row_of_commands_is_judged_or_refused(source):
 @given(st.text(max_size=60).filter(str.strip))
 def test_any_characters_are_judged_or_refused(source):
     check_judged_or_refused(f"{HEADING}$$q = {source}$$\n")
+
+
+LONG = "9" * 310
+CRASHES = [  # what mutated documents brought to light
+    r"$\mathbf\in^$",
+    "1.(c) Drawbacks of single-headed attention\n\nii. $\\gamma \\sim N(1/0, 1)$",
+    f"1.(c) Drawbacks of single-headed attention\n\nii. $\\gamma\\sim N(1,{LONG})$",
+    f"1.(b) An average of two\n\n$q = {LONG}$",
+    "3.(g) i. $t = \\text{ReLU}(z)$",
+]
+
+
+@pytest.mark.parametrize("text", CRASHES)
+def test_formulas_that_once_crashed_are_not_refuted(text):
+    verdicts = judge_document(read_text(text), load_problem("cs224n-a4")).verdicts
+    assert verdicts
+    assert all(verdict.status != "refuted" for verdict in verdicts)
+
+
+def test_a_number_too_long_in_the_assignment_s_own_text():
+    text = f"\\titledquestion{{A}}\n\\begin{{parts}}\n\\part b\n\\begin{{subparts}}\n\\subpart ${LONG}=j$\n"
+    verdicts = judge_document(read_text(text, kind="latex"), load_problem("cs224n-a4")).verdicts
+    assert [verdict.status for verdict in verdicts] == ["undecided"]
