@@ -102,6 +102,11 @@ def test_numbers_units_logarithms_and_initial_values_in_notes(text: str, status:
     assert verify(f"# Notes\n\n{text}\n").verdicts[-1].status == status
 
 
+def test_the_same_few_words_again_and_again_are_no_foreign_language():
+    text = "1.(b) An average of two\n\n" + "\n\n".join(["I tried $q = k_a + k_b$."] * 40)
+    assert set(statuses(text)) == {"refuted"}
+
+
 def test_nothing_is_refuted_in_a_language_that_is_not_read():
     words = "Bu soruda sorgu için büyük bir ölçek seçiyoruz ve sonuç her zaman iki değerin ortalaması olur çünkü " * 2
     text = "1.(b) An average of two\n\n{} $q = k_a + k_b$\n"

@@ -31,8 +31,6 @@ _GUESSES = (
     NoteKind.PRIME_AS_TRANSPOSE,
     NoteKind.COUNT_OF_ALL,
 )
-
-
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
@@ -182,9 +180,9 @@ def _chain_of(item: ReviewedStep) -> Chain | None:
 def _is_foreign(prose: str) -> bool:
     """True if the words of a document are in a language whose conditions and denials are not read."""
     found = _WORD.findall(prose.lower())
-    if len(found) < _FEW_WORDS or CJK.search(prose):
-        return False
     counts = Counter(found)
+    if len(found) < _FEW_WORDS or len(counts) < _FEW_WORDS // 2 or CJK.search(prose):
+        return False
     spoken = [
         sum(counts[word] for word in common) >= _COMMON * len(found) and sum(word in counts for word in common) > _FEW
         for common in by_language("common").values()

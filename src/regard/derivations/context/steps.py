@@ -36,7 +36,7 @@ from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, children, describe, symbols
+from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, describe, symbols, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -595,14 +595,13 @@ def _is_plain(node: Expression) -> bool:
 
 
 def _has_large_number(node: Expression) -> bool:
-    if isinstance(node, Number):
-        return node.value > _LARGEST_PLAIN or node.places > 1
-    return any(map(_has_large_number, children(node)))
+    numbers = (inner for inner in walk(node) if isinstance(inner, Number))
+    return any(number.value > _LARGEST_PLAIN or number.places > 1 for number in numbers)
 
 
 def _has_expectation(node: Expression) -> bool:
-    is_mean = isinstance(node, Apply) and node.function in ("mean", "var", "probability")
-    return is_mean or any(map(_has_expectation, children(node)))
+    functions = {inner.function for inner in walk(node) if isinstance(inner, Apply)}
+    return not functions.isdisjoint(("mean", "var", "probability"))
 
 
 def statements_of(formula: FormulaInContext) -> list[Statement]:
