@@ -4,18 +4,21 @@ A claim is refuted only if it fails under every sensible reading. What remains f
 is left open, and the reason says what it depends on.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
 from regard.derivations.judging.judge import decide
-from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting, SymbolMeaning
-from regard.derivations.notation.syntax import Accent, Apply, Expression, Symbol, children, symbols
+from regard.derivations.judging.values import ORDERS
+from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import Accent, Apply, Expression, Number, Symbol, children, symbols
 from regard.derivations.notation.tokens import Token
 
 _UNIT = Symbol("i")
@@ -38,7 +41,8 @@ class Appeal:
 
     `before` is the scope before a query that is only tried; `intended` has the problem's own query in it, and counts
     where the text has another one (`has_slipped`). `unread` are names whose meaning in the document is not known,
-    `other_designs` scopes with designs that the document offered before.
+    `other_designs` scopes with designs that the document offered before, `written` what it gave symbols that they are
+    not, `values` the particular values that it has given anywhere before.
     """
 
     scope: Scope
@@ -49,6 +53,8 @@ class Appeal:
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
     other_designs: Callable[[], Iterable[Scope]] = tuple
+    written: Mapping[str, Expression] = field(default_factory=dict)
+    values: tuple[Chain, ...] = ()
     is_strict: bool = False
 
     def decide(self, sides: Sides, last: LastSide) -> Finding:
@@ -77,6 +83,8 @@ class Appeal:
             or self._after_slip(sides, last)
             or self._without_conditions(sides)
             or self._about_unread(sides)
+            or self._at_earlier_values(sides)
+            or self._in_some_case(sides)
             or finding
         )
 
@@ -107,6 +115,13 @@ class Appeal:
             other = other.otherwise
         return None
 
+    def _at_earlier_values(self, sides: Sides) -> Finding | None:
+        """A failure that is true at the values that the document gave somewhere before."""
+        particular = at_particular_values((*self.values, *self.sentence.chains[:_NEARBY]), self.scope)
+        if particular is None or not decide(replace(sides, is_particular=True), particular).is_true:
+            return None
+        return left_open(OpenBecause.DOUBTFUL, "Looks wrong unless it is meant at the values that were given earlier")
+
     def _otherwise(self, sides: Sides, other: Setting, particular: Scope | None) -> Finding | None:
         """A claim that needs more than the question says is left open, unless the text says so or it is a reading."""
         both = sides.expressions(self.scope)
@@ -119,7 +134,7 @@ class Appeal:
             found = decide(replace(sides, is_particular=True), replace(particular, setting=other))
         if other.reading and found.is_true:
             return found.with_notes([NoteKind.OTHER_READING.note(other.reading)])
-        if found.kind != "true":
+        if not found.is_true or found.is_approximation_meant:
             return None
         if any(word in self.sentence.passage.lower() for word in other.said_by):
             return found.with_notes([NoteKind.ASSUMED_IN_TEXT.note(other.assuming)])
@@ -138,6 +153,22 @@ class Appeal:
         found = self._found(replace(sides, conditions=()), self.scope)
         return found if found.is_true else None
 
+    def _in_some_case(self, sides: Sides) -> Finding | None:
+        """A failure that depends on a random number, and is true on one side of its mean or of zero: some samples."""
+        if sides.premises:
+            return None
+        meanings = [self.scope.meanings.get(name) for name in self.scope.reach(*sides.expressions(self.scope))]
+        for number in (meaning for meaning in meanings if meaning is not None and meaning.is_random_number):
+            if sides.sign in ORDERS:
+                return left_open(OpenBecause.DOUBTFUL, f"Looks wrong unless it is a condition on {spell(number.name)}")
+            for bound in {Fraction(0), Fraction(number.mean)}:
+                for sign in ("<", ">"):
+                    case = Relation(left=Symbol(number.name), sign=sign, right=Number(bound))
+                    if decide(replace(sides, premises=(case,)), self.scope).is_true:
+                        shown = f"{spell(number.name)} {sign} {bound}"
+                        return left_open(OpenBecause.DOUBTFUL, f"Looks wrong unless it is meant for {shown}")
+        return None
+
     # -- after a slip ------------------------------------------------------------------------------------------------
     def _after_slip(self, sides: Sides, last: LastSide) -> Finding | None:
         """A false claim that is right but for an earlier slip: in the term before it, or in the query."""
@@ -146,12 +177,21 @@ class Appeal:
             if corrected.is_true:
                 reason = "This line is right; the error is in the line before"
                 return left_open(OpenBecause.AFTER_SLIP, reason, corrected.notes)
+        if self.written and self._found(sides, self._with_written()).is_true:
+            names = ", ".join(sorted(self.written))
+            return left_open(OpenBecause.AFTER_SLIP, f"True with what was written above for {names}")
         for scope in self._intended_scopes(sides) if self.has_slipped else ():
             intended = self._found(sides, scope)
             if intended.is_true and not intended.is_approximation_meant:
                 reason = "True for a correct query, but not for the q you wrote above"
                 return left_open(OpenBecause.AFTER_SLIP, reason, intended.notes)
         return None
+
+    def _with_written(self) -> Scope:
+        scope = self.scope
+        for name, formula in self.written.items():
+            scope = scope.with_meaning(SymbolMeaning(name=name, formula=formula))
+        return scope
 
     def _intended_scopes(self, sides: Sides) -> Iterator[Scope]:
         """Scopes in which the query is the one that was asked for, its scale called β or as the claim calls it."""

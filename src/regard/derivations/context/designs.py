@@ -53,7 +53,7 @@ def with_scales(scope: Scope, formula: Expression) -> Scope:
         is_bare = not symbol.subscripts and symbol not in inside and symbol.name not in known
         is_free = is_bare and (not scope.declares(symbol) or _is_usual(symbol, scope))
         if is_free or (_is_counted(symbol) and not scope.knows(symbol)):
-            scope = scope.with_meaning(SymbolMeaning(name=describe(symbol), tends="infinity"))
+            scope = scope.with_letter(SymbolMeaning(name=describe(symbol), tends="infinity"))
     return scope
 
 

@@ -14,11 +14,12 @@ from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
+    Apply,
     Condition,
     Expression,
     Identity,
@@ -32,6 +33,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    letters_in,
     symbols,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token, tokenize
@@ -181,7 +183,7 @@ def with_declared(words: str, scope: Scope) -> Scope:
     """The scope with the letters that words declare to be numbers that vary: for some scalar β that varies."""
     for match in _VARIES.finditer(words):
         name = match["name"].removeprefix("\\")
-        scope = scope.with_meaning(SymbolMeaning(name=GREEK_NAMES.get(name, name)))
+        scope = scope.with_letter(SymbolMeaning(name=GREEK_NAMES.get(name, name)))
     return scope
 
 
@@ -198,6 +200,12 @@ def renamed_scale(sides: Sides, scope: Scope) -> SymbolMeaning | None:
             if is_number and decide(sides, scope.with_meaning(other)).is_true:
                 return other
     return None
+
+
+def is_renamed_scale(meaning: SymbolMeaning, scope: Scope) -> bool:
+    """True for a letter that only stands for one of the problem's vanishing numbers."""
+    known = scope.setting.symbols.get(describe(meaning.formula)) if isinstance(meaning.formula, Symbol) else None
+    return known is not None and known.tends == "zero"
 
 
 def has_own_numbers(node: Expression, scope: Scope) -> bool:
@@ -330,9 +338,9 @@ def is_drawn(symbol: Expression | None, scope: Scope) -> bool:
 
 
 def is_shifted(symbol: Symbol, scope: Scope) -> bool:
-    """True for a letter that is a random number, perhaps shifted by a constant: the ε = γ − 1 of an author."""
+    """True for a letter that is a random number, perhaps shifted and scaled: the ε = γ − 1 of an author."""
     formula = scope.find(symbol).meaning.formula if scope.knows(symbol) else None
-    inside = [scope.lookup(term) for term in symbols(formula)] if isinstance(formula, Sum | Symbol) else []
+    inside = [scope.lookup(term) for term in symbols(formula)] if isinstance(formula, Sum | Symbol | Product) else []
     return len(inside) == 1 and inside[0] is not None and inside[0].meaning.is_random_number
 
 
@@ -418,7 +426,7 @@ def _meaning(left: Symbol, expression: Expression, finding: Finding, scope: Scop
     """The symbol, or the whole family where its subscript is a free index: x_i = … defines every x_i."""
     script = left.subscripts[0] if len(left.subscripts) == 1 else None
     index = script.name if isinstance(script, Symbol) else None
-    if index is None or index not in scope.setting.free:
+    if index is None or index not in scope.setting.free or index not in letters_in(expression):
         return SymbolMeaning(name=describe(left), formula=expression, swaps=finding.swaps)
     over = scope.setting.free[index]
     return SymbolMeaning(name=left.name, index=index, over=over, formula=expression, swaps=finding.swaps)
@@ -439,6 +447,22 @@ def as_coordinates(left: Symbol, sides: Sides, scope: Scope) -> Recognised | Non
     if decide(sides, wider).kind != "true":
         return None
     return Recognised(role=Role.DEFINITION, finding=true(f"Defines {describe(new)} as the coordinates"), scope=wider)
+
+
+def as_remainder(left: Symbol, sides: Sides, scope: Scope) -> Recognised | None:
+    """k = μ + ε with one new term ε defines it as what is left: ε = k − μ, for all members of a family at once."""
+    right = readable(sides.right, scope) if sides.sign == "=" and scope.knows(left) else None
+    if not isinstance(right, Sum):
+        return None
+    new = [term for term in right.terms if isinstance(term, Symbol) and not scope.knows(term)]
+    if len(new) != 1 or scope.is_constant(new[0]) or is_guessed(left, scope):
+        return None
+    others = (term for term in right.terms if term is not new[0])
+    rest = Sum((left, *(term.body if isinstance(term, Negative) else Negative(term) for term in others)))
+    wider = scope.with_meaning(_meaning(new[0], rest, true(""), scope))
+    if decide(sides, wider).kind != "true":
+        return None
+    return Recognised(role=Role.DEFINITION, finding=true(f"Defines {describe(new[0])} as the rest"), scope=wider)
 
 
 def _product(sides: Sides, scope: Scope) -> Product | None:
@@ -465,31 +489,43 @@ def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recog
     law = normal_law(right)
     known = scope.find(left).meaning if scope.knows(left) else None
     if known is not None and known.is_random_number and law is not None:
-        return Recognised(role=Role.GIVEN, finding=_compared(law, known))
+        compared = _compared(law, known)
+        if not (compared.is_false and _is_usual(left, scope)):
+            return Recognised(role=Role.GIVEN, finding=compared)
     if law is None and known is not None and (known.formula is not None or not known.is_number):
-        return Recognised(role=Role.GIVEN, finding=true("Introduces a random symbol"))
+        role = Role.DECLARATION if known.key in scope.own else Role.GIVEN
+        return Recognised(role=role, finding=true("Introduces a random symbol"))
     own = (_renamed(left, law, scope) or _random(left, law, scope)) if law else scope.without(describe(left))
     return Recognised(role=Role.DECLARATION, finding=true("Introduces a random symbol"), scope=own)
 
 
+def _is_usual(symbol: Symbol, scope: Scope) -> bool:
+    """True for a letter that the assignment does not use itself: one that is usual, or an alias of its own letter."""
+    found = scope.find(symbol)
+    return Assumption.USUAL in found.meaning.assume or found.note is not None or describe(symbol) in scope.own
+
+
 def _random(left: Symbol, law: tuple[Fraction, Fraction], scope: Scope) -> Scope:
     mean, variance = (float(number) for number in law)
-    return scope.with_meaning(SymbolMeaning(name=describe(left), mean=mean, variance=variance))
+    return scope.with_letter(SymbolMeaning(name=describe(left), mean=mean, variance=variance))
 
 
 def _renamed(left: Symbol, law: tuple[Fraction, Fraction] | None, scope: Scope) -> Scope | None:
     """The scope in which another letter stands for the problem's one random number, or for its distance from a mean.
 
-    ε ∼ N(0, ½) beside γ ∼ N(1, ½) is γ − 1.
+    ε ∼ N(0, ½) beside γ ∼ N(1, ½) is γ − 1, and ξ ∼ N(0, 1) is √2 (γ − 1).
     """
-    numbers = [meaning for meaning in scope.meanings.values() if meaning.is_random_number]
+    own = describe(left)
+    numbers = [meaning for key, meaning in scope.meanings.items() if meaning.is_random_number and key != own]
     numbers = numbers or [*{meaning.name: meaning for meaning in scope.neighbours.values()}.values()]
-    if len(numbers) != 1 or law is None or law[1] != Fraction(numbers[0].variance or 0):
+    if len(numbers) != 1 or law is None or law not in ((law[0], Fraction(numbers[0].variance or 0)), (0, 1)):
         return None
+    known, variance = Symbol(numbers[0].name), Fraction(numbers[0].variance or 0)
     shift = law[0] - Fraction(numbers[0].mean)
-    known = Symbol(numbers[0].name)
     formula = known if shift == 0 else Sum((known, Number(shift) if shift > 0 else Negative(Number(-shift))))
-    return scope.with_meaning(SymbolMeaning(name=describe(left), formula=formula))
+    if law[1] != variance:
+        formula = _times(Apply("sqrt", (Number(1 / variance),)), formula)
+    return scope.with_meaning(SymbolMeaning(name=own, formula=formula))
 
 
 def _compared(law: tuple[Fraction, Fraction], meaning: SymbolMeaning) -> Finding:

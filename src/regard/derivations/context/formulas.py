@@ -19,6 +19,7 @@ from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.reading.latex import expand
 from regard.derivations.reading.phrases import any_of
+from regard.derivations.reading.plain_text import plain_text_as_latex
 from regard.derivations.results import Role
 
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">")
@@ -93,6 +94,9 @@ def _read(document: Document, span: MathSpan) -> Formula:
 
 def _expanded(document: Document, span: MathSpan) -> FormulaSource:
     """The formula with the document's macros put in; refused if they run away or lack arguments."""
+    if span.is_plain_text:
+        written = plain_text_as_latex(span.source)
+        return FormulaSource(text=written.source, span=span, offsets=written.offsets)
     if not document.macros:
         return FormulaSource(text=span.source, span=span)
     expansion = expand(span.source, document.macros)

@@ -15,6 +15,7 @@ from regard.derivations.context.review import ReviewedStep, reviewed
 from regard.derivations.context.steps import FormulaInContext, QuestionJudge
 from regard.derivations.judging.findings import NoteKind, OpenBecause, not_understood, true
 from regard.derivations.notation.signs import relation_signs, unread_signs
+from regard.derivations.notation.statements import Chain
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import Document, by_start
 from regard.derivations.results import INFERRED, Role
@@ -96,8 +97,10 @@ class _DocumentJudge:
         }
         if outside:
             questions[_ELSEWHERE] = (inferred, inferred.questions[0])
+        values: list[Chain] = []
         for name, (problem, question) in questions.items():
-            self._judges[name] = QuestionJudge(problem=problem, question=question, is_strict=self.is_strict)
+            judge = QuestionJudge(problem=problem, question=question, is_strict=self.is_strict, values=values)
+            self._judges[name] = judge
         for name, (_, question) in questions.items():
             own = [
                 self._in_context(formula, self._judges[name])

@@ -9,7 +9,7 @@ from functools import cached_property
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement, outer_symbols
 from regard.derivations.context.questions import DOCUMENT
-from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
+from regard.derivations.judging.findings import CORRECTIONS, Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
@@ -34,8 +34,6 @@ _GUESSES = (
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
-_ATTEMPT = re.compile(any_of("attempt"), re.IGNORECASE)
-_NEARBY = 150
 _WORD = re.compile(r"[^\W\d_]{1,30}")
 _FEW_WORDS, _COMMON, _FEW = 25, 0.06, 2
 _UNIT = re.compile(rf"[ \t~(\[]{{0,2}}(?:{any_of('unit')}|%)")
@@ -86,8 +84,10 @@ class _Review:
             return "its numbers are in the same unit"
         if is_inferred and any(isinstance(node, Identity) for side in item.formula.expressions for node in walk(side)):
             return "I is the identity matrix"
-        if item.step.role is Role.DESIGN and self._is_corrected(item):
-            return "the design that follows does not take its place"
+        if item.step.role is Role.ASSERTION and not (_is_of_numbers(item) or _is_correctable(finding)):
+            return "its symbols mean what they were taken to mean"
+        if item.step.role is Role.DESIGN and self._has_other_answer(item):
+            return "it is the answer, and not the other design of the same symbol"
         if item.step.is_conditional and _says_which(item) and self._contradicts_its_neighbours(item):
             return "its condition was read as it is meant"
         if item.is_in_table:
@@ -116,12 +116,11 @@ class _Review:
     def _established_notes(self) -> set[Note]:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
-    def _is_corrected(self, item: ReviewedStep) -> bool:
-        """True if the words call it an attempt, and the same symbol gets a design that reaches the goal later on."""
-        own, place, end = _chain_of(item), self.steps.index(item), item.formula.source.span.end
-        if not _ATTEMPT.search(self.document.text[item.formula.paragraph : end + _NEARBY]):
-            return False
-        for other in self.steps[place + 1 :]:
+    def _has_other_answer(self, item: ReviewedStep) -> bool:
+        """True if the same symbol gets a design that reaches the goal later on, or had one and a question follows it."""
+        own, place = _chain_of(item), self.steps.index(item)
+        before = self.document.prose[item.formula.paragraph : item.formula.start]
+        for other in self.steps if "?" in before or "？" in before else self.steps[place + 1 :]:
             is_design = other.step.role is Role.DESIGN and other.placement.question is item.placement.question
             chain = _chain_of(other) if is_design and other.step.finding.is_true else None
             if chain is not None and own is not None and plain(chain.sides[0]) == plain(own.sides[0]):
@@ -153,6 +152,11 @@ class _Review:
     def _established_letters(self) -> set[tuple[str, bool]]:
         certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
         return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
+
+
+def _is_correctable(finding: Finding) -> bool:
+    """True if a small change makes a false claim true, so that its symbols were read as they are meant."""
+    return any(note.kind in CORRECTIONS for note in finding.notes)
 
 
 def _says_which(item: ReviewedStep) -> bool:
@@ -197,6 +201,16 @@ def _has_unit(document: Document, item: ReviewedStep) -> bool:
     if last is None or any(isinstance(node, Symbol | Matrix) for node in walk(last)):
         return False
     return _UNIT.match(document.text, span.end) is not None or "\\text" in span.source or "\\mathrm" in span.source
+
+
+def _is_of_numbers(item: ReviewedStep) -> bool:
+    """True for a step between plain numbers, which need no reading: 100² · 0.5 = 500."""
+    chain = _chain_of(item)
+    if chain is None:
+        return False
+    place = next((k for k, sign in enumerate(chain.signs) if sign.start == item.step.sign_start), 0)
+    sides = [plain(side) for side in chain.sides[place : place + 2]]
+    return all(side is not None and all(symbol.name in CONSTANTS for symbol in symbols(side)) for side in sides)
 
 
 def _has_symbols(item: ReviewedStep) -> bool:

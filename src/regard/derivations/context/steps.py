@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice, product
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
@@ -17,11 +18,14 @@ from regard.derivations.context.environment import (
     as_definition,
     as_distribution,
     as_membership,
+    as_remainder,
     at_particular_values,
     has_own_numbers,
     is_drawn,
     is_driven_elsewhere,
     is_guessed,
+    is_number,
+    is_renamed_scale,
     is_shifted,
     is_spelt_out,
     new_regime,
@@ -29,7 +33,7 @@ from regard.derivations.context.environment import (
     renamed_scale,
     with_declared,
 )
-from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, index_conditions, step_at
+from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, index_conditions, plain, step_at
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side
@@ -44,6 +48,7 @@ from regard.derivations.reading.phrases import any_of
 from regard.derivations.results import INFERRED, Role
 
 _LARGEST_PLAIN = 4
+_MOST_COMBINATIONS = 12
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
@@ -91,7 +96,8 @@ class QuestionJudge:
 
     `scope` is what names mean at the place that has been reached, `intended` what they would mean with the problem's
     own solution. `designs` are the author's, found before the first step is judged, since two may share one goal;
-    `offered` are all of them, as far as they have been read.
+    `offered` are all of them, as far as they have been read. `values` are the particular values that the document has
+    given so far, shared by all its questions.
     """
 
     problem: Problem
@@ -99,19 +105,21 @@ class QuestionJudge:
     is_strict: bool = False
     designs: dict[str, Expression] = field(default_factory=dict)
     offered: list[tuple[str, Expression]] = field(default_factory=list)
+    values: list[Chain] = field(default_factory=list)
     scope: Scope = field(init=False)
     intended: Scope = field(init=False)
     _base: Scope = field(init=False)
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
     _last: LastSide | None = field(init=False, default=None)
     _trial: TriedQuery | None = field(init=False, default=None)
-    _together: dict[int, dict[str, Expression]] = field(init=False, default_factory=dict)
+    _alternatives: dict[str, list[Expression]] = field(init=False, default_factory=dict)
     _half_read: set[str] = field(init=False, default_factory=set)
     _defined_in: dict[str, int] = field(init=False, default_factory=dict)
     _author_here: tuple[Scope, Scope] | None = field(init=False, default=None)
     _settled: frozenset[str] = field(init=False, default=frozenset())
     _sound: set[str] = field(init=False, default_factory=set)
     _supposed_in: int | None = field(init=False, default=None)
+    _written: dict[str, Expression] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -135,10 +143,11 @@ class QuestionJudge:
         self._settled = frozenset(found)
         for roles in (_TENTATIVE, (Role.DENIAL, Role.STRUCK)):
             found = {**self._designs_in(item.chain for item in statements if item.clause.role in roles), **found}
-        by_sentence: dict[int, list[Chain]] = {}
         for item in statements:
-            by_sentence.setdefault(item.sentence, []).append(item.chain)
-        self._together = {sentence: self._designs_in(chains) for sentence, chains in by_sentence.items()}
+            for name, expression in self._designs_in([item.chain]).items():
+                alternatives = self._alternatives.setdefault(name, [])
+                if expression not in alternatives:
+                    alternatives.append(expression)
         if found:
             self.designs = found
             self._design_findings = self._judged_designs(found)
@@ -183,7 +192,9 @@ class QuestionJudge:
         self.scope = with_declared(formula.sentence.words, self.scope)
         if _HYPOTHESIS.search(formula.sentence.passage):
             self._supposed_in = formula.formula.paragraph
-        return [step for statement in statements_of(formula) for step in self._judge_chain(statement)]
+        steps = [step for statement in statements_of(formula) for step in self._judge_chain(statement)]
+        self.values += [chain for chain in formula.formula.chains if is_number(chain, self.scope)]
+        return steps
 
     def forget_definitions(self) -> None:
         """Go back to what the question says, without anything that the author has defined."""
@@ -230,7 +241,9 @@ class QuestionJudge:
             step = step_at(chain, place, found.role, found.finding)
             steps.append(replace(step, is_conditional=not statement.clause.condition.is_empty))
             last = LastSide(right, last.anchor, is_wrong=True) if found.finding.is_false else LastSide(right, right)
-        is_aside = chain.is_nested or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)
+        is_aside = (
+            chain.is_nested or chain.is_reason or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)
+        )
         if not is_aside and last.side:
             self._last = last
         return steps
@@ -271,11 +284,19 @@ class QuestionJudge:
                 role=Role.GIVEN, finding=true("Given by the problem"), scope=self._given_query(left, target)
             )
         sides = Sides(left=last.side, sign=sign, right=right)
+        if sign == "=" and left in self._given_lefts and (renamed := renamed_scale(sides, self.scope)) is not None:
+            reason = f"Given by the problem, with {describe(Symbol(renamed.name))} for {describe(renamed.formula)}"
+            return Recognised(role=Role.GIVEN, finding=true(reason), scope=self.scope.with_meaning(renamed))
         if isinstance(left, Symbol) and sign in _BINDS:
-            bound = as_coordinates(left, sides, self.scope) or self._bound_in(statement, left, sides)
+            solved_for = as_coordinates(left, sides, self.scope) or as_remainder(left, sides, self.scope)
+            bound = solved_for or self._bound_in(statement, left, sides)
             if bound is not None:
                 return bound
-        return self._decided(last, sides, statement)
+        decided = self._decided(last, sides, statement)
+        is_open = decided.finding.kind in ("unknown", "not understood") and decided.finding.open_because is None
+        if is_open and sign == "=" and isinstance(left, Symbol) and not self.scope.declares(left):
+            return replace(decided, scope=self.scope.without(describe(left)))
+        return decided
 
     def _given_query(self, left: Expression | None, right: Expression | None) -> Scope | None:
         """The scope with the query that the problem gives, where the text had gone on with another one."""
@@ -290,6 +311,10 @@ class QuestionJudge:
             (readable(chain.sides[0], self.scope), chain.signs[0].text, readable(chain.sides[1], self.scope))
             for chain in chains
         ]
+
+    @cached_property
+    def _given_lefts(self) -> set[Expression | None]:
+        return {left for left, _, _ in self._givens}
 
     # -- designs and definitions -------------------------------------------------------------------------------------
     def _bound_in(self, statement: Statement, left: Symbol, sides: Sides) -> Recognised | None:
@@ -356,15 +381,25 @@ class QuestionJudge:
             return self._redefined(left, sides, statement)
         if sides.sign == "≈" and not statement.clause.condition.is_empty:
             return None
-        return as_definition(left, sides.right, self.scope)
+        return as_definition(left, self._first_known(statement.rest) or sides.right, self.scope)
+
+    def _first_known(self, sides: Sequence[tuple[Token, ...]]) -> tuple[Token, ...] | None:
+        """What new symbols are defined by in π_a = π_b = x: the first side that is not a new symbol itself."""
+        read = ((side, readable(side, self.scope)) for side in sides)
+        return next((side for side, node in read if not isinstance(node, Symbol) or self.scope.knows(node)), None)
 
     def _designed(self, name: str, statement: Statement) -> Recognised:
         expression = self._design_expression(statement.rest) or read_side(statement.rest[0], self.scope)
-        current = {**self.designs, **dict(self.offered), **self._together.get(statement.sentence, {})}
         if expression == self.designs[name]:
             finding = self._design_findings[name]
         else:
-            finding = self._judged_designs({**current, name: expression})[name]
+            together = self._designs_in(statement.within.formula.chains)
+            finding = self._judged_designs({**self.designs, **dict(self.offered), **together, name: expression})[name]
+        if finding.is_false:
+            beside = (self._judged_designs({**others, name: expression})[name] for others in self._combinations(name))
+            finding = next((found for found in beside if found.is_true), finding)
+        if finding.is_false and self._is_given_nearby(statement):
+            return Recognised(role=Role.GIVEN, finding=true("Given by another part of the question"))
         if statement.sign == "∝" and finding.is_false:
             finding = left_open(OpenBecause.DOUBTFUL, "Looks wrong without a large factor, which ∝ leaves open")
         if finding.is_false:
@@ -372,6 +407,19 @@ class QuestionJudge:
         else:
             self.offered.append((name, expression))
         return Recognised(role=Role.DESIGN, finding=finding, scope=bind(self.scope, name, expression))
+
+    def _combinations(self, name: str) -> Iterator[dict[str, Expression]]:
+        """What the document offers for the other open symbols, in every combination: alternatives come in any order."""
+        others = {key: found for key, found in self._alternatives.items() if key != name}
+        for chosen in islice(product(*others.values()), _MOST_COMBINATIONS):
+            yield dict(zip(others, chosen, strict=True))
+
+    def _is_given_nearby(self, statement: Statement) -> bool:
+        """True for what another part of the same question gives: K = Q = V = I."""
+        parts = (other for other in self.problem.questions if other.path[:2] == self.question.path[:2])
+        given = {tuple(map(plain, first_chain(source).sides)) for part in parts for source in part.given}
+        sides = tuple(map(plain, statement.chain.sides))
+        return any((left, sides[-1]) in given for left in sides[:-1])
 
     def _is_known(self, left: Symbol, sides: Sides) -> bool:
         """Whether the symbol has a meaning already; what may be anything can be defined."""
@@ -387,6 +435,8 @@ class QuestionJudge:
         name only, where the words introduce it, and where the other side introduces a new letter.
         """
         right = readable(sides.right, self.scope)
+        if self._is_set_again(left, right):
+            return self._introduced(left, sides)
         if not self.scope.knows(left) or (right is not None and _is_worked_example(left, right)):
             return None
         finding = decide(sides, self.scope)
@@ -398,6 +448,11 @@ class QuestionJudge:
         if is_new or is_taken or self._is_drawn_otherwise(left, sides, finding, statement):
             return self._introduced(left, sides)
         return None
+
+    def _is_set_again(self, left: Symbol, right: Expression | None) -> bool:
+        """True where a letter that the author has set to a number is set to another one."""
+        own = self.scope.own.get(describe(left))
+        return own is not None and isinstance(own.formula, Number) and isinstance(right, Number)
 
     def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
         """True for an undefined scale of the author's, and for a drawn symbol whose shape the other side has not."""
@@ -458,17 +513,39 @@ class QuestionJudge:
             is_particular=premises.is_particular,
         )
         finding = self._appeal(premises.scope, statement).decide(sides, last)
+        if sides.sign == "→" and not self._is_driven(sides):
+            finding = replace(_never_false(finding), reason="Nothing tends anywhere here, so this is no limit")
         if not clause.role.is_claim:
-            if clause.role is Role.SUPPOSITION and clause.condition.is_lasting and finding.is_false:
+            if clause.role is Role.SUPPOSITION and clause.condition.is_lasting and not finding.is_true:
                 self._supposed_in = statement.within.formula.paragraph
             return Recognised(role=clause.role, finding=_never_false(finding))
         if self._supposed_in == statement.within.formula.paragraph:
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
+        self._put_in(sides, finding)
         if finding.is_false and (doubt := self._doubt(sides, statement)) is not None:
             return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, doubt, finding.notes))
         if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
         return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
+
+    def _put_in(self, sides: Sides, finding: Finding) -> None:
+        """Remember what a symbol was given that it is not, so that what only follows from this is no other slip."""
+        left, right = readable(sides.left, self.scope), readable(sides.right, self.scope)
+        if finding.is_false and sides.sign == "=" and isinstance(left, Symbol) and right is not None:
+            self._written[describe(left)] = right
+
+    def _is_driven(self, sides: Sides) -> bool:
+        """True if a side depends on something that grows, vanishes or is random; u → w may also be a map."""
+        left, right = sides.expressions(self.scope)
+        if all(isinstance(side, Symbol) and self._is_given_freely(side) for side in (left, right)):
+            return False
+        meanings = (self.scope.meanings.get(name) for name in self.scope.reach(*sides.expressions(self.scope)))
+        return any(m is not None and (m.tends is not None or m.variance is not None) for m in meanings)
+
+    def _is_given_freely(self, symbol: Symbol) -> bool:
+        """True for a symbol that depends on no other one and is driven nowhere."""
+        found = self.scope.lookup(symbol)
+        return found is not None and found.meaning.formula is None and found.meaning.tends is None
 
     def _doubt(self, sides: Sides, statement: Statement) -> str | None:
         """What makes a failure uncertain: symbols that may have particular values, or another meaning, here."""
@@ -512,6 +589,8 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
+            written=self._written,
+            values=tuple(self.values),
             is_strict=self.is_strict,
         )
 
@@ -568,12 +647,12 @@ class QuestionJudge:
             is_part = is_sibling or (is_continued and key not in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
             is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
-            is_tied = is_shifted(Symbol(key), other.scope)
+            is_tied = is_shifted(Symbol(key), other.scope) or is_renamed_scale(meaning, other.scope)
             is_random = is_tied or (meaning.variance is not None and not self.question.setting.is_random)
             is_written = meaning is not other.intended.own.get(key)
             is_kept = (is_part or is_scale) and is_open
             if is_written and key not in self.scope.own and (is_kept or is_random):
-                self.scope = self.scope.with_meaning(meaning)
+                self.scope = self.scope.with_letter(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
 
@@ -584,9 +663,7 @@ def _is_worked_example(left: Expression, right: Expression) -> bool:
     What is expected, or has a probability, has a value of its own.
     """
     pairs = ((left, right), (right, left))
-    numeric = [
-        (one, other) for one, other in pairs if _is_plain(one) and not (isinstance(one, Number) or _is_plain(other))
-    ]
+    numeric = [(one, other) for one, other in pairs if _is_plain(one) and not _is_plain(other)]
     return any(_has_large_number(one) and not _has_expectation(other) for one, other in numeric)
 
 

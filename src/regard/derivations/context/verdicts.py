@@ -72,7 +72,7 @@ class FoundChoice:
 
 
 def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
-    """The choice that a passage makes: by its first word, else by the phrase that comes first.
+    """The choice that a passage makes: by its first word, else by its phrases, if all of them say the same.
 
     >>> find_choice("No. The codes differ.", Choice(answer="no", yes=("yes",), no=("no",))).answer
     'no'
@@ -82,11 +82,10 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
     first = _longest(prose, begin, choice, is_opening=True)
     if first is not None:
         return first
-    for offset in range(begin, len(prose)):
-        found = _longest(prose, offset, choice, is_opening=False)
-        if found is not None:
-            return None if _NEGATED.search(prose[max(0, offset - 40) : offset]) else found
-    return None
+    stated = (_longest(prose, offset, choice, is_opening=False) for offset in range(begin, len(prose)))
+    found = [each for each in stated if each is not None]
+    is_clear = len({each.answer for each in found}) == 1
+    return found[0] if is_clear and not _NEGATED.search(prose[max(0, found[0].offset - 40) : found[0].offset]) else None
 
 
 def find_choice_by_cue(prose: str, choice: Choice) -> FoundChoice | None:
@@ -152,8 +151,8 @@ def formula_step(document: Document, item: ReviewedStep) -> StepVerdict:
     step, question = item.step, item.placement.question
     finding, source = step.finding, item.formula.source
     status = _STATUS[finding.kind]
-    start = source.raw_offset(step.start)
-    text = source.text[step.start : step.end]
+    start, stop = source.raw_offset(step.start), source.raw_offset(step.end - 1) + 1
+    text = document.text[start:stop] if source.span.is_plain_text else source.text[step.start : step.end]
     return StepVerdict(
         id="",
         statement=" ".join(text.split()),
@@ -170,7 +169,7 @@ def formula_step(document: Document, item: ReviewedStep) -> StepVerdict:
         role=step.role,
         source=text,
         question=question.id if question else None,
-        span=(start, max(source.raw_offset(step.end - 1) + 1, start + 1)),
+        span=(start, max(stop, start + 1)),
     )
 
 

@@ -42,6 +42,7 @@ class NoteKind(Enum):
     WRONG_SIGN = "the right side has the wrong sign"
     WRONG_FACTOR = "the right side is {0} times the left side"
     WRONG_CONSTANT = "the right side is {0} too {1}"
+    CORRECTED = "it would be right with {0}"
     AT_GIVEN_VALUES = "checked at the values given in the text"
     OTHER_READING = "{0}"
     ASSUMED_IN_TEXT = "the text says that {0}"
@@ -52,6 +53,16 @@ class NoteKind(Enum):
     def note(self, *names: str) -> "Note":
         """A remark of this kind about these names or numbers."""
         return Note(kind=self, names=names)
+
+
+# What says how little a failure is away from the truth.
+CORRECTIONS = (
+    NoteKind.TRANSPOSED,
+    NoteKind.WRONG_SIGN,
+    NoteKind.WRONG_FACTOR,
+    NoteKind.WRONG_CONSTANT,
+    NoteKind.CORRECTED,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

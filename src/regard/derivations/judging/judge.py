@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 from flint import ctx
 
+from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
+    CORRECTIONS,
     Finding,
     Note,
     NoteKind,
@@ -25,7 +27,7 @@ from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
-from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings, spell
+from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
@@ -52,6 +54,7 @@ _MOST_UNKNOWN = 3
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
+_MOST_CORRECTED = 3  # readings of a failure
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -121,16 +124,33 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append((finding, read))
     failure, read = _failure(failures)
-    failure = replace(failure, explained_by=partial(_explanations, read))
+    reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
+    failure = replace(failure, explained_by=partial(_explanations, reads))
     return _open_if_undeclared(failure, sides, scope)
 
 
-def _explanations(read: ReadRelation) -> list[Note]:
+def _explanations(reads: Sequence[ReadRelation]) -> list[Note]:
+    """How the symbols of a failure were read, and what would make it true under one of its readings."""
     try:
-        taken = under_premises(read)
-        return list(explanations(Instances(scope=taken.scope, relation=taken.relation)))
+        taken = under_premises(reads[0])
+        notes = list(explanations(Instances(scope=taken.scope, relation=taken.relation)))
     except NotUnderstood:
         return []
+    if any(note.kind in CORRECTIONS for note in notes):
+        return notes
+    for read in reads[:_MOST_CORRECTED]:
+        change = correction(read.relation, read.scope, partial(_is_true, read))
+        if change is not None:
+            return [*notes, NoteKind.CORRECTED.note(change)]
+    return notes
+
+
+def _is_true(read: ReadRelation, relation: Relation) -> bool:
+    try:
+        finding = _decide_reading(replace(read, relation=relation), Work())
+    except (ArithmeticError, ValueError, TypeError, LookupError):
+        return False
+    return finding.is_true and not finding.is_approximation_meant
 
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:

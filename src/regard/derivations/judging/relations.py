@@ -209,7 +209,7 @@ def spell(name: str) -> str:
     ('μ_a', 'q')
     """
     base, _, script = name.partition("_")
-    return _GREEK.get(base, base) + (f"_{script}" if script else "")
+    return _GREEK.get(base.rstrip("′"), base) + (f"_{script}" if script else "")
 
 
 # -- readings ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.setting import Setting, SymbolMeaning
+from regard.derivations.judging.setting import Setting, SymbolMeaning, keeping_apart
 from regard.derivations.notation.parser import Reading
 from regard.derivations.notation.syntax import Expression, Label, Number, Product, Symbol, children, describe
 
@@ -58,6 +58,17 @@ class Scope:
     def with_meaning(self, meaning: SymbolMeaning) -> "Scope":
         """The scope with one more symbol of the student's own."""
         return replace(self, own={**self.own, meaning.key: meaning}, opaque=self.opaque - {meaning.key})
+
+    def with_letter(self, meaning: SymbolMeaning) -> "Scope":
+        """The scope with a letter that the author has taken for something else than the problem.
+
+        The problem's own formulas keep what the letter stands for in them.
+        """
+        known = self.setting.symbols.get(meaning.key)
+        is_number = known is not None and known.formula is None and known.is_number
+        if known is None or not is_number or (known.tends, known.variance) == (meaning.tends, meaning.variance):
+            return self.with_meaning(meaning)
+        return replace(self, setting=keeping_apart(self.setting, meaning.key)).with_meaning(meaning)
 
     def without(self, name: str) -> "Scope":
         """The scope in which a name stands for something that could not be read."""

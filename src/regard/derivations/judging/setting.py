@@ -1,11 +1,12 @@
 """What the symbols of a group of questions mean: sizes, indices, shapes, assumptions, formulas."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
-from regard.derivations.notation.syntax import Expression
+from regard.derivations.notation.syntax import Expression, renamed
 
 
 class Assumption(StrEnum):
@@ -125,3 +126,15 @@ class Setting:
     def is_prime_a_label(self) -> bool:
         """True if a prime marks permuted quantities, so that it does not transpose."""
         return "'" in self.aliases.get("_perm", ())
+
+
+@lru_cache(maxsize=128)
+def keeping_apart(setting: Setting, name: str) -> Setting:
+    """The setting in which one of its numbers has a name that nobody writes, so that an author may have its letter."""
+    names = {name: f"{name}′"}
+    symbols = {}
+    for key, meaning in setting.symbols.items():
+        formula = None if meaning.formula is None else renamed(meaning.formula, names)
+        symbols[names.get(key, key)] = replace(meaning, name=names.get(meaning.name, meaning.name), formula=formula)
+    other = None if setting.otherwise is None else keeping_apart(setting.otherwise, name)
+    return replace(setting, symbols=symbols, otherwise=other)

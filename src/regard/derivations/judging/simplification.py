@@ -49,8 +49,10 @@ def leaves_out_only_what_vanishes(instances: Instances) -> bool:
 
 
 def _by_simplicity(instances: Instances) -> tuple[Expression, Expression]:
-    """The full side, then the simpler one: the right, unless only the left spells out the scales it depends on."""
+    """The full side, then the simpler one: the right, unless only the left spells out its scales, or has none."""
     left, right = instances.sides
+    if not _driven_in(left, instances, is_deep=True):
+        return right, left
     is_hidden = _driven_in(right, instances, is_deep=True) and not _driven_in(right, instances)
     return (right, left) if is_hidden and _driven_in(left, instances) else (left, right)
 

@@ -20,6 +20,7 @@ _LINK = "|".join(map(any_of, ("consequence", "conjunction", "asserting")))
 _LINKS = re.compile(rf"[\W_]*(?:(?:{_LINK}|\([^()]*\))[\W_]*)*", re.IGNORECASE)
 _LONGEST_LINK = 100
 _NEW_LINES = ("\\\\", "\\newline", "\\cr")
+_BECAUSE = ("\\because", "∵")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +29,8 @@ class Chain:
 
     A chain whose first side is empty continues the chain before it. `is_nested` marks a relation inside brackets,
     `is_event` one inside P(…), `is_case` the condition of a case, `is_moved` a chain whose first side stands in another
-    formula, `is_spoken` one whose sign is a word (set q to β k_a). A relation between lists is a chain for each of its
-    members: a, b = c, d.
+    formula, `is_spoken` one whose sign is a word (set q to β k_a), `is_reason` one behind a ∵, which interrupts no
+    derivation. A relation between lists is a chain for each of its members: a, b = c, d.
     """
 
     sides: tuple[tuple[Token, ...], ...]
@@ -40,6 +41,7 @@ class Chain:
     is_case: bool = False
     is_moved: bool = False
     is_spoken: bool = False
+    is_reason: bool = False
 
     @property
     def start(self) -> int:
@@ -109,7 +111,7 @@ class _StatementPiece:
 def _pieces(tokens: Sequence[Token]) -> Iterator[_StatementPiece]:
     """The tokens between separators at the outermost level, with the prose in between."""
     piece: list[Token] = []
-    prose = separator = ""
+    prose = remark = separator = ""
     depth = columns = 0
     is_aligned = False
     for place, token in enumerate(tokens):
@@ -124,16 +126,19 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[_StatementPiece]:
             or not (is_prose or token.kind == "separator" or token.text in (".", "&"))
         ):
             is_aligned = is_aligned if piece else before is not None and before.text == "&"
+            # A line that goes on with a sign belongs to the formula above, not to the remark behind that one.
+            prose = "" if not piece and token.kind == "relation" and prose == remark else prose
             piece.append(token)
             continue
         if token.text == "&" and not (piece and _ends_a_column(piece, columns, tokens, place + 1)):
             continue
         if piece:
             yield _StatementPiece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
-            piece, prose, separator = [], "", token.text
+            piece, prose, remark, separator = [], "", "", token.text
         # A comma in front of another separator doesn't link what follows.
         separator = separator if separator and token.text in _COMMAS else token.text
         prose += f"{token.text} " if is_prose else ""
+        remark = prose if token.text in _NEW_LINES else remark
     if piece or prose:
         yield _StatementPiece(tokens=piece, before=prose, separator=separator, is_aligned=is_aligned)
 
@@ -241,7 +246,7 @@ class _ChainReader:
         outer, nested, events = _without_remarks(piece.tokens)
         chain = _chain(_without_bullet(outer), self.before)
         if chain is not None:
-            chain = replace(chain, is_case=piece.separator == CASE)
+            chain = replace(chain, is_case=piece.separator == CASE, is_reason=piece.separator in _BECAUSE)
             self.statements.append(_Statement(chain=chain, leading=self.leading))
             self.leading, self.before = [], ""
         elif outer:
@@ -346,12 +351,24 @@ def _without_remarks(tokens: list[Token]) -> tuple[list[Token], list[list[Token]
         inside = tokens[begin + 1 : end]
         has_relation = any(token.kind == "relation" for token in _outside_scripts(inside))
         has_prose = any(token.kind == "text" for token in inside)
-        is_event = begin > 0 and tokens[begin - 1].text in ("P", "\\Pr")
+        is_event = begin > 0 and (_names_a_chance(tokens[begin - 1]) or _names_arguments(tokens, begin, inside))
         if has_relation:
             (events if is_event else nested).insert(0, inside)
         if has_prose or has_relation and not is_event and (end == len(tokens) - 1 or begin == 0):
             tokens = tokens[:begin] + tokens[end + 1 :]
     return tokens, nested, events
+
+
+def _names_a_chance(token: Token) -> bool:
+    r"""True for what takes an event as its argument: P(γ > 0), \mathbf 1[γ > 0]."""
+    return token.text in ("P", "\\Pr") or (token.text in ("1", "I") and token.font != "")
+
+
+def _names_arguments(tokens: Sequence[Token], begin: int, inside: Sequence[Token]) -> bool:
+    """True for the y = 1 of p(x, y = 1), which says at what value a function is taken."""
+    first = next((k for k, token in enumerate(inside) if token.text in (*_COMMAS, "\\mid", "|")), len(inside))
+    is_applied = tokens[begin - 1].kind in ("letter", "word", "close")
+    return is_applied and first < len(inside) and not any(token.kind == "relation" for token in inside[:first])
 
 
 def _brackets(tokens: Sequence[Token]) -> list[tuple[int, int]]:

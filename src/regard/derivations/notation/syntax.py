@@ -1,6 +1,6 @@
 """The tree that a formula is parsed into; what a symbol means is decided later, by the problem."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -249,6 +249,26 @@ def letters_in(node: Expression) -> tuple[str, ...]:
         bound = {node.index} if isinstance(node, BigOperator) else set()
         below = {letter for child in children(node) for letter in letters_in(child)}
         return _remember(node, "_letters", tuple(sorted((own | below) - bound)))
+
+
+def mapped(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """A tree with a change made at each of its nodes, leaves first."""
+
+    def inside(value: Any) -> Any:
+        if isinstance(value, Expression):
+            return mapped(value, change)
+        return tuple(map(inside, value)) if isinstance(value, tuple) else value
+
+    return change(type(node)(*(inside(getattr(node, name)) for name in node.__slots__)))
+
+
+def renamed(node: Expression, names: Mapping[str, str]) -> Expression:
+    """A tree with other names for some of its symbols."""
+
+    def change(each: Expression) -> Expression:
+        return Symbol(names.get(each.name, each.name), each.subscripts) if isinstance(each, Symbol) else each
+
+    return mapped(node, change)
 
 
 def describe(node: Expression) -> str:

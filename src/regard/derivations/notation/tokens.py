@@ -243,6 +243,7 @@ _LEXEME = re.compile(
     r"|(?P<colon>\\vcentcolon\s*=|\\mathrel\s*\{\s*\\mathop\s*:\s*\}\s*=)"
     r"|(?P<command>\\(?:operatorname|tag|hspace|vspace|lim)\*|\\[A-Za-z]+|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
     r"|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
+    r"|(?P<tilde>~=(?!~))"
     r"|(?P<ascii><=>|<->|={1,2}(?:>|&gt;)|-->|:=|=:|(?:<|&lt;){2,3}|(?:>|&gt;){2,3}|(?:<|&lt;)=|(?:>|&gt;)=|->|=="
     r"|(?<=\s)!=)"
     r"|(?P<dots>\.{2,}|\.\s\.\s\.)"
@@ -307,8 +308,8 @@ class _Lexer:
             self.emit("number", text.replace("{,}", "."), start)
         elif kind == "command":
             self.command(text, start)
-        elif kind == "colon":
-            self.emit("relation", "=", start)
+        elif kind in ("colon", "tilde"):
+            self.emit("relation", "=" if kind == "colon" else "≈", start)
         elif kind == "ascii":
             self.classify(text.replace("&lt;", "<").replace("&gt;", ">"), start)
         elif kind == "dots":

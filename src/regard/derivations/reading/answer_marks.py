@@ -14,9 +14,15 @@ from regard.derivations.reading.enumerators import Enumerator, normalized, parse
 from regard.derivations.reading.phrases import any_of
 
 PLAIN = 100  # the level of a line that is no heading
+_SPACING = (
+    r"\\(?:(?:no)?indent|(?:big|med|small)skip|par|newline|(?:new|clear)page|pagebreak|leavevmode|centering|[hv]fill|q?quad"
+    r"|(?:footnote|script|normal)size|small|[lL]arge|LARGE|[hH]uge|bfseries|itshape)(?![A-Za-z])"
+    r"|\\[hv]space\*?\s?\{[^{}\r\n]{0,20}\}|\\\\|<(?:br|p)\s?/?>|&nbsp;"
+)
 _EMPHASIS = re.compile(
-    r"(?:\s|>|[-+](?=\s)|\*{1,3}|_{1,3}|<(?:b|strong|u)>|\\noindent(?![a-z])|\\(?:textbf|textit|emph|underline)\s?\{"
-    r"|\{\\(?:bf|it)(?![a-z])|\\item(?![a-z])(?!\s*\[))*"
+    rf"(?:\s|>|[-+](?=\s)|\*{{1,3}}|_{{1,3}}|<(?:b|strong|u)>|{_SPACING}"
+    r"|\\(?:text(?:bf|it|sf|sc|rm)|emph|u(?:nder)?line)\s?\{|\{(?:\\(?:bf|it|sc|sf)(?![a-z]))?"
+    r"|\\item(?![a-z])(?!\s*\[))*"
 )
 
 
@@ -97,6 +103,10 @@ _EDGE = re.compile(
     r"|<(?P<slash>/?)(?P<tag>font|span|div|details)\b(?P<attributes>[^>\r\n]{0,200})>"
 )
 _STYLING = re.compile(r"\\(?:text)?color\b|box|\\begin\{(?:" + _BOXES + r")\}")
+_ENDS_A_PART = re.compile(
+    r"(?:\s|\\(?:newpage|clearpage|pagebreak|vfill|vspace\*?\s?\{[^{}]*\}))*"
+    r"(?:\Z|\\(?:end|item|(?:sub){0,2}(?:part|section)|(?:titled)?question)(?![a-z]))"
+)
 _BEFORE_STYLE = re.compile(r"(?:\s|[>*_-]|\\\\|\\(?:newline|noindent|item|par)(?![A-Za-z])|\{\})*")
 
 
@@ -178,10 +188,17 @@ def _macro_answer(
     if macro is not None and macro.arity == 0:
         if opens and "begin{" not in body and "end{" not in body:
             yield AnswerMark(start=found.start(), end=found.end(), is_own=is_named)
+    elif opens and brace in closing and _follows_empty_braces(document.prose, brace, closing[brace]):
+        yield AnswerMark(start=found.start(), end=closing[brace], is_own=is_named)
     elif opens and brace in closing:
         yield _braced(found, brace + 1, closing[brace], "wrapper", name)
     elif brace in closing and "#1" in body and _STYLING.search(body) and _starts_a_line(document, found.start()):
         yield _braced(found, brace + 1, closing[brace], "style", name)
+
+
+def _follows_empty_braces(prose: str, brace: int, closed: int) -> bool:
+    r"""True for `\ans{} We take …`, where the answer is no argument; not if the next part follows at once."""
+    return not prose[brace + 1 : closed - 1].strip() and _ENDS_A_PART.match(prose, closed) is None
 
 
 def _braced(found: re.Match[str], begin: int, closed: int, form: Literal["wrapper", "style"], style: str) -> AnswerMark:

@@ -25,6 +25,7 @@ class Delimited(Range):
     inner: Range
     delimiter: str
     is_display: bool
+    is_plain_text: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +117,7 @@ def _span(layout: TextLayout, piece: Delimited) -> MathSpan:
         source=source,
         delimiter=piece.delimiter,
         is_display=piece.is_display,
+        is_plain_text=piece.is_plain_text,
         origin=origin,
         marker=(marker[marker.lastgroup or 0] if marker else ""),
     )

@@ -156,13 +156,14 @@ class MathSpan(Range):
 
     `delimiter` is what opens it: `$`, `$$`, `\\(`, `\\[`, `` $` ``, ```` ```math ````, or the name of an environment.
     `marker` is the enumerator of a part that stands in front of the formula, inside the delimiters; `source` is without
-    it.
+    it. `is_plain_text` says that it stands in a text block, and is typed without LaTeX.
     """
 
     source: str
     delimiter: str
     is_display: bool
     origin: OffsetMap
+    is_plain_text: bool = False
     marker: str = ""
 
     def raw_offset(self, offset: int) -> int:

@@ -35,6 +35,10 @@ _SYMBOL = re.compile(
     rf"|(?P<firm>{_ROMAN}|[A-Za-z])\s?[.)](?![a-z=])"
     rf"|(?P<bare>{_ROMAN}|[A-Za-z])(?=\s{{0,4}}$|:|\s{{1,4}}[A-Z\u4e00-\u9fff])"
 )
+_ENCLOSED = re.compile(
+    rf"\(\s{{0,4}}(\d{{1,2}}[.\s-]?[a-h](?:[.,\s-]{{0,2}}(?:{_ROMAN}))?|[a-h][.,\s-]{{1,2}}(?:{_ROMAN}))\s{{0,4}}\)",
+    re.IGNORECASE,
+)
 _STOP = re.compile(r"\s{0,4}(?:[.):]|$)")
 _LISTED = re.compile(rf"(?P<han>[{_HAN}]{{1,3}})(?=[、.])|\(\s{{0,4}}(?P<enclosed>\d{{1,2}})\s{{0,4}}\)")
 _TAIL = re.compile(r"\s{0,4}[.:)\]、]{0,4}\s{0,4}")
@@ -92,6 +96,9 @@ def parse_enumerator(text: str) -> Enumerator | None:
     >>> parse_enumerator("Q1-2. An average of two").second
     'b'
     """
+    if (enclosed := _ENCLOSED.match(text)) is not None:
+        inner = parse_enumerator(enclosed[1].replace(",", ".") + ")")
+        return None if inner is None else replace(_ended(text, replace(inner, end=enclosed.end())), is_firm=True)
     word = _WORD.match(text)
     if word and word["nth"]:
         return _nth(text, word)

@@ -241,7 +241,7 @@ def _markup_in(text: str, line: Range, ends: dict[str, list[int]]) -> Iterator[_
 
 _MATH_FENCES = ("math", "{math}", "latex", "tex", "katex")
 _TEXT_FENCES = ("", "text", "txt", "plain", "plaintext")
-_RELATION = re.compile(r"[=≈≤≥<>≫≪∝∼≠→]|\\(?:approx|leq?|geq?|gg|ll|sim|propto|to|neq?)(?![A-Za-z])")
+_RELATION = re.compile(r"~?[=≈≤≥<>≫≪∝∼≠→]|\\(?:approx|leq?|geq?|gg|ll|sim|propto|to|neq?)(?![A-Za-z])")
 _MATH_SIGN = re.compile(r"\\[A-Za-z]{2,}|[_^]\{|[α-ωΓ-Ω≈≤≥≫≪∝∼∑√∏ᵀ⊤·∞]|(?<=[A-Za-z])_[a-z0-9](?![a-z])")
 _CODE = re.compile(
     r"[\"'`;#$]|//|[+*/-]=|==|\b(?:def|return|import|print|for|while|if|else|class|self|None|True|False|let|var|const)\b"
@@ -278,14 +278,30 @@ def _fenced(text: str, fence: _Fence) -> Iterator[Delimited]:
     if _is_math(fence):
         yield Delimited(start=fence.start, end=fence.end, inner=fence.inner, delimiter=delimiter, is_display=True)
     elif fence.is_closed and fence.info.lower() in _TEXT_FENCES:
-        content = text[fence.inner.start : fence.inner.end]
-        for start, end in itertools.pairwise((*line_starts(content), len(content))):
-            line = content[start:end]
-            begin = fence.inner.start + start + len(line) - len(line.lstrip("> \t"))
-            words = line.strip("> \t\r\n")
-            if _is_formula(words, is_declared=fence.info != ""):
-                place = Range(start=begin, end=begin + len(words))
-                yield Delimited(start=begin, end=place.end, inner=place, delimiter=delimiter, is_display=True)
+        for place in _statements(text, fence.inner):
+            if _is_formula(text[place.start : place.end], is_declared=fence.info != ""):
+                yield Delimited(
+                    start=place.start,
+                    end=place.end,
+                    inner=place,
+                    delimiter=delimiter,
+                    is_display=True,
+                    is_plain_text=True,
+                )
+
+
+def _statements(text: str, block: Range) -> list[Range]:
+    """The lines of a text block; one that begins with a relation sign belongs to the line above."""
+    content = text[block.start : block.end]
+    found: list[Range] = []
+    for start, end in itertools.pairwise((*line_starts(content), len(content))):
+        line = content[start:end]
+        words = line.strip("> \t\r\n")
+        begin = block.start + start + (line.index(words) if words else 0)
+        goes_on = _RELATION.match(words) is not None and bool(found) and found[-1].end > found[-1].start
+        first = found.pop().start if goes_on else begin
+        found.append(Range(start=first, end=begin + len(words)))
+    return found
 
 
 def _is_formula(line: str, *, is_declared: bool) -> bool:

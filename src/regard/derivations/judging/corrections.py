@@ -1,0 +1,214 @@
+"""The one small change that makes a false relation true: another sign, a factor, an inverse, n − 2 for n.
+
+A slip leaves most of a formula right, so it can be corrected. Where nothing small corrects a formula, the reading of
+its symbols is as likely to be wrong as the formula.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice, permutations
+from typing import Any
+
+from regard.derivations.judging.relations import Relation, spell
+from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.notation.syntax import (
+    Apply,
+    BigOperator,
+    Expression,
+    Label,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    Transpose,
+    describe,
+    mapped,
+    renamed,
+    symbols,
+    walk,
+)
+
+_MOST_TRIED = 400
+_MOST_NODES = 80
+_OTHER_SIGNS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≫": "≪", "≪": "≫"}
+_ONE, _TWO, _HALF = Number(Fraction(1)), Number(Fraction(2)), Number(Fraction(1, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A changed expression, and what the change is."""
+
+    node: Expression
+    words: str
+
+
+def correction(relation: Relation, scope: Scope, is_true: Callable[[Relation], bool]) -> str | None:
+    """What would make a false relation true, in words; None if no small change does."""
+    if sum(1 for side in (relation.left, relation.right) for _ in walk(side)) > _MOST_NODES:
+        return None
+    for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
+        if changed.left != changed.right and is_true(changed):
+            return words
+    return None
+
+
+def _changed(relation: Relation, scope: Scope) -> Iterator[tuple[Relation, str]]:
+    if relation.sign in _OTHER_SIGNS:
+        yield replace(relation, sign=_OTHER_SIGNS[relation.sign]), "the opposite relation sign"
+    for edit in _edits(relation.right, scope):
+        yield replace(relation, right=edit.node), edit.words
+    for edit in _edits(relation.left, scope):
+        yield replace(relation, left=edit.node), edit.words
+
+
+def _edits(side: Expression, scope: Scope) -> Iterator[Edit]:
+    """A side with one change anywhere in it, the whole of it included, or with one exchange of names throughout."""
+    seen = {side}
+    for edit in (*_whole(side, scope), *_throughout(side, scope), *_inside(side, scope)):
+        if edit.node not in seen:
+            seen.add(edit.node)
+            yield edit
+
+
+def _whole(side: Expression, scope: Scope) -> Iterator[Edit]:
+    """A side with a factor that it lacks: a plain one, or one of the scales."""
+    yield Edit(_times(_HALF, side), "a factor 1/2")
+    scales = (Symbol(key) for key, meaning in scope.meanings.items() if meaning.tends is not None and "_" not in key)
+    for scale in scales:
+        yield Edit(_times(scale, side), f"a factor {spell(scale.name)}")
+        yield Edit(Quotient(side, scale), f"a factor 1/{spell(scale.name)}")
+
+
+def _throughout(side: Expression, scope: Scope) -> Iterator[Edit]:
+    """A side with two index letters exchanged, or one symbol left out or put for another, wherever they stand."""
+    fixed = [letter for letter in scope.setting.fixed if any(symbol.name == letter for symbol in symbols(side))]
+    for first, second in permutations(scope.setting.fixed, 2):
+        if first in fixed and (second not in fixed or first < second):
+            yield Edit(renamed(side, {first: second, second: first}), f"{first} and {second} exchanged")
+    families = {meaning.name: meaning.shape for meaning in scope.meanings.values() if meaning.index is not None}
+    used = dict.fromkeys(symbol.name for symbol in symbols(side) if symbol.subscripts and symbol.name in families)
+    for name in used:
+        for other in (other for other in families if other != name and families[other] == families[name]):
+            yield Edit(renamed(side, {name: other}), f"{spell(other)} instead of {spell(name)}")
+    for symbol in dict.fromkeys(symbol for symbol in symbols(side) if symbol.name not in CONSTANTS):
+        yield Edit(mapped(side, lambda node, out=symbol: _without(node, out)), f"no {spell(describe(symbol))}")
+
+
+def _inside(node: Expression, scope: Scope) -> Iterator[Edit]:
+    """A node with one change in it, here or below."""
+    yield from _local(node, scope)
+    if isinstance(node, Symbol):
+        yield from _other_members(node, scope)
+        return
+    for name in node.__slots__:
+        for part, words in _inside_part(getattr(node, name), scope):
+            yield Edit(type(node)(*(part if item == name else getattr(node, item) for item in node.__slots__)), words)
+
+
+def _inside_part(part: Any, scope: Scope) -> Iterator[tuple[Any, str]]:
+    """A field of a node, which may be a tuple of nodes, with one change in it."""
+    if isinstance(part, Expression):
+        yield from ((edit.node, edit.words) for edit in _inside(part, scope))
+    elif isinstance(part, tuple):
+        for place, inner in enumerate(part):
+            for changed, words in _inside_part(inner, scope):
+                yield (*part[:place], changed, *part[place + 1 :]), words
+
+
+def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
+    """What a slip may have made of a node."""
+    match node:
+        case Number():
+            yield from _other_numbers(node)
+        case Symbol() if node.name in scope.setting.sizes and not node.subscripts:
+            for offset in (-2, -1, 1):
+                sign = "−" if offset < 0 else "+"
+                shifted = Sum((node, Number(Fraction(offset)) if offset > 0 else Negative(Number(Fraction(-offset)))))
+                yield Edit(shifted, f"{node.name} {sign} {abs(offset)} instead of {node.name}")
+        case Negative():
+            yield Edit(node.body, "the opposite sign")
+        case Sum():
+            for place, term in enumerate(node.terms):
+                opposite = term.body if isinstance(term, Negative) else Negative(term)
+                yield Edit(Sum((*node.terms[:place], opposite, *node.terms[place + 1 :])), "the opposite sign")
+                yield Edit(_sum(*node.terms[:place], *node.terms[place + 1 :]), "one term less")
+        case Product():
+            for place in range(len(node.factors)):
+                yield Edit(_times(*node.factors[:place], *node.factors[place + 1 :]), "one factor less")
+            for place in range(len(node.factors) - 1):
+                first, second = node.factors[place : place + 2]
+                swapped = (*node.factors[:place], second, first, *node.factors[place + 2 :])
+                yield Edit(_times(*swapped), "two factors exchanged")
+        case Quotient():
+            yield Edit(Quotient(node.bottom, node.top), "numerator and denominator exchanged")
+        case Power():
+            yield Edit(node.base, "no exponent")
+            yield Edit(Power(node.base, Negative(node.exponent)), "the opposite sign in the exponent")
+        case Transpose():
+            yield Edit(node.body, "no transpose")
+        case Apply() if len(node.arguments) == 1:
+            yield Edit(node.arguments[0], f"no {node.function}")
+        case _:
+            pass
+    if not isinstance(node, Number | Label | BigOperator):
+        yield from _wrapped(node)
+
+
+def _wrapped(node: Expression) -> Iterator[Edit]:
+    yield Edit(Transpose(node), "a transpose")
+    yield Edit(Power(node, Negative(_ONE)), "an inverse")
+    yield Edit(Power(node, _TWO), "a square")
+    yield Edit(Apply("sqrt", (node,)), "a square root")
+    yield Edit(Apply("exp", (node,)), "an exponential")
+    yield Edit(_times(_TWO, node), "a factor 2")
+    yield Edit(Negative(node), "the opposite sign")
+
+
+def _other_numbers(node: Number) -> Iterator[Edit]:
+    value = node.value
+    near = [value - 2, value - 1, value + 1, value + 2] if value.denominator == 1 else []
+    for other in dict.fromkeys((*near, 2 * value, value / 2, value * value)):
+        if other >= 0 and other != value:
+            yield Edit(Number(other), f"{other} instead of {describe(node)}")
+    if value > 1:
+        yield Edit(Apply("sqrt", (node,)), f"√{describe(node)} instead of {describe(node)}")
+
+
+def _other_members(symbol: Symbol, scope: Scope) -> Iterator[Edit]:
+    """Another member of a symbol's family: k_b for k_a, q_2 for q_1."""
+    script = symbol.subscripts[0] if len(symbol.subscripts) == 1 else None
+    others: Iterable[Expression] = ()
+    if isinstance(script, Symbol):
+        others = (Symbol(letter) for letter in scope.setting.fixed if letter != script.name)
+    elif isinstance(script, Number):
+        others = (Number(Fraction(number)) for number in (1, 2, 3) if number != script.value)
+    for other in others:
+        member = Symbol(symbol.name, (other,))
+        if scope.knows(member):
+            yield Edit(member, f"{spell(describe(member))} instead of {spell(describe(symbol))}")
+
+
+# -- trees -------------------------------------------------------------------------------------------------------------
+def _without(node: Expression, out: Symbol) -> Expression:
+    """A product or sum without a symbol."""
+    if isinstance(node, Product) and out in node.factors:
+        return _times(*(factor for factor in node.factors if factor != out))
+    if isinstance(node, Sum) and (out in node.terms or Negative(out) in node.terms):
+        return _sum(*(term for term in node.terms if term not in (out, Negative(out))))
+    return node
+
+
+def _times(*factors: Expression) -> Expression:
+    if not factors:
+        return _ONE
+    return factors[0] if len(factors) == 1 else Product(factors, (False,) * (len(factors) - 1))
+
+
+def _sum(*terms: Expression) -> Expression:
+    if not terms:
+        return Number(Fraction(0))
+    return terms[0] if len(terms) == 1 else Sum(terms)
