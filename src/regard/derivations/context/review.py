@@ -117,7 +117,7 @@ class _Review:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
     def _has_other_answer(self, item: ReviewedStep) -> bool:
-        """True if the same symbol gets a design that reaches the goal later on, or had one and a question follows it."""
+        """True if the same symbol gets a design that reaches the goal later, or had one before a question."""
         own, place = _chain_of(item), self.steps.index(item)
         before = self.document.prose[item.formula.paragraph : item.formula.start]
         for other in self.steps if "?" in before or "？" in before else self.steps[place + 1 :]:

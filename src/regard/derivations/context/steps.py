@@ -36,7 +36,7 @@ from regard.derivations.context.environment import (
 from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, index_conditions, plain, step_at
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
-from regard.derivations.judging.relations import Sides, read_side
+from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
@@ -285,7 +285,7 @@ class QuestionJudge:
             )
         sides = Sides(left=last.side, sign=sign, right=right)
         if sign == "=" and left in self._given_lefts and (renamed := renamed_scale(sides, self.scope)) is not None:
-            reason = f"Given by the problem, with {describe(Symbol(renamed.name))} for {describe(renamed.formula)}"
+            reason = f"Given by the problem, with {spell(renamed.name)} in the place of its own letter"
             return Recognised(role=Role.GIVEN, finding=true(reason), scope=self.scope.with_meaning(renamed))
         if isinstance(left, Symbol) and sign in _BINDS:
             solved_for = as_coordinates(left, sides, self.scope) or as_remainder(left, sides, self.scope)
