@@ -42,6 +42,7 @@ from regard.derivations.results import INFERRED, Role
 
 _SMALLEST_SIZE = 2
 GREEK_NAMES = {letter: command.removeprefix("\\") for letter, command in GREEK.items()}
+_INDICES = "ijkl"
 _ON_INDICES = ("≠", "∉", "∈", "=", "<", ">", "≤", "≥")
 _ON_NUMBERS = ("=", "<", ">", "≤", "≥", "≠", "≈")
 _DRIVES = re.compile(
@@ -86,6 +87,8 @@ def as_condition(left: Expression | None, sign: str, right: Expression | None, s
         return _supposed("A condition on an index", Role.INDEX)
     if not isinstance(left, Symbol):
         return None
+    if sign == "≠" and {left.name, getattr(right, "name", "")} <= set(_INDICES) and not left.subscripts:
+        return _supposed("A condition on an index", Role.INDEX)
     is_whole = not isinstance(right, Number) or right.value.denominator == 1
     if _is_index(left, scope) and sign in _ON_INDICES and is_whole:
         return _supposed("A condition on an index", Role.INDEX)

@@ -104,16 +104,25 @@ def _expanded(document: Document, span: MathSpan) -> FormulaSource:
 
 
 def _joined_cells(document: Document, formulas: Sequence[Formula]) -> Iterator[Formula]:
-    """In a table row | α_a | → ½ | the relation of one cell continues the first cell of its row that has none."""
-    heads: dict[int, FormulaSource] = {}
+    """In a table row | α_a | → ½ | a relation continues the first cell without one, in its row or column."""
+    rows: dict[int, FormulaSource] = {}
+    columns: dict[int, FormulaSource] = {}
+    last_row = -1
     for read in formulas:
         line = document.line_at(read.start)
-        is_row = line.text.lstrip("> ").startswith("|")
-        if is_row and not read.chains and read.error is None:
-            heads.setdefault(line.number, read.source)
+        if not line.text.lstrip("> ").startswith("|"):
+            yield read
+            continue
+        if line.number > last_row + 2:
+            columns.clear()
+        last_row, column = line.number, line.text.count("|", 0, read.start - line.start)
+        if not read.chains and read.error is None:
+            rows.setdefault(line.number, read.source)
+            columns.setdefault(column, read.source)
         goes_on = bool(read.chains) and not read.chains[0].sides[0]
-        if is_row and goes_on and line.number in heads:
-            left = tuple(tokenize(heads[line.number].text))
+        head = rows.get(line.number) or columns.get(column)
+        if goes_on and head is not None:
+            left = tuple(tokenize(head.text))
             first = replace(read.chains[0], sides=(left, *read.chains[0].sides[1:]), is_moved=True)
             yield replace(read, chains=(first, *read.chains[1:]))
         else:
