@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
@@ -78,12 +79,14 @@ class PieceWorker:
         self._root, self._seconds, self._memory = Path(root), seconds, memory
         self._child: Child | None = None
         self._is_busy = False
+        self._temporary = TemporaryDirectory(prefix="regard-", ignore_cleanup_errors=True)
 
     def __enter__(self) -> "PieceWorker":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
+        self._temporary.cleanup()
 
     def run(self, task: PieceTask) -> Iterator[Message | Ended]:
         """The messages about a task; the last one is the event "done", or how the process ended."""
@@ -107,8 +110,9 @@ class PieceWorker:
                 return
 
     def _start(self) -> Child:
-        child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
-        child.send({"memory": int(self._memory * GIB)})
+        memory = int(self._memory * GIB)
+        child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root, memory=memory)
+        child.send({"memory": memory, "writable": [self._temporary.name, str(self._root)]})
         message = child.receive(_SECONDS_TO_START)
         if isinstance(message, Ended):
             self._end()

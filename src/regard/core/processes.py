@@ -1,9 +1,10 @@
 """Child processes: one place that starts them, exchanges messages with them, limits them and ends them.
 
 A child runs one function of the package in a new interpreter, or in a fork of a server that has modules preloaded.
-Parent and child exchange JSON objects, one per line. Whatever else the child prints is kept only for its last line.
+Parent and child exchange JSON objects, one per line. Of whatever else the child prints, only the end is kept.
 
 No child outlives its parent: Linux kills it together with the parent; elsewhere a thread of the child watches.
+`process_tree` finds, measures and ends what a child has started itself.
 """
 
 import ctypes
@@ -13,7 +14,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +25,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from regard.core.process_tree import ProcessTree
+
 GIB = 2**30
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -32,6 +34,8 @@ _START = (
 )
 # How often a waiting parent checks whether to stop, and a child whether its parent is still there.
 _TICK = 0.2
+# How often the memory of a child is measured: less than a tenth of a GiB is filled in that time.
+_MEASURE_EVERY = 0.02
 _PR_SET_PDEATHSIG = 1
 _OUTPUT_KEPT = 4000
 
@@ -51,6 +55,11 @@ class Ended:
     def timed_out(cls, seconds: float) -> "Ended":
         """It exceeded its time limit."""
         return cls(outcome="timed out", reason=f"it took longer than the {seconds:g} seconds allowed")
+
+    @classmethod
+    def out_of_memory(cls, limit: int) -> "Ended":
+        """It and its own children exceeded their memory limit together."""
+        return cls(outcome="crashed", reason=f"it took more than the {limit / GIB:g} GiB of memory allowed")
 
     @classmethod
     def exited(cls, code: int, last_line: str = "") -> "Ended":
@@ -75,6 +84,7 @@ class Child:
             environment variables are ignored.
         preload: fork the child from a server that has these modules imported, where the system can.
         inbox: where messages go, for those who listen to several children at once; `(child, None)` is the end.
+        memory: the bytes that the child and all that it starts may take together; it is ended when they take more.
     """
 
     def __init__(
@@ -85,18 +95,31 @@ class Child:
         folder: Path | None = None,
         preload: Sequence[str] = (),
         inbox: Inbox | None = None,
+        memory: int | None = None,
     ) -> None:
         self._inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
-        path = [str(Path(entry).resolve()) for entry in ("", *sys.path)]
-        if preload and "forkserver" in get_all_start_methods():
-            self._fork(function, path, preload)
-        else:
-            self._spawn(function, path, environment or {}, folder)
+        self._printed = b""
+        self._overrun: Ended | None = None
+        self._is_killed = threading.Event()
+        path = [str(Path(entry).resolve()) for entry in sys.path]
+        printed, output = os.pipe()
+        try:
+            if preload and "forkserver" in get_all_start_methods():
+                self._fork(function, path, preload, output)
+            else:
+                self._spawn(function, path, environment or {}, folder, output)
+        finally:
+            os.close(output)
+        self._listener = threading.Thread(target=self._listen, args=(printed,), daemon=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
+        self._listener.start()
         self._reader.start()
+        if memory is not None:
+            threading.Thread(target=self._watch_memory, args=(memory,), daemon=True).start()
 
-    def _spawn(self, function: str, path: list[str], environment: Mapping[str, str], folder: Path | None) -> None:
+    def _spawn(
+        self, function: str, path: list[str], environment: Mapping[str, str], folder: Path | None, output: int
+    ) -> None:
         isolation = "-P" if folder is None else "-I"
         process = subprocess.Popen(
             [sys.executable, isolation, "-c", _START, json.dumps(path), function, str(os.getpid())],
@@ -104,7 +127,7 @@ class Child:
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._output,
+            stderr=output,
             start_new_session=True,
         )
         assert process.stdin is not None
@@ -114,17 +137,16 @@ class Child:
         self._kill: Callable[[], None] = process.kill
         self.wait: Callable[[], int] = process.wait
 
-    def _fork(self, function: str, path: list[str], preload: Sequence[str]) -> None:
+    def _fork(self, function: str, path: list[str], preload: Sequence[str], output: int) -> None:
         context = get_context("forkserver")
         context.set_forkserver_preload(list(preload))
         requests, theirs = os.pipe()
         ours, messages = os.pipe()
         with Connection(requests, writable=False) as reading, Connection(messages, readable=False) as writing:
-            # The file of its output is opened by number: a fork server's child inherits nothing from us.
-            output = Connection(os.dup(self._output.fileno()))
-            process = context.Process(target=_run_forked, args=(function, path, reading, writing, output))
-            process.start()
-            output.close()
+            # Descriptors are passed on as connections: a fork server's child inherits nothing from us.
+            with Connection(os.dup(output), readable=False) as printing:
+                process = context.Process(target=_run_forked, args=(function, path, reading, writing, printing))
+                process.start()
         self._requests, self._messages = os.fdopen(theirs, "wb"), os.fdopen(ours, "rb")
         assert process.pid is not None
         self._pid, self._kill = process.pid, process.kill
@@ -161,27 +183,45 @@ class Child:
 
     def ended(self) -> Ended:
         """How a child that has closed its channel ended; waits for it."""
-        return Ended.exited(self.wait(), self.last_line())
+        code = self.wait()
+        return self._overrun or Ended.exited(code, self.last_line())
 
     def last_line(self) -> str:
         """The last line that the child printed, at most 300 characters."""
-        size = self._output.seek(0, os.SEEK_END)
-        self._output.seek(max(0, size - _OUTPUT_KEPT))
-        lines = [line.strip() for line in self._output.read().decode("utf-8", "replace").splitlines()]
+        self._listener.join(timeout=_TICK)
+        lines = [line.strip() for line in self._printed.decode("utf-8", "replace").splitlines()]
         return next((line[:300] for line in reversed(lines) if line), "")
 
     def kill(self) -> None:
-        """Ends the child and, where it leads a session of its own, whatever it has started."""
-        with suppress(OSError, AttributeError):
-            if os.getpgid(self._pid) == self._pid:
-                os.killpg(self._pid, signal.SIGKILL)
-        self._kill()
+        """Ends the child and whatever it has started."""
+        self._is_killed.set()
+        self._end()
         self.wait()
         with suppress(BrokenPipeError):
             self._requests.close()
         self._reader.join()
         self._messages.close()
-        self._output.close()
+
+    def _end(self) -> None:
+        ProcessTree(self._pid).kill_descendants()
+        with suppress(OSError, AttributeError):
+            if os.getpgid(self._pid) == self._pid:
+                os.killpg(self._pid, signal.SIGKILL)
+        self._kill()
+
+    def _watch_memory(self, limit: int) -> None:
+        tree = ProcessTree(self._pid)
+        while not self._is_killed.wait(_MEASURE_EVERY):
+            if tree.memory(limit) > limit:
+                self._overrun = Ended.out_of_memory(limit)
+                self._end()
+                return
+
+    def _listen(self, printed: int) -> None:
+        """Keeps the end of what the child prints until nobody can print any more."""
+        with suppress(OSError), os.fdopen(printed, "rb", buffering=0) as file:
+            while some := file.read(2**16):
+                self._printed = (self._printed + some)[-_OUTPUT_KEPT:]
 
     def _read(self) -> None:
         """Every line that is a JSON object goes to the inbox; None when there are no more."""
@@ -213,6 +253,11 @@ class Channel:
         os.close(nothing)
         os.dup2(2, 1)
         return cls(requests, messages)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor that messages from the parent come from, which ends with the parent."""
+        return self._requests.fileno()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return map(json.loads, self._requests)
@@ -269,19 +314,21 @@ def _watch_parent(parent: int) -> None:
 
 
 def limit_resources(*, memory: int, file_size: int | None = None) -> None:
-    """Limits this process to `memory` bytes of address space beyond what it has now, and no larger files.
+    """Limits this process to `memory` bytes of data beyond what it has now, and to no larger files; it leaves no core.
 
+    Data is what it can write and shares with nobody: libraries reserve much more address space than they use.
     Without effect where the system sets no such limits.
     """
     try:
         import resource
 
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
     except (ImportError, OSError):
         return
-    limits = {resource.RLIMIT_AS: pages * resource.getpagesize() + memory}
+    limits = {resource.RLIMIT_DATA: pages * resource.getpagesize() + memory, resource.RLIMIT_CORE: 0}
     if file_size is not None:
-        limits |= {resource.RLIMIT_FSIZE: file_size, resource.RLIMIT_CORE: 0}
+        limits |= {resource.RLIMIT_FSIZE: file_size}
     for kind, wanted in limits.items():
         _, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(kind, (limit, hard))
