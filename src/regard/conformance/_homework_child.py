@@ -69,12 +69,12 @@ def judge_pieces(channel: Channel) -> None:
     limits = next(messages)
     memory = int(limits["memory"])
     process = SubjectProcess(lambda server: _serve(server, memory, limits["writable"]), memory=memory)
-    guard_descendants(channel.descriptor)
-    load = process.answer()
-    channel.send(event="ready")
-    for message in messages:
-        _judge(PieceTask.from_dict(message), process, load, channel)
-        channel.send(event="done")
+    with guard_descendants(channel.descriptor):
+        load = process.answer()
+        channel.send(event="ready")
+        for message in messages:
+            _judge(PieceTask.from_dict(message), process, load, channel)
+            channel.send(event="done")
 
 
 def _serve(server: SubjectServer, memory: int, writable: list[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS, HomeworkPiece, StudentFolder, find_pieces
@@ -16,7 +16,7 @@ from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended, Message
-from regard.core.verdict import STATUSES, Place
+from regard.core.verdict import Place
 
 LOADS = "LOADS"
 _CHILD = "regard.conformance._homework_child:judge_pieces"
@@ -111,7 +111,8 @@ class PieceWorker:
 
     def _start(self) -> Child:
         memory = int(self._memory * GIB)
-        child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root, memory=memory)
+        child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
+        child.limit_memory(memory)
         child.send({"memory": memory, "writable": [self._temporary.name, str(self._root)]})
         message = child.receive(_SECONDS_TO_START)
         if isinstance(message, Ended):
@@ -188,7 +189,7 @@ class _FolderCheck:
                 case "trying":
                     trying = (str(event["law"]), str(event["statement"]))
                 case "verdict":
-                    verdict = _verdict(event["verdict"], part, trying)
+                    verdict = replace(LawVerdict.from_fields(event["verdict"]), layer=part.label)
                     done.add(verdict.id)
                     if event.get("is_unwritten"):
                         self._unwritten.add(part.name)
@@ -227,18 +228,6 @@ def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) 
     return LawVerdict(
         id=law, statement=statement, status=status, outcome=outcome, method="black-box", reason=reason, layer=part.label
     )
-
-
-def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdict:
-    """The verdict from the child, if it is one: what comes from a process with student code cannot be trusted."""
-    law, statement = trying or ("", "")
-    is_one = isinstance(row, Mapping) and row.get("status") in STATUSES and row.get("outcome") in get_args(Outcome)
-    try:
-        if not is_one or row["id"] != law:
-            raise TypeError
-        return replace(LawVerdict.from_fields({**row, "where": None, "assumes": None}), layer=part.label)
-    except (TypeError, KeyError):
-        return _bare(part, law, statement, "crashed", "the process sent a verdict that could not be read")
 
 
 def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:

@@ -4,11 +4,11 @@ A child process of ours judges the laws, and has a child of its own in which the
 that takes too long or ends the process gets that as its verdict; the laws after it are tried in new processes.
 """
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from regard.conformance import Law
@@ -120,7 +120,8 @@ class _Run:
         is_trying = False
         preload = (_PRELOAD,) if self.limits.is_preloaded else ()
         memory = int(self.limits.memory * GIB)
-        with Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, preload=preload, memory=memory) as child:
+        with Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, preload=preload) as child:
+            child.limit_memory(memory)
             request = replace(self.request, laws=tuple(law.id for law in laws))
             child.send({"request": request.to_dict(), "memory": memory})
             while (num_done := len(self.verdicts) - before) < len(laws):
@@ -192,8 +193,8 @@ def check_layer(channel: Channel) -> None:
     stages: list[Stage] = ["import"]
 
     def on_stage(stage: Stage) -> None:
-        # What a layer's process says about itself cannot buy it time more than once.
-        if stage not in stages and stage in _MEANWHILE:
+        # What a layer's process says about itself buys it time only once.
+        if stage not in stages:
             stages.append(stage)
             channel.send(event="stage", stage=stage)
 
@@ -217,15 +218,15 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     laws = chosen_laws(request.laws).values()
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
     process = SubjectProcess(lambda server: _serve(server, request, memory), memory=memory)
-    guard_descendants(channel.descriptor)
-    while isinstance(built := process.answer(), str):
-        on_stage(built)
-    subject, inferred = probed(request, _as_requested(built, request), on_stage)
-    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
-    for law in laws:
-        channel.send(event="trying", law=law.id)
-        verdict = expected(try_law(law, subject, request), request.expect)
-        channel.send(event="verdict", verdict=asdict(verdict))
+    with guard_descendants(channel.descriptor):
+        while (built := process.answer()) == "first calls":
+            on_stage("first calls")
+        subject, inferred = probed(request, _as_requested(built, request), on_stage)
+        channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+        for law in laws:
+            channel.send(event="trying", law=law.id)
+            verdict = expected(try_law(law, subject, request), request.expect)
+            channel.send(event="verdict", verdict=asdict(verdict))
 
 
 def _as_requested(subject: Subject, request: CheckRequest) -> Subject:
@@ -246,6 +247,6 @@ def _serve(server: SubjectServer, request: CheckRequest, memory: int) -> None:
         limit_resources(memory=max(int(_PART_FOR_LAYER * memory) - memory_in_use(), 0))
         server.send(stage)
 
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     server.attempt(lambda: adapted(request, on_stage))
     server.answer_calls()

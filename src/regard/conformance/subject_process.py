@@ -10,8 +10,10 @@ import signal
 import socket
 import sys
 import time
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -24,7 +26,8 @@ from regard.core.process_tree import ProcessTree, confine
 from regard.core.processes import die_with_parent
 
 # What subjects may have besides the methods of the class.
-_HOOKS = ("function", "mask_forms", "kept_table", "reorder_cache", "crop_cache")
+_ON_CACHES = ("reorder_cache", "crop_cache")
+_HOOKS = ("function", "mask_forms", "kept_table", *_ON_CACHES)
 # Of the memory that a layer may take, one call or answer may take this part.
 _PART_OF_A_MESSAGE = 8
 _SMALLEST_LIMIT = 2**26
@@ -66,7 +69,7 @@ class SubjectProcess:
         self.is_unwritten = False
 
     def ask(self, number: int, name: str | None, *arguments: Any, kept: Kept = "nothing", **options: Any) -> Any:
-        """What the object's method returns, or the object itself if there is no name; arrays changed in place change."""
+        """What the object's method returns, or the object itself without a name; arrays changed there change here."""
         released, self.released = self.released, []
         given: list[Any] = [*arguments, *options.values()]
         self._send((number, name, list(arguments), options, kept, released))
@@ -79,17 +82,18 @@ class SubjectProcess:
     def answer(self) -> Any:
         """The next answer; raises what the layer raised."""
         try:
-            match self._messages.receive(self._resolved):
-                case ("answer", value):
-                    return value
-                case ("error", str(kind), str(text), str(where), bool(is_refused)):
-                    self.is_unwritten |= kind == NotImplementedError.__name__
-                    raise _as_raised(kind, text, where, is_refused=is_refused)
+            message = self._messages.receive(self._resolved)
         except (EOFError, ConnectionError):
             self._end_alike()
         except BadMessage as error:
             _give_up(str(error))
-        _give_up("an answer of the layer's process could not be read")
+        match message:
+            case ("answer", value):
+                return value
+            case ("error", str(kind), str(text), str(where), bool(is_refused)):
+                self.is_unwritten |= kind == NotImplementedError.__name__
+                raise _as_raised(kind, text, where, is_refused=is_refused)
+        return _give_up("an answer of the layer's process could not be read")
 
     def _send(self, request: tuple[Any, ...]) -> None:
         try:
@@ -127,7 +131,8 @@ def _give_up(reason: str) -> NoReturn:
 def _as_raised(kind: str, text: str, where: str, *, is_refused: bool) -> LayerError:
     """An exception with the name of what was raised."""
     base = LayerNotWritten if kind == NotImplementedError.__name__ else LayerRefused if is_refused else LayerError
-    error = type(kind[:_LONGEST_NAME] if kind.isidentifier() else base.__name__, (base,), {})(error_text(text))
+    name = kind[:_LONGEST_NAME] if kind.isidentifier() else base.__name__
+    error: LayerError = types.new_class(name, (base,))(error_text(text))
     error.where = re.sub(r"[^\w.: -]", "", where)[:_LONGEST_NAME]
     return error
 
@@ -174,8 +179,7 @@ class RemoteSubject(Subject):
         self.name, self.spec = str(about["name"]), Spec(**about["spec"])
         self.capabilities, self.is_routed = frozenset(map(str, about["capabilities"])), bool(about["is_routed"])
         for hook in set(about["hooks"]) & set(_HOOKS):
-            kept: Kept = "all" if hook in ("reorder_cache", "crop_cache") else "nothing"
-            setattr(self, hook, lambda *arguments, hook=hook, kept=kept: self._ask(hook, *arguments, kept=kept))
+            setattr(self, hook, partial(self._ask, hook, kept="all" if hook in _ON_CACHES else "nothing"))
 
     def _ask(self, name: str, *arguments: Any, kept: Kept = "nothing", **options: Any) -> Any:
         return self._handle.process.ask(self._handle.number, name, *arguments, kept=kept, **options)
@@ -291,9 +295,7 @@ class SubjectServer:
         before = [each.copy() if isinstance(each, np.ndarray) else None for each in given]
         value = (found if name is None else getattr(found, name))(*arguments, **options)
         pairs = enumerate(zip(given, before, strict=True))
-        changed = [
-            (place, now) for place, (now, then) in pairs if then is not None and now.tobytes() != then.tobytes()
-        ]
+        changed = [(place, now) for place, (now, then) in pairs if then is not None and now.tobytes() != then.tobytes()]
         if kept == "all":
             value = _Reference(value)
         elif kept == "second":

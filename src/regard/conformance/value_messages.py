@@ -41,14 +41,12 @@ class MessageSocket:
 
     def send(self, value: Any, refer: Refer) -> None:
         """Sends a value, in which `refer` stands in for what cannot be copied."""
-        buffers: list[bytes] = []
-        text = json.dumps(_encoded(value, buffers, refer)).encode()
-        size = sum(map(len, buffers))
-        if len(text) > _LONGEST_TEXT or size > self._largest:
-            raise BadMessage(f"{(len(text) + size) / 2**20:.0f} MiB are too much for a call or an answer")
-        self._socket.sendall(_SIZES.pack(len(text), size) + text)
-        for buffer in buffers:
-            self._socket.sendall(buffer)
+        content = bytearray()
+        text = json.dumps(_encoded(value, content, refer)).encode()
+        if len(text) > _LONGEST_TEXT or len(content) > self._largest:
+            raise BadMessage(f"{(len(text) + len(content)) / 2**20:.0f} MiB are too much for a call or an answer")
+        self._socket.sendall(_SIZES.pack(len(text), len(content)) + text)
+        self._socket.sendall(content)
 
     def receive(self, resolve: Resolve) -> Any:
         """The next value; raises EOFError if there are no more, and BadMessage for nonsense."""
@@ -71,14 +69,14 @@ class MessageSocket:
         return received
 
 
-def _encoded(value: Any, buffers: list[bytes], refer: Refer) -> Any:
+def _encoded(value: Any, content: bytearray, refer: Refer) -> Any:
     def inside(part: Any) -> Any:
-        return _encoded(part, buffers, refer)
+        return _encoded(part, content, refer)
 
     match value:
         case np.ndarray() | np.generic():
             array, is_scalar = np.asarray(value), isinstance(value, np.generic)
-            return {"array": _array(array, buffers), "is_scalar": is_scalar}
+            return {"array": _array(array, content), "is_scalar": is_scalar}
         case None | bool() | int() | float() | str():
             return value
         case list():
@@ -97,12 +95,12 @@ def _encoded(value: Any, buffers: list[bytes], refer: Refer) -> Any:
     return refer(value)
 
 
-def _array(array: np.ndarray, buffers: list[bytes]) -> list[Any]:
+def _array(array: np.ndarray, content: bytearray) -> list[Any]:
     """dtype, shape, strides, and where its numbers lie among the bytes."""
     if array.dtype.hasobject:
         raise TypeError(f"an array of {array.dtype} holds no numbers")
-    start = sum(map(len, buffers))
-    buffers.append(array.tobytes())
+    start = len(content)
+    content += array.tobytes()
     is_builtin = array.dtype.kind in "biufcSU"
     return [array.dtype.str if is_builtin else array.dtype.name, array.shape, array.strides, start]
 
@@ -133,7 +131,7 @@ def _decoded(value: Any, content: memoryview, resolve: Resolve) -> Any:
 
 
 def _decoded_array(name: str, shape: Sequence[int], strides: Sequence[int], content: memoryview) -> np.ndarray:
-    """The array with the same strides, since laws look at what a layer makes of them; contiguous if they are unusual."""
+    """The array with its strides, since laws look at what a layer makes of them; contiguous if they are unusual."""
     dtype = np.dtype(name) if name[0] in "<>|=" else dtype_of(name)
     if dtype.hasobject:
         raise TypeError(name)

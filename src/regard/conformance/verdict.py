@@ -117,7 +117,9 @@ def error_line(error: BaseException, *, is_placed: bool = False) -> str:
     """The first line of an error that a layer raises, and the line of code that it came from if asked for."""
     lines = error_text(error).strip().splitlines()
     where = code_place(error) if is_placed else ""
-    return f"{type(error).__name__}: {lines[0][:_LONGEST_LINE] if lines else 'no message'}{f' ({where})' if where else ''}"
+    return (
+        f"{type(error).__name__}: {lines[0][:_LONGEST_LINE] if lines else 'no message'}{f' ({where})' if where else ''}"
+    )
 
 
 def error_text(error: BaseException | str) -> str:

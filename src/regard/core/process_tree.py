@@ -12,8 +12,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -30,6 +30,13 @@ _SCOPES, _SCOPES_SINCE = 0b11, 6
 _CHANGING, _MOVING, _TRUNCATING = 0b1111111110010, 1 << 13, 1 << 14
 _ON_FILES = 0b10 | _TRUNCATING
 _PATIENCE = 5.0
+# Seconds between two measurements of memory.
+_MEASURE_EVERY = 0.02
+# The part of its memory at which a tree is ended, since it takes more until that has happened.
+_ENOUGH = 0.97
+# Capabilities by which root signals and debugs others' processes, mounts what it likes, and raises its own limits.
+_POWERS = 1 << 5 | 1 << 19 | 1 << 21 | 1 << 24
+_CAPABILITY_VERSION = 0x20080522
 
 
 class ProcessTree:
@@ -71,6 +78,20 @@ class ProcessTree:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.005)
 
+    def limit_memory(self, limit: int, is_over: threading.Event) -> bool:
+        """Waits until they take more memory than the limit, and kills all but the root; False if it is over first.
+
+        The closer they are to the limit, the more often they are measured.
+        """
+        wait = _MEASURE_EVERY
+        while not is_over.wait(wait):
+            taken = self.memory(enough := int(_ENOUGH * limit))
+            if taken > enough:
+                self.kill_descendants()
+                return True
+            wait = _MEASURE_EVERY if taken < limit / 2 else _MEASURE_EVERY / 4
+        return False
+
 
 def memory_in_use() -> int:
     """Bytes of memory of this process, without the files that it maps."""
@@ -99,20 +120,24 @@ def _kibibytes(pid: int, file: str, fields: tuple[str, ...]) -> int | None:
     return sum(int(line.split()[1]) for line in lines if line.startswith(fields))
 
 
-def guard_descendants(parent: int) -> None:
-    """Ends all that this process has started, and itself, once nobody holds the other end of the pipe from its parent.
+@contextmanager
+def guard_descendants(parent: int) -> Iterator[None]:
+    """Ends all that this process has started when the block ends, or when nobody holds the parent's end of a pipe.
 
     Until then orphans among them stay its descendants. For processes that run no code but ours.
     """
-    if sys.platform != "linux":
-        return
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    # Its memory and descriptors are not for its descendants.
-    libc.prctl(_PR_SET_DUMPABLE, 0)
-    # The thread below ends the others first.
-    libc.prctl(_PR_SET_PDEATHSIG, 0)
-    threading.Thread(target=_end_with_pipe, args=(parent,), daemon=True).start()
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        # Its memory and descriptors are not for its descendants.
+        libc.prctl(_PR_SET_DUMPABLE, 0)
+        # The thread below ends the others first.
+        libc.prctl(_PR_SET_PDEATHSIG, 0)
+        threading.Thread(target=_end_with_pipe, args=(parent,), daemon=True).start()
+    try:
+        yield
+    finally:
+        ProcessTree(os.getpid()).kill_descendants()
 
 
 def _end_with_pipe(parent: int) -> None:
@@ -126,16 +151,19 @@ def _end_with_pipe(parent: int) -> None:
 def confine(*, writable: Sequence[str] | None = None) -> None:
     """Keeps this process, and all that it starts, from the processes that exist already: no signals, no debugging.
 
-    With `writable`, nothing can be written but files in or at these places. By Landlock, as far as the kernel has it.
+    It cannot raise its limits again. With `writable`, it can write nothing but files in or at these places.
+    As far as the kernel has Landlock, and the capabilities of root are its own to give up.
     """
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _give_up_powers(libc)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
     scopes = _SCOPES if version >= _SCOPES_SINCE else 0
     rights = 0
     if writable is not None:
-        rights = _CHANGING | (_MOVING if version >= 2 else 0) | (_TRUNCATING if version >= 3 else 0)  # noqa: PLR2004
+        rights = _CHANGING | (_MOVING if version >= 2 else 0) | (_TRUNCATING if version >= 3 else 0)
     if version < 1 or not (scopes or rights):
         return
     asked = (ctypes.c_uint64 * 3)(rights, 0, scopes)
@@ -143,9 +171,17 @@ def confine(*, writable: Sequence[str] | None = None) -> None:
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(asked), ctypes.c_size_t(size), 0)
     for place in writable or ():
         _allow(libc, ruleset, rights, place)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
+
+
+def _give_up_powers(libc: ctypes.CDLL) -> None:
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) == 0:
+        # Effective, permitted and inheritable.
+        sets[:3] = [each & ~_POWERS for each in sets[:3]]
+        libc.capset(header, sets)
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, rights: int, place: str) -> None:

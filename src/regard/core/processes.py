@@ -34,8 +34,6 @@ _START = (
 )
 # How often a waiting parent checks whether to stop, and a child whether its parent is still there.
 _TICK = 0.2
-# How often the memory of a child is measured: less than a tenth of a GiB is filled in that time.
-_MEASURE_EVERY = 0.02
 _PR_SET_PDEATHSIG = 1
 _OUTPUT_KEPT = 4000
 
@@ -84,7 +82,6 @@ class Child:
             environment variables are ignored.
         preload: fork the child from a server that has these modules imported, where the system can.
         inbox: where messages go, for those who listen to several children at once; `(child, None)` is the end.
-        memory: the bytes that the child and all that it starts may take together; it is ended when they take more.
     """
 
     def __init__(
@@ -95,7 +92,6 @@ class Child:
         folder: Path | None = None,
         preload: Sequence[str] = (),
         inbox: Inbox | None = None,
-        memory: int | None = None,
     ) -> None:
         self._inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
         self._printed = b""
@@ -114,8 +110,6 @@ class Child:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._listener.start()
         self._reader.start()
-        if memory is not None:
-            threading.Thread(target=self._watch_memory, args=(memory,), daemon=True).start()
 
     def _spawn(
         self, function: str, path: list[str], environment: Mapping[str, str], folder: Path | None, output: int
@@ -142,11 +136,14 @@ class Child:
         context.set_forkserver_preload(list(preload))
         requests, theirs = os.pipe()
         ours, messages = os.pipe()
-        with Connection(requests, writable=False) as reading, Connection(messages, readable=False) as writing:
-            # Descriptors are passed on as connections: a fork server's child inherits nothing from us.
-            with Connection(os.dup(output), readable=False) as printing:
-                process = context.Process(target=_run_forked, args=(function, path, reading, writing, printing))
-                process.start()
+        # Descriptors are passed on as connections: a fork server's child inherits nothing from us.
+        with (
+            Connection(requests, writable=False) as reading,
+            Connection(messages, readable=False) as writing,
+            Connection(os.dup(output), readable=False) as printing,
+        ):
+            process = context.Process(target=_run_forked, args=(function, path, reading, writing, printing))
+            process.start()
         self._requests, self._messages = os.fdopen(theirs, "wb"), os.fdopen(ours, "rb")
         assert process.pid is not None
         self._pid, self._kill = process.pid, process.kill
@@ -162,6 +159,10 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+    def limit_memory(self, size: int) -> None:
+        """From now on, ends the child when it and all that it has started take more bytes together."""
+        threading.Thread(target=self._watch_memory, args=(size,), daemon=True).start()
 
     def send(self, message: Message) -> None:
         """Sends a message; if the child is gone, `receive` will say so."""
@@ -210,12 +211,9 @@ class Child:
         self._kill()
 
     def _watch_memory(self, limit: int) -> None:
-        tree = ProcessTree(self._pid)
-        while not self._is_killed.wait(_MEASURE_EVERY):
-            if tree.memory(limit) > limit:
-                self._overrun = Ended.out_of_memory(limit)
-                self._end()
-                return
+        if ProcessTree(self._pid).limit_memory(limit, self._is_killed):
+            self._overrun = Ended.out_of_memory(limit)
+            self._kill()
 
     def _listen(self, printed: int) -> None:
         """Keeps the end of what the child prints until nobody can print any more."""
@@ -331,4 +329,4 @@ def limit_resources(*, memory: int, file_size: int | None = None) -> None:
     for kind, wanted in limits.items():
         _, hard = resource.getrlimit(kind)
         limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(kind, (limit, hard))
+        resource.setrlimit(kind, (limit, limit))

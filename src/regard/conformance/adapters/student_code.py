@@ -113,6 +113,10 @@ def corpus_function(code: StudentCode, kind: Any) -> Callable[[str, int, int], C
     def corpus(data: str, block_size: int, seed: int) -> Corpus:
         _seed_everything(seed)
         made = code.call(kind, data, block_size)
+
+        def item(index: int) -> tuple[np.ndarray, np.ndarray]:
+            return _rows(code.call(made.__getitem__, index))
+
         return Corpus(
             size=code.call(made.__len__),
             stoi=dict(getattr(made, "stoi", {})),
@@ -120,7 +124,8 @@ def corpus_function(code: StudentCode, kind: Any) -> Callable[[str, int, int], C
             mask_char=getattr(made, "MASK_CHAR", None),
             pad_char=getattr(made, "PAD_CHAR", None),
             vocab_size=getattr(made, "vocab_size", None),
-            item=lambda index: _rows(code.call(made.__getitem__, index)),
+            item=item,
+            items=lambda index, times: [item(index) for _ in range(times)],
         )
 
     return corpus

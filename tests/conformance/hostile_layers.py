@@ -1,7 +1,7 @@
 """Layers that attack the process that checks them, each bounded so that a failure of containment costs little.
 
-They were written before the isolation was read. All but the sabotaging ones leak later tokens, so that CAUSAL must
-never hold. `forge` wants a verdict that is not true, `exhaust` more than its share of time, memory, output or processes.
+They were written before the isolation was read. All of them leak later tokens, so that CAUSAL must never hold.
+`forge` wants a verdict that is not true, `exhaust` more than its share of time, memory, output or processes.
 """
 
 import ast
@@ -228,7 +228,7 @@ def rewritten_results_in_memory() -> Layer:
 
 @forge
 def tracing_frames() -> Layer:
-    def trace(frame, event, argument):  # noqa: ANN001, ANN202
+    def trace(frame, event, argument):
         if event == "return" and "regard" in frame.f_code.co_filename:
             for name in ("error", "difference", "outcome"):
                 if name in frame.f_locals:
@@ -338,7 +338,7 @@ def parent_through_proc() -> Layer:
         for descriptor in (parent / "fd").iterdir():
             with contextlib.suppress(OSError):
                 handle = os.open(descriptor, os.O_WRONLY | os.O_NONBLOCK)
-                if not os.path.samestat(os.fstat(handle), os.stat("/dev/null")):
+                if not os.path.samestat(os.fstat(handle), Path("/dev/null").stat()):
                     os.write(handle, (json.dumps(FORGED[0]) + "\n").encode())
                 os.close(handle)
 
@@ -352,7 +352,7 @@ def parent_through_proc() -> Layer:
 @forge
 def memory_of_the_parent() -> Layer:
     def attack() -> None:
-        with contextlib.suppress(OSError), open(f"/proc/{os.getppid()}/mem", "r+b", buffering=0) as memory:
+        with contextlib.suppress(OSError), Path(f"/proc/{os.getppid()}/mem").open("r+b", buffering=0) as memory:
             for line in Path(f"/proc/{os.getppid()}/maps").read_text().splitlines():
                 if "[heap]" in line and " rw" in line:
                     start, end = (int(part, 16) for part in line.split()[0].split("-"))
@@ -434,10 +434,10 @@ def rewritten_source() -> Layer:
 class Agreeing(np.ndarray):
     """An array that equals everything and differs from nothing."""
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):  # noqa: ANN001, ANN204
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
         return np.zeros(np.shape(inputs[0]))
 
-    def __array_function__(self, function, kinds, arguments, options):  # noqa: ANN001, ANN204
+    def __array_function__(self, function, kinds, arguments, options):
         return np.float64(0)
 
     def __eq__(self, other: object) -> bool:
@@ -562,9 +562,7 @@ def raised_exits() -> Layer:
 
 def take_memory(mebibytes: int) -> list[bytearray]:
     """Touch this much memory in steps, and hold it for a second."""
-    taken = []
-    for _ in range(mebibytes // 32):
-        taken.append(bytearray(b"\1") * (32 * MIB))
+    taken = [bytearray(b"\1") * (32 * MIB) for _ in range(mebibytes // 32)]
     time.sleep(1)
     return taken
 
@@ -762,7 +760,7 @@ def printing_without_end() -> Layer:
     def shout() -> None:
         end = time.monotonic() + 20
         while time.monotonic() < end:
-            print("x" * MIB)
+            sys.stdout.write("x" * MIB)
             os.write(2, b"y" * MIB)
 
     return once_after(3, shout)
@@ -874,7 +872,7 @@ def opened_descriptors() -> Layer:
 
     def open_many() -> None:
         with contextlib.suppress(OSError):
-            for _ in range(20_000):
+            while len(kept) < 20_000:
                 kept.append(os.open("/dev/null", os.O_RDONLY))
 
     return once_after(0, open_many)
