@@ -86,11 +86,11 @@ def _marked_processes(mark: str) -> tuple[int, ...]:
 def _watch(running: "subprocess.Popen[str]", peak: list[int]) -> None:
     tree = ProcessTree(running.pid)
     while running.poll() is None:
-        peak[0] = max(peak[0], sum(map(_memory, tree.pids()[1:])))
+        peak[0] = max(peak[0], sum(map(memory_of, tree.pids()[1:])))
         time.sleep(_EVERY)
 
 
-def _memory(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """Bytes of anonymous and shared memory, pages of several processes in equal parts."""
     try:
         lines = Path("/proc", str(pid), "smaps_rollup").read_text().splitlines()

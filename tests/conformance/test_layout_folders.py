@@ -192,7 +192,10 @@ def test_writing_to_descriptors_forges_nothing(tmp_path):
 def test_bytecode_and_patched_modules_change_no_verdict(tmp_path):
     """The piece is wrong, and its file does what it can to look right."""
     wrong = changed(ATTENTION, "rows = rope_cache", "rows = 2 * rope_cache")
-    patches = "import json, numpy\njson.dumps = lambda *_, **__: '{}'\nnumpy.abs = numpy.max = lambda *_, **__: 0.0\n"
+    patches = (
+        "import json, numpy\nnumpy.abs = numpy.max = lambda *_, **__: 0.0\n"
+        "dumps = json.dumps\njson.dumps = lambda value: dumps(value).replace('refuted', 'holds')\n"
+    )
     write_homework(tmp_path, attention=patches + wrong)
     cached = importlib.util.cache_from_source(str(tmp_path / "src" / "attention.py"))
     write_homework(tmp_path / "right")

@@ -1,5 +1,6 @@
 """`regard check --layout`: the pieces of a published homework, each judged by its contract."""
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping
@@ -58,6 +59,8 @@ def check_layout(
     """
     if name not in HOMEWORKS:
         raise InputError(f"There is no layout {name}. The layouts are {', '.join(HOMEWORKS)}.")
+    if not hasattr(os, "fork"):
+        raise InputError("--layout needs a system that can fork. Use Linux, macOS, or WSL on Windows.")
     if not Path(directory).is_dir():
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
     for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):

@@ -4,9 +4,11 @@ A child process of ours judges the laws, and has a child of its own in which the
 that takes too long or ends the process gets that as its verdict; the laws after it are tried in new processes.
 """
 
+import os
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -217,16 +219,28 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     del diagnosis, inference
     laws = chosen_laws(request.laws).values()
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
-    process = SubjectProcess(lambda server: _serve(server, request, memory), memory=memory)
-    with guard_descendants(channel.descriptor):
-        while (built := process.answer()) == "first calls":
-            on_stage("first calls")
-        subject, inferred = probed(request, _as_requested(built, request), on_stage)
+    with _built(request, memory, channel, on_stage) as built:
+        subject, inferred = probed(request, built, on_stage)
         channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
         for law in laws:
             channel.send(event="trying", law=law.id)
             verdict = expected(try_law(law, subject, request), request.expect)
             channel.send(event="verdict", verdict=asdict(verdict))
+
+
+@contextmanager
+def _built(
+    request: CheckRequest, memory: int, channel: Channel, on_stage: Callable[[Stage], None]
+) -> Iterator[Subject]:
+    """The layer, in a process of its own if the system can fork."""
+    if not hasattr(os, "fork"):
+        yield adapted(request, on_stage)
+        return
+    process = SubjectProcess(lambda server: _serve(server, request, memory), memory=memory)
+    with guard_descendants(channel.descriptor):
+        while (built := process.answer()) == "first calls":
+            on_stage("first calls")
+        yield _as_requested(built, request)
 
 
 def _as_requested(subject: Subject, request: CheckRequest) -> Subject:
