@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_all_start_methods, get_context
@@ -300,14 +300,26 @@ def die_with_parent(parent: int) -> None:
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
-        threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
+        threading.Thread(target=_watch_parent, args=(parent, threading.Event()), daemon=True).start()
     if hasattr(os, "getppid") and os.getppid() != parent:
         os._exit(1)
 
 
-def _watch_parent(parent: int) -> None:
+@contextmanager
+def watching_parent() -> Iterator[None]:
+    """Ends this process if its parent ends during the block."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=_watch_parent, args=(os.getppid(), is_over), daemon=True)
+    thread.start()
+    yield
+    is_over.set()
+    thread.join()
+
+
+def _watch_parent(parent: int, is_over: threading.Event) -> None:
     while os.getppid() == parent:
-        time.sleep(_TICK)
+        if is_over.wait(_TICK):
+            return
     os._exit(1)
 
 
