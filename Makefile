@@ -9,12 +9,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test lint bench chromium constraints clean
+.PHONY: run test lint bench chromium constraints lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-PACKAGING := pyproject.toml constraints.txt src/regard/__init__.py
+PACKAGING := pyproject.toml constraints.txt requirements.lock src/regard/__init__.py
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
@@ -54,6 +54,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.core: $(VENV)/bin/python $(PACKAGING)
 	@echo "Installing Regard into $(VENV) …"
+	@$(PIP) install --require-hashes --no-deps -r requirements.lock
 	@$(PIP) install -c constraints.txt -e .
 	@touch $@
 
@@ -95,6 +96,12 @@ constraints:
 	  "$$scratch/bin/python" -m pip freeze --exclude regard | sed -E 's/^(torch==[0-9.]+).*/\1/' | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; \
 	} > "$$scratch/constraints.txt"; \
 	cp "$$scratch/constraints.txt" constraints.txt
+	@$(MAKE) lock
+
+# Rewrites requirements.lock: the core at the versions of constraints.txt, with hashes. torch has builds on several indexes,
+# and the tools for tests do not run where Regard is used.
+lock: $(VENV)/bin/python
+	@$(BIN)/python .ci/lock.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis

@@ -42,6 +42,14 @@ def test_help_shows_examples_everywhere(run):
         assert "regard claims" in out
 
 
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", ["claims copy", "claims copy --json -", "--help"])
+def test_closed_standard_streams_lead_nowhere(closed, arguments):
+    command = f"{sys.executable} -m regard {arguments} {closed}"
+    done = subprocess.run(command, shell=True, env=ON_THIS_SOURCE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_version(run):
     assert run("--version") == (0, f"regard {regard.__version__}\n", "")
 

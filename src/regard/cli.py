@@ -15,6 +15,7 @@ from regard.render.command_line import ExitCode, complain
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; whatever Regard refuses is one line on standard error."""
+    _open_closed_streams()
     try:
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="regard", standalone_mode=False)
     except click.UsageError as error:
@@ -98,6 +99,17 @@ def cli(context: click.Context) -> None:
 def _refuse(message: str) -> int:
     complain(message)
     return ExitCode.BAD_INPUT
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that were closed lead nowhere, so that no file is opened in their place."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8"))
 
 
 def _give_up_standard_output() -> None:

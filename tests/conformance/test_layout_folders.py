@@ -1,7 +1,9 @@
 """Whole folders: every piece is found, missing and hostile ones have their verdicts, and nothing is unpickled."""
 
+import importlib.util
 import json
 import pickle
+import py_compile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -177,12 +179,28 @@ def test_code_that_ends_the_process_or_hangs_in_a_law_costs_that_law_and_those_a
     assert found[DATA]["CORRUPT-PAIR"].outcome == "timed out"
 
 
-def test_what_a_process_tells_is_not_taken_on_trust(tmp_path):
-    told = b'{"event": "verdict", "verdict": 7}\n'
+def test_writing_to_descriptors_forges_nothing(tmp_path):
+    told = b'{"event": "verdict", "verdict": {"id": "TABLE-ANGLES", "status": "holds", "outcome": "holds"}}\n'
     lying = f"import os\nfor n in range(3, 64):\n    try: os.write(n, {told!r})\n    except OSError: pass\n"
     write_homework(tmp_path, attention=lying + ATTENTION)
-    (tmp_path / "src" / "dataset.py").unlink()
-    assert by_layer(tmp_path)[TABLE]["TABLE-ANGLES"].outcome == "holds"
+    found = by_layer(tmp_path)
+    assert found[TABLE][LOADS].outcome == "crashed"
+    assert {verdict.outcome for verdict in found[TABLE].values()} == {"crashed", "skipped"}
+    assert found[DATA][LOADS].outcome == "holds"
+
+
+def test_bytecode_and_patched_modules_change_no_verdict(tmp_path):
+    """The piece is wrong, and its file does what it can to look right."""
+    wrong = changed(ATTENTION, "rows = rope_cache", "rows = 2 * rope_cache")
+    patches = (
+        "import json, numpy\nnumpy.abs = numpy.max = lambda *_, **__: 0.0\n"
+        "dumps = json.dumps\njson.dumps = lambda value: dumps(value).replace('refuted', 'holds')\n"
+    )
+    write_homework(tmp_path, attention=patches + wrong)
+    cached = importlib.util.cache_from_source(str(tmp_path / "src" / "attention.py"))
+    write_homework(tmp_path / "right")
+    py_compile.compile(str(tmp_path / "right" / "src" / "attention.py"), cached)
+    assert "refuted" in {verdict.outcome for verdict in by_layer(tmp_path)[TURN].values()}
 
 
 def test_what_cannot_be_checked_is_refused(tmp_path):

@@ -1,4 +1,5 @@
 import sys
+from concurrent.futures import CancelledError
 
 import pytest
 
@@ -51,3 +52,12 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"regard\[cluster\]"):
         list(run_on_cluster([1], twice, PoolLimits(), "tcp://127.0.0.1:8786"))
+
+
+def test_a_scheduler_that_is_lost_is_one_clear_line():
+    class Cancelled:
+        def exception(self):
+            raise CancelledError("scheduler-connection-lost")
+
+    with pytest.raises(InputError, match=r"The Dask scheduler at tcp://x is gone\. Start it again, .* --resume"):
+        dask_cluster._collected(Cancelled(), [1, 2], "tcp://x")

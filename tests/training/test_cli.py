@@ -16,6 +16,7 @@ from regard.render.json import schema
 from regard.training.data.biographies import Biographies
 from regard.training.evaluation import Accuracy
 from regard.training.report import compare_with_pretraining
+from regard.training.run_folder import facts_digest
 from regard.training.train import report_on
 
 SMALL = [
@@ -85,8 +86,9 @@ def test_runs_are_asked_together_if_they_have_the_same_tokens(finished, files, r
     one, two = (json.loads(path.read_text())["predictions"] for path in (alone, twice))
     assert [row["prediction"] for row in one] == [row["prediction"] for row in two]
     other = shutil.copytree(finished, tmp_path / "other")
-    facts = json.loads((other / "data.json").read_text())
-    (other / "data.json").write_text(json.dumps({**facts, "endings": []}))
+    facts = json.loads((other / "data.json").read_text()) | {"endings": []}
+    facts["digests"]["data.json"] = facts_digest(facts)
+    (other / "data.json").write_text(json.dumps(facts))
     code, _, err = run("train", "evaluate", str(finished), str(other), "--questions", questions)
     assert code == 2
     assert "uses other tokens" in err

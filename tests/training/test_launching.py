@@ -21,7 +21,7 @@ from training.conftest import SETTINGS, copied, quiet
 def test_what_a_process_refuses_is_told_as_it_is(prepared, tmp_path):
     folder = copied(prepared, tmp_path / "broken")
     (folder.path / "lessons.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match=r"^\S*/lessons.safetensors can't be read: .*Train again.$"):
+    with pytest.raises(InputError, match=r"^\S*/lessons.safetensors is damaged: .*Train again.$"):
         list(launch(folder.path, ProcessLayout(processes=1, threads=1)))
 
 

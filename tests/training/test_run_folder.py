@@ -1,22 +1,22 @@
 """Damaged, missing and mismatched files of a run are refused in one line, and recreated where possible."""
 
-import json
+import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from safetensors.numpy import load_file, save_file
-
 from regard.core.errors import InputError
 from regard.training.checkpoint import latest_checkpoint, read_tensors, write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
+from regard.training.data.corpus import read_questions
 from regard.training.data.vocabulary import learn_vocabulary
 from regard.training.evaluation import evaluate
-from regard.training.planning import prepare_lessons
+from regard.training.planning import prepare_lessons, read_files
 from regard.training.process_group import ProcessGroup
 from regard.training.recipe import SCHEMA, load_recipe
 from regard.training.run_folder import RunFolder
@@ -88,16 +88,65 @@ def test_lessons_are_read_as_they_were_written(tmp_path):
         assert [a.answer.tolist() for a in written.questions] == [a.answer.tolist() for a in read.questions]
 
 
-@pytest.mark.parametrize("damage", [lambda array: array[:-1], lambda _: None], ids=["too short", "missing"])
-@pytest.mark.parametrize("name", ["salient", "num_askings"])
-def test_lessons_with_incomplete_arrays_are_refused(name, damage, finished, tmp_path):
+@pytest.mark.parametrize("name", ["lessons.safetensors", "tokenizer.json", "held_out.tsv", "data.json"])
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.6, 1.0])
+def test_one_flipped_bit_in_the_data_is_noticed(name, place, finished, tmp_path):
     folder = copied(finished, tmp_path / "damaged")
-    path = folder.path / "lessons.safetensors"
-    arrays = load_file(path)
-    arrays[name] = damage(arrays[name])
-    save_file({key: array for key, array in arrays.items() if array is not None}, path)
-    with pytest.raises(InputError, match=r"lessons\.safetensors can't be read: .*\. Train again\."):
-        folder.lessons()
+    path = folder.path / name
+    content = bytearray(path.read_bytes())
+    content[round(place * (len(content) - 1))] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(InputError, match=rf"{re.escape(name)} (is damaged|can't be read)"):
+        read_all_data(folder)
+
+
+def read_all_data(folder):
+    return folder.lessons(), folder.vocabulary(), folder.held_out()
+
+
+@pytest.mark.parametrize("name", ["plan.json", "data.json"])
+def test_deeply_nested_json_is_one_line(name, finished, tmp_path):
+    folder = copied(finished, tmp_path / "damaged")
+    (folder.path / name).write_text("[" * 200_000)
+    with pytest.raises(InputError, match=f"{name} is damaged") as caught:
+        read_all_data(folder)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lessons.safetensors", "checkpoints", "metrics.jsonl", "member-2", ".lock"])
+def test_links_in_a_run_are_not_followed(name, finished, tmp_path):
+    folder = copied(finished, tmp_path / "linked")
+    elsewhere = tmp_path / "elsewhere"
+    path = folder.path / name
+    if path.exists():
+        path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=r"is a link, a pipe or a device|Cannot work in"):
+        resume(folder.path, quiet)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes need POSIX")
+def test_pipes_and_devices_are_refused_at_once(finished, tmp_path):
+    folder = copied(finished, tmp_path / "piped")
+    pipe = folder.path / "metrics.jsonl"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="a pipe or a device"):
+        resume(folder.path, quiet)
+    for path in (pipe, Path(os.devnull)):
+        with pytest.raises(InputError, match="not a regular file"):
+            read_questions(path)
+
+
+def test_a_question_asked_in_training_is_not_held_out(tmp_path):
+    questions = tmp_path / "questions.tsv"
+    lines = [f"Where was N{number} born?\tLondon\n" for number in range(20)]
+    questions.write_text("".join(lines), encoding="utf-8")
+    assert len(read_files(None, questions).held_out) == 2
+    # The same question, whatever its blanks.
+    questions.write_text("".join([*lines, "Where was\u00a0N3  born?\tParis\n"]), encoding="utf-8")
+    with pytest.raises(InputError, match="among the training questions and the held-out ones"):
+        read_files(None, questions)
 
 
 def test_checkpoints_of_another_plan_are_refused(finished, tmp_path):
@@ -132,30 +181,15 @@ def test_plans_of_other_versions_are_refused(change, words, finished, tmp_path):
         folder.plan()
 
 
-def facts(**damage) -> bytes:
-    """What data.json might hold, but for what is damaged."""
-    whole = {
-        "openings": ["Who is "],
-        "endings": [],
-        "answer_forms": {"first": ["▁A"], "later": []},
-        "commonest_answer": "Oslo",
-    }
-    return json.dumps({**whole, **damage}).encode()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
         ("data.json", None, "data.json can't be read: No such file"),
         ("data.json", b"[]", "data.json is damaged"),
-        ("data.json", facts(openings=[]), "data.json is damaged"),
-        ("data.json", facts(endings=[1]), "data.json is damaged"),
-        ("data.json", facts(answer_forms={"first": [1], "later": []}), "data.json is damaged"),
-        ("data.json", facts(answer_forms={"first": []}), "data.json is damaged"),
-        ("data.json", facts(commonest_answer=None), "data.json is damaged"),
+        ("data.json", b'{"openings": [], "digests": {"data.json": "0"}}', "data.json is damaged"),
         ("data.json", b"\xff", "data.json can't be read"),
         ("tokenizer.json", None, "tokenizer.json can't be read: No such file"),
-        ("tokenizer.json", b"{}", "tokenizer.json is not a tokenizer"),
+        ("tokenizer.json", b"{}", "tokenizer.json is damaged"),
         ("plan.json", b"\xff", "plan.json can't be read"),
     ],
 )
@@ -172,8 +206,10 @@ def test_files_of_a_run_that_are_missing_or_damaged(name, content, words, finish
 
 def test_a_tokenizer_of_another_run_is_refused(finished, tmp_path):
     folder = copied(finished, tmp_path / "other")
-    (folder.path / "tokenizer.json").write_text(learn_vocabulary(["Ada was born"], kind="characters").to_json())
     with pytest.raises(InputError, match="but the plan says"):
+        folder.vocabulary(replace(folder.plan(), vocab_size=7))
+    (folder.path / "tokenizer.json").write_text(learn_vocabulary(["Ada was born"], kind="characters").to_json())
+    with pytest.raises(InputError, match="its digest is not the one"):
         folder.vocabulary()
 
 

@@ -1,9 +1,11 @@
-"""The child process of `homework_check`: imports a student's code and judges its pieces, with limits.
+"""The child process of `homework_check`: judges the pieces of a student's code, which has a process of its own.
 
 Nothing is ever unpickled, and what the code prints is discarded.
 """
 
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,6 +14,7 @@ from regard.conformance.adapters.homework_files import HomeworkPiece
 from regard.conformance.adapters.student_code import (
     StudentAttention,
     StudentCode,
+    attention_spec,
     corpus_function,
     import_piece,
     load_torch,
@@ -23,11 +26,19 @@ from regard.conformance.homework import HomeworkFunction, all_contracts, contrac
 from regard.conformance.judging import judge, missing
 from regard.conformance.law import Law
 from regard.conformance.subject import Subject
+from regard.conformance.subject_process import RemoteSubject, SubjectProcess, SubjectServer
 from regard.conformance.verdict import error_line
+from regard.core.process_tree import confine, guard_descendants
 from regard.core.processes import Channel, limit_resources
 
 NOT_WRITTEN = "not written yet"
 _LARGEST_FILE = 2**26
+# The pieces that are one function: its kind, and how contracts call it. The other piece is the layer.
+_FUNCTIONS: Mapping[str, tuple[str, Callable[[StudentCode, Any], Callable[..., Any]]]] = {
+    "precompute_rotary_emb": ("table", table_function),
+    "apply_rotary_emb": ("rotation", turn_function),
+    "CharCorruptionDataset": ("corruption", corpus_function),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,23 +58,48 @@ class PieceTask:
 
 
 def judge_pieces(channel: Channel) -> None:
-    """Judges pieces until there are no more; the first message says how much memory they may take."""
+    """Judges pieces until there are no more; the first message says how much memory they may take, and where to write.
+
+    The student's code is loaded and called in a process of its own, which only answers calls.
+    """
     messages = iter(channel)
     # All of ours is loaded before any of theirs.
-    load_torch()
     all_laws()
     all_contracts()
-    limit_resources(memory=int(next(messages)["memory"]), file_size=_LARGEST_FILE)
-    channel.send(event="ready")
-    for message in messages:
-        _judge(PieceTask.from_dict(message), channel)
-        channel.send(event="done")
+    limits = next(messages)
+    memory = int(limits["memory"])
+    process = SubjectProcess(lambda server: _serve(server, memory, limits["writable"]), memory=memory)
+    with guard_descendants(channel.descriptor):
+        load = process.answer()
+        channel.send(event="ready")
+        for message in messages:
+            _judge(PieceTask.from_dict(message), process, load, channel)
+            channel.send(event="done")
 
 
-def _judge(task: PieceTask, channel: Channel) -> None:
+def _serve(server: SubjectServer, memory: int, writable: list[str]) -> None:
+    """The process of the student's code."""
+    load_torch()
+    os.environ["TMPDIR"] = tempfile.tempdir = writable[0]
+    limit_resources(memory=memory, file_size=_LARGEST_FILE)
+    confine(writable=[*writable, os.devnull])
+    server.send(_load)
+    server.answer_calls()
+
+
+def _load(row: Mapping[str, Any]) -> Subject:
+    task = PieceTask.from_dict(row)
     code = StudentCode(task.root)
+    thing = code.call(import_piece, task.piece, task.root)
+    if task.piece.name in _FUNCTIONS:
+        kind, function = _FUNCTIONS[task.piece.name]
+        return HomeworkFunction(kind, function(code, thing))
+    return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
+
+
+def _judge(task: PieceTask, process: SubjectProcess, load: Callable[..., Any], channel: Channel) -> None:
     try:
-        subject = _subject(task, code, code.call(import_piece, task.piece, task.root))
+        subject = _as_assigned(task, load(asdict(task)))
     except NotImplementedError as error:
         channel.send(event="unwritten", reason=f"{NOT_WRITTEN}: {error_line(error, is_placed=True)}")
         return
@@ -74,9 +110,9 @@ def _judge(task: PieceTask, channel: Channel) -> None:
     crashes: dict[str, str] = {}
     for law in _laws(subject).values():
         channel.send(event="trying", law=law.id, statement=law.statement)
-        code.is_unwritten = False
+        process.is_unwritten = False
         verdict = judge(law, subject, seed=task.seed, diagnose=diagnose)
-        is_unwritten = code.is_unwritten and verdict.outcome == "crashed"
+        is_unwritten = process.is_unwritten and verdict.outcome == "crashed"
         if is_unwritten:
             verdict = replace(verdict, outcome="skipped", reason=f"{NOT_WRITTEN}: {verdict.reason}")
         if verdict.outcome == "crashed":
@@ -86,15 +122,14 @@ def _judge(task: PieceTask, channel: Channel) -> None:
         channel.send(event="verdict", verdict=asdict(verdict), is_unwritten=is_unwritten)
 
 
-def _subject(task: PieceTask, code: StudentCode, thing: Any) -> Subject:
-    match task.piece.name:
-        case "precompute_rotary_emb":
-            return HomeworkFunction("table", table_function(code, thing), name=task.piece.name)
-        case "apply_rotary_emb":
-            return HomeworkFunction("rotation", turn_function(code, thing), name=task.piece.name)
-        case "CharCorruptionDataset":
-            return HomeworkFunction("corruption", corpus_function(code, thing), name=task.piece.name)
-    return StudentAttention(code, thing, rope=task.rope, seed=task.seed)
+def _as_assigned(task: PieceTask, subject: RemoteSubject) -> Subject:
+    """The piece as the homework assigns it, whatever the student's process says that it is."""
+    if task.piece.name in _FUNCTIONS:
+        kind, _ = _FUNCTIONS[task.piece.name]
+        return HomeworkFunction(kind, getattr(subject, "function"), name=task.piece.name)  # noqa: B009 - a hook
+    subject.spec = attention_spec(rope=task.rope)
+    subject.capabilities = subject.capabilities & {"weights", "kept table"} | {"attend"}
+    return subject
 
 
 def _laws(subject: Subject) -> dict[str, Law]:

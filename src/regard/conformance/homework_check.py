@@ -1,11 +1,13 @@
 """`regard check --layout`: the pieces of a published homework, each judged by its contract."""
 
+import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS, HomeworkPiece, StudentFolder, find_pieces
@@ -15,7 +17,7 @@ from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.core.errors import InputError
 from regard.core.processes import GIB, Child, Ended, Message
-from regard.core.verdict import STATUSES, Place
+from regard.core.verdict import Place
 
 LOADS = "LOADS"
 _CHILD = "regard.conformance._homework_child:judge_pieces"
@@ -57,6 +59,8 @@ def check_layout(
     """
     if name not in HOMEWORKS:
         raise InputError(f"There is no layout {name}. The layouts are {', '.join(HOMEWORKS)}.")
+    if not hasattr(os, "fork"):
+        raise InputError("--layout needs a system that can fork. Use Linux, macOS, or WSL on Windows.")
     if not Path(directory).is_dir():
         raise InputError(f"{directory} is not a folder. Give the folder that holds the homework's src.")
     for limit, value in (("seconds", time_limit), ("GiB", memory_limit)):
@@ -78,12 +82,14 @@ class PieceWorker:
         self._root, self._seconds, self._memory = Path(root), seconds, memory
         self._child: Child | None = None
         self._is_busy = False
+        self._temporary = TemporaryDirectory(prefix="regard-", ignore_cleanup_errors=True)
 
     def __enter__(self) -> "PieceWorker":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._end()
+        self._temporary.cleanup()
 
     def run(self, task: PieceTask) -> Iterator[Message | Ended]:
         """The messages about a task; the last one is the event "done", or how the process ended."""
@@ -107,8 +113,10 @@ class PieceWorker:
                 return
 
     def _start(self) -> Child:
+        memory = int(self._memory * GIB)
         child = self._child = Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, folder=self._root)
-        child.send({"memory": int(self._memory * GIB)})
+        child.limit_memory(memory)
+        child.send({"memory": memory, "writable": [self._temporary.name, str(self._root)]})
         message = child.receive(_SECONDS_TO_START)
         if isinstance(message, Ended):
             self._end()
@@ -184,7 +192,7 @@ class _FolderCheck:
                 case "trying":
                     trying = (str(event["law"]), str(event["statement"]))
                 case "verdict":
-                    verdict = _verdict(event["verdict"], part, trying)
+                    verdict = replace(LawVerdict.from_fields(event["verdict"]), layer=part.label)
                     done.add(verdict.id)
                     if event.get("is_unwritten"):
                         self._unwritten.add(part.name)
@@ -223,18 +231,6 @@ def _bare(part: _Part, law: str, statement: str, outcome: Outcome, reason: str) 
     return LawVerdict(
         id=law, statement=statement, status=status, outcome=outcome, method="black-box", reason=reason, layer=part.label
     )
-
-
-def _verdict(row: Any, part: _Part, trying: tuple[str, str] | None) -> LawVerdict:
-    """The verdict from the child, if it is one: what comes from a process with student code cannot be trusted."""
-    law, statement = trying or ("", "")
-    is_one = isinstance(row, Mapping) and row.get("status") in STATUSES and row.get("outcome") in get_args(Outcome)
-    try:
-        if not is_one or row["id"] != law:
-            raise TypeError
-        return replace(LawVerdict.from_fields({**row, "where": None, "assumes": None}), layer=part.label)
-    except (TypeError, KeyError):
-        return _bare(part, law, statement, "crashed", "the process sent a verdict that could not be read")
 
 
 def _report(part: _Part, spec: Mapping[str, Any], verdicts: tuple[LawVerdict, ...]) -> CheckReport:

@@ -1,26 +1,37 @@
-"""Layers that may hang, crash or use up memory: each runs in a child process.
+"""Layers that may hang, crash, use up memory or want to deceive: each runs in a process that only answers calls.
 
-A law that takes too long or ends the process gets that as its verdict; the laws after it are tried in a new process.
+A child process of ours judges the laws, and has a child of its own in which the layer lives (`subject_process`). A law
+that takes too long or ends the process gets that as its verdict; the laws after it are tried in new processes.
 """
 
+import os
+import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from regard.conformance import Law
 from regard.conformance.judging import chosen_laws, expected, report_on
-from regard.conformance.requests import CheckRequest, Stage, build_subject
+from regard.conformance.requests import CheckRequest, Stage, adapted, probed
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.verdict import CheckReport, LawVerdict, error_line
-from regard.core.errors import InputError, RegardError
+from regard.conformance.subject_process import LayerRefused, SubjectProcess, SubjectServer
+from regard.conformance.verdict import CheckReport, LawVerdict, Outcome, error_line
+from regard.core.errors import InputError
+from regard.core.process_tree import guard_descendants, memory_in_use
 from regard.core.processes import GIB, Channel, Child, Ended, limit_resources
 
 _CHILD = "regard.conformance.isolation:check_layer"
 _PRELOAD = "regard.conformance._preload"
-# Address space that numerical libraries reserve while they are loaded, most of it never used.
-_LIBRARIES = 16 * GIB
+# Data that numerical libraries reserve while they are loaded and hardly use, such as the stacks of their threads.
+_LIBRARIES = GIB
+# The part of its memory that a layer may reserve; the rest is for the process that judges it.
+_PART_FOR_LAYER = 0.9
 BUILD = "BUILD"
+# A layer that ends its process so often in a row is not called any more.
+_MOST_LOST_IN_A_ROW = 5
 # The first calls of a layer may take as long as this many laws, and at least this many seconds.
 _LAWS_FOR_FIRST_CALLS = 4
 _LEAST_FOR_FIRST_CALLS = 10.0
@@ -73,6 +84,9 @@ def check_isolated(
     left = list(chosen_laws(request.laws).values())
     while left and not run.stop.is_set():
         left = left[run.attempt(left) :]
+        if run.num_lost_in_a_row == _MOST_LOST_IN_A_ROW:
+            run.skip(left)
+            break
     return run.report()
 
 
@@ -95,6 +109,7 @@ class _Run:
     inferred: Mapping[str, Any] | None = None
     verdicts: list[LawVerdict] = field(default_factory=list)
     stage: Stage = "import"
+    num_lost_in_a_row: int = 0
 
     def __post_init__(self) -> None:
         self.subject.name = self.request.name or self.request.target
@@ -106,9 +121,11 @@ class _Run:
         self.stage = "import"
         is_trying = False
         preload = (_PRELOAD,) if self.limits.is_preloaded else ()
+        memory = int(self.limits.memory * GIB)
         with Child(_CHILD, environment={"OMP_NUM_THREADS": "1"}, preload=preload) as child:
+            child.limit_memory(memory)
             request = replace(self.request, laws=tuple(law.id for law in laws))
-            child.send({"request": request.to_dict(), "memory": int(self.limits.memory * GIB)})
+            child.send({"request": request.to_dict(), "memory": memory})
             while (num_done := len(self.verdicts) - before) < len(laws):
                 seconds = self.limits.seconds if is_trying else self.limits.before_laws(self.stage)
                 message = child.receive(seconds, self.stop)
@@ -126,6 +143,7 @@ class _Run:
                     case "trying":
                         is_trying = True
                     case "verdict":
+                        self.num_lost_in_a_row = 0
                         self._add(LawVerdict.from_fields(message["verdict"]))
                     case "failed":
                         self.add_lost(laws[num_done] if is_trying else None, "crashed", message["reason"])
@@ -141,16 +159,29 @@ class _Run:
 
     def add_lost(self, law: Law | None, outcome: Literal["crashed", "timed out"], reason: str) -> None:
         """Records that the process is gone as the verdict on the law being tried, or on building before any law."""
-        verdict = LawVerdict(
-            id=BUILD if law is None else law.id,
-            statement="the layer can be imported and built" if law is None else law.statement,
+        self.num_lost_in_a_row += 1
+        if law is None:
+            built = "the layer can be imported and built"
+            self._add(self._undecided(BUILD, built, outcome, f"{_MEANWHILE[self.stage]}: {reason}"))
+        else:
+            self._add(self._undecided(law.id, law.statement, outcome, reason))
+
+    def skip(self, laws: Sequence[Law]) -> None:
+        """Records that these laws are not tried on a layer that has lost too many processes."""
+        for law in laws:
+            reason = f"not tried: the {self.num_lost_in_a_row} laws before it each lost the layer's process"
+            self._add(self._undecided(law.id, law.statement, "skipped", reason))
+
+    def _undecided(self, law: str, statement: str, outcome: Outcome, reason: str) -> LawVerdict:
+        return LawVerdict(
+            id=law,
+            statement=statement,
             status="undecided",
             outcome=outcome,
-            reason=f"{_MEANWHILE[self.stage]}: {reason}" if law is None else reason,
+            reason=reason,
             layer=self.subject.name,
             seed=self.request.seed,
         )
-        self._add(verdict)
 
     def report(self) -> CheckReport:
         """The report with its grade."""
@@ -158,24 +189,78 @@ class _Run:
 
 
 def check_layer(channel: Channel) -> None:
-    """The child process: builds one layer, tries its laws, and sends each verdict."""
+    """The child process: has one layer built in a process of its own, tries its laws, and sends each verdict."""
     message = next(iter(channel))
+    request, memory = CheckRequest.from_dict(message["request"]), int(message["memory"])
+    stages: list[Stage] = ["import"]
+
+    def on_stage(stage: Stage) -> None:
+        # What a layer's process says about itself buys it time only once.
+        if stage not in stages:
+            stages.append(stage)
+            channel.send(event="stage", stage=stage)
+
     try:
-        _check(CheckRequest.from_dict(message["request"]), int(message["memory"]), channel)
-    except RegardError as error:
+        _check(request, memory, channel, on_stage)
+    except LayerRefused as error:
+        # A layer that cannot be found is bad input; one that cannot be called is a bad layer.
+        channel.send(event="refused" if stages == ["import"] else "failed", reason=str(error))
+    except InputError as error:
         channel.send(event="refused", reason=str(error))
     except Exception as error:  # noqa: BLE001 - building a layer may raise anything
         channel.send(event="failed", reason=error_line(error))
 
 
-def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
+def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Callable[[Stage], None]) -> None:
+    # All of ours is loaded before anything of the layer's.
+    from regard.conformance import diagnosis, inference
     from regard.conformance.reproduction import try_law
 
-    limit_resources(memory=memory + _LIBRARIES)
-    subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
-    limit_resources(memory=memory)
-    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
-    for law in chosen_laws(request.laws).values():
-        channel.send(event="trying", law=law.id)
-        verdict = expected(try_law(law, subject, request), request.expect)
-        channel.send(event="verdict", verdict=asdict(verdict))
+    del diagnosis, inference
+    laws = chosen_laws(request.laws).values()
+    limit_resources(memory=memory + _LIBRARIES, file_size=memory)
+    with _built(request, memory, channel, on_stage) as built:
+        subject, inferred = probed(request, built, on_stage)
+        channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+        for law in laws:
+            channel.send(event="trying", law=law.id)
+            verdict = expected(try_law(law, subject, request), request.expect)
+            channel.send(event="verdict", verdict=asdict(verdict))
+
+
+@contextmanager
+def _built(
+    request: CheckRequest, memory: int, channel: Channel, on_stage: Callable[[Stage], None]
+) -> Iterator[Subject]:
+    """The layer, in a process of its own if the system can fork."""
+    if not hasattr(os, "fork"):
+        yield adapted(request, on_stage)
+        return
+    process = SubjectProcess(lambda server: _serve(server, request, memory), memory=memory)
+    with guard_descendants(channel.descriptor):
+        while (built := process.answer()) == "first calls":
+            on_stage("first calls")
+        yield _as_requested(built, request)
+
+
+def _as_requested(subject: Subject, request: CheckRequest) -> Subject:
+    """The subject with the name and the spec that were given, whatever its process says."""
+    if not isinstance(subject, Subject):
+        raise TypeError("the layer's process did not answer with a layer")
+    if request.label is not None:
+        subject.name = request.label
+    if request.spec is not None:
+        subject.spec = replace(subject.spec, **request.spec.non_defaults())
+    return subject
+
+
+def _serve(server: SubjectServer, request: CheckRequest, memory: int) -> None:
+    """The layer's process: builds it, and answers calls."""
+
+    def on_stage(stage: Stage) -> None:
+        limit_resources(memory=max(int(_PART_FOR_LAYER * memory) - memory_in_use(), 0))
+        server.send(stage)
+
+    sys.path.insert(0, str(Path.cwd()))
+    server.attempt(lambda: adapted(request, on_stage))
+    server.answer_calls()

@@ -85,13 +85,25 @@ def build_subject(
 
     `on_stage` is called when the layer's first calls begin, and when probing does.
     """
+    return probed(request, adapted(request, on_stage), on_stage)
+
+
+def adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subject:
+    """The subject, built in this process, in the dtype that was asked for."""
     subject = _adapted(request, on_stage)
-    if request.dtype not in (None, subject.spec.dtype):
-        if not subject.has("float64"):
-            raise InputError(
-                f"{subject.name} works in {subject.spec.dtype} and cannot change to {request.dtype}. Drop --dtype."
-            )
-        subject = subject.converted(request.dtype)
+    if request.dtype in (None, subject.spec.dtype):
+        return subject
+    if not subject.has("float64"):
+        raise InputError(
+            f"{subject.name} works in {subject.spec.dtype} and cannot change to {request.dtype}. Drop --dtype."
+        )
+    return subject.converted(request.dtype)
+
+
+def probed(
+    request: CheckRequest, subject: Subject, on_stage: Callable[[Stage], None]
+) -> tuple[Subject, dict[str, Any] | None]:
+    """The subject with what probing found out about it, if the request asks for that."""
     if not request.is_inferring:
         return subject, None
     from regard.conformance.inference import infer

@@ -10,6 +10,10 @@ from typing import Any, Literal
 from regard.core.errors import InputError, RegardError
 from regard.core.verdict import Place, Verdict
 
+# An error may say as much as it likes; more than this is not kept, and in a line not shown.
+_LONGEST_TEXT = 10_000
+_LONGEST_LINE = 300
+
 Outcome = Literal[
     "holds", "refuted", "expected failure", "unexpected pass", "skipped", "inconclusive", "crashed", "timed out"
 ]
@@ -103,16 +107,38 @@ class LawVerdict(Verdict):
         return cls(**{**row, **typed})
 
 
+class LayerError(Exception):
+    """What a layer raised in another process; `where` is the line of code that raised it."""
+
+    where = ""
+
+
 def error_line(error: BaseException, *, is_placed: bool = False) -> str:
     """The first line of an error that a layer raises, and the line of code that it came from if asked for."""
-    lines = str(error).strip().splitlines()
-    where = ""
-    if is_placed:
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [(error.filename, error.lineno)] if isinstance(error, SyntaxError) and error.filename else []
-        places += [(frame.filename, frame.lineno) for frame in frames[-1:]]
-        where = f" ({Path(places[0][0]).name}:{places[0][1]})" if places else ""
-    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}{where}"
+    lines = error_text(error).strip().splitlines()
+    where = code_place(error) if is_placed else ""
+    return (
+        f"{type(error).__name__}: {lines[0][:_LONGEST_LINE] if lines else 'no message'}{f' ({where})' if where else ''}"
+    )
+
+
+def error_text(error: BaseException | str) -> str:
+    """The message of an error, bounded, as text that can be encoded; empty if it cannot be had."""
+    try:
+        text = str(error)[:_LONGEST_TEXT]
+    except Exception:  # noqa: BLE001 - an error of somebody else's class may raise another
+        return ""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def code_place(error: BaseException) -> str:
+    """file:line of the code that raised an error, empty if it is not known."""
+    if isinstance(error, LayerError):
+        return error.where
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [(error.filename, error.lineno)] if isinstance(error, SyntaxError) and error.filename else []
+    places += [(frame.filename, frame.lineno) for frame in frames[-1:]]
+    return f"{Path(places[0][0]).name}:{places[0][1]}" if places else ""
 
 
 class LawsBroken(RegardError, AssertionError):

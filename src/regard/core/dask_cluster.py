@@ -4,11 +4,13 @@ A Dask worker can't end one of its own tasks, so each Dask task starts a plain c
 ours with the same pool, and the same limits, as on one machine.
 """
 
+import logging
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
@@ -48,7 +50,8 @@ def run_on_cluster(
             if not under_way:
                 break
             future = next(results)
-            yield from zip(batch := under_way.pop(future.key), _collected(future, batch), strict=True)
+            batch = under_way.pop(future.key)
+            yield from zip(batch, _collected(future, batch, address), strict=True)
 
 
 @contextmanager
@@ -57,6 +60,8 @@ def _client(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise InputError("--scheduler needs Dask. Install it: pip install 'regard[cluster]'.") from None
+    # What it would log about a lost connection, Regard says itself.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -88,11 +93,16 @@ def _regard_version() -> str:
     return __version__
 
 
-def _collected(future: Any, batch: Sequence[Task]) -> Sequence[Any]:
-    """The results of a batch; if the cluster lost it, each of its tasks counts as crashed."""
-    error = future.exception()
-    if error is None:
-        return pickle.loads(future.result())
+def _collected(future: Any, batch: Sequence[Task], address: str) -> Sequence[Any]:
+    """The results of a batch; if a worker lost it, each of its tasks counts as crashed."""
+    try:
+        error = future.exception()
+        if error is None:
+            return pickle.loads(future.result())
+    except (CancelledError, OSError):
+        raise InputError(
+            f"The Dask scheduler at {address} is gone. Start it again, then run the same command with --resume."
+        ) from None
     return [Ended(outcome="crashed", reason=f"the cluster lost it: {error!r}")] * len(batch)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,28 @@ def write_new(path: Path, content: str | bytes | Iterable[str]) -> None:
     if os.path.lexists(path):
         raise InputError(f"{path} already exists. Name a new file, or move that one away.")
     write_atomically(path, content)
+
+
+def read_regular_file(path: Path, *, follows_link: bool = True, most: int | None = None) -> bytes:
+    """The content of a file, at most so many bytes of it; a pipe or a device is refused, and a link if asked for.
+
+    Raises an OSError if the file cannot be opened.
+    """
+    # A pipe or a device is not even opened: that may block, or do something.
+    _require_regular(path.stat() if follows_link else path.lstat(), path)
+    # It may have been replaced meanwhile.
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    flags |= 0 if follows_link else getattr(os, "O_NOFOLLOW", 0)
+    with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        _require_regular(os.fstat(file.fileno()), path)
+        return file.read(-1 if most is None else most)
+
+
+def _require_regular(status: os.stat_result, path: Path) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise InputError(f"{path} is a symbolic link, which is not followed. Put the file itself there.")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path} is not a regular file. Give a file.")
 
 
 def _pieces(content: str | bytes | Iterable[str]) -> Iterator[bytes]:

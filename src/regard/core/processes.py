@@ -1,9 +1,10 @@
 """Child processes: one place that starts them, exchanges messages with them, limits them and ends them.
 
 A child runs one function of the package in a new interpreter, or in a fork of a server that has modules preloaded.
-Parent and child exchange JSON objects, one per line. Whatever else the child prints is kept only for its last line.
+Parent and child exchange JSON objects, one per line. Of whatever else the child prints, only the end is kept.
 
 No child outlives its parent: Linux kills it together with the parent; elsewhere a thread of the child watches.
+`process_tree` finds, measures and ends what a child has started itself.
 """
 
 import ctypes
@@ -13,17 +14,18 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any, Literal
+
+from regard.core.process_tree import ProcessTree
 
 GIB = 2**30
 _START = (
@@ -51,6 +53,11 @@ class Ended:
     def timed_out(cls, seconds: float) -> "Ended":
         """It exceeded its time limit."""
         return cls(outcome="timed out", reason=f"it took longer than the {seconds:g} seconds allowed")
+
+    @classmethod
+    def out_of_memory(cls, limit: int) -> "Ended":
+        """It and its own children exceeded their memory limit together."""
+        return cls(outcome="crashed", reason=f"it took more than the {limit / GIB:g} GiB of memory allowed")
 
     @classmethod
     def exited(cls, code: int, last_line: str = "") -> "Ended":
@@ -87,16 +94,26 @@ class Child:
         inbox: Inbox | None = None,
     ) -> None:
         self._inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
-        path = [str(Path(entry).resolve()) for entry in ("", *sys.path)]
-        if preload and "forkserver" in get_all_start_methods():
-            self._fork(function, path, preload)
-        else:
-            self._spawn(function, path, environment or {}, folder)
+        self._printed = b""
+        self._overrun: Ended | None = None
+        self._is_killed = threading.Event()
+        path = [str(Path(entry).resolve()) for entry in sys.path]
+        printed, output = os.pipe()
+        try:
+            if preload and "forkserver" in get_all_start_methods():
+                self._fork(function, path, preload, output)
+            else:
+                self._spawn(function, path, environment or {}, folder, output)
+        finally:
+            os.close(output)
+        self._listener = threading.Thread(target=self._listen, args=(printed,), daemon=True)
         self._reader = threading.Thread(target=self._read, daemon=True)
+        self._listener.start()
         self._reader.start()
 
-    def _spawn(self, function: str, path: list[str], environment: Mapping[str, str], folder: Path | None) -> None:
+    def _spawn(
+        self, function: str, path: list[str], environment: Mapping[str, str], folder: Path | None, output: int
+    ) -> None:
         isolation = "-P" if folder is None else "-I"
         process = subprocess.Popen(
             [sys.executable, isolation, "-c", _START, json.dumps(path), function, str(os.getpid())],
@@ -104,7 +121,7 @@ class Child:
             cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._output,
+            stderr=output,
             start_new_session=True,
         )
         assert process.stdin is not None
@@ -114,17 +131,19 @@ class Child:
         self._kill: Callable[[], None] = process.kill
         self.wait: Callable[[], int] = process.wait
 
-    def _fork(self, function: str, path: list[str], preload: Sequence[str]) -> None:
+    def _fork(self, function: str, path: list[str], preload: Sequence[str], output: int) -> None:
         context = get_context("forkserver")
         context.set_forkserver_preload(list(preload))
         requests, theirs = os.pipe()
         ours, messages = os.pipe()
-        with Connection(requests, writable=False) as reading, Connection(messages, readable=False) as writing:
-            # The file of its output is opened by number: a fork server's child inherits nothing from us.
-            output = Connection(os.dup(self._output.fileno()))
-            process = context.Process(target=_run_forked, args=(function, path, reading, writing, output))
+        # Descriptors are passed on as connections: a fork server's child inherits nothing from us.
+        with (
+            Connection(requests, writable=False) as reading,
+            Connection(messages, readable=False) as writing,
+            Connection(os.dup(output), readable=False) as printing,
+        ):
+            process = context.Process(target=_run_forked, args=(function, path, reading, writing, printing))
             process.start()
-            output.close()
         self._requests, self._messages = os.fdopen(theirs, "wb"), os.fdopen(ours, "rb")
         assert process.pid is not None
         self._pid, self._kill = process.pid, process.kill
@@ -140,6 +159,10 @@ class Child:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+
+    def limit_memory(self, size: int) -> None:
+        """From now on, ends the child when it and all that it has started take more bytes together."""
+        threading.Thread(target=self._watch_memory, args=(size,), daemon=True).start()
 
     def send(self, message: Message) -> None:
         """Sends a message; if the child is gone, `receive` will say so."""
@@ -161,27 +184,42 @@ class Child:
 
     def ended(self) -> Ended:
         """How a child that has closed its channel ended; waits for it."""
-        return Ended.exited(self.wait(), self.last_line())
+        code = self.wait()
+        return self._overrun or Ended.exited(code, self.last_line())
 
     def last_line(self) -> str:
         """The last line that the child printed, at most 300 characters."""
-        size = self._output.seek(0, os.SEEK_END)
-        self._output.seek(max(0, size - _OUTPUT_KEPT))
-        lines = [line.strip() for line in self._output.read().decode("utf-8", "replace").splitlines()]
+        self._listener.join(timeout=_TICK)
+        lines = [line.strip() for line in self._printed.decode("utf-8", "replace").splitlines()]
         return next((line[:300] for line in reversed(lines) if line), "")
 
     def kill(self) -> None:
-        """Ends the child and, where it leads a session of its own, whatever it has started."""
-        with suppress(OSError, AttributeError):
-            if os.getpgid(self._pid) == self._pid:
-                os.killpg(self._pid, signal.SIGKILL)
-        self._kill()
+        """Ends the child and whatever it has started."""
+        self._is_killed.set()
+        self._end()
         self.wait()
         with suppress(BrokenPipeError):
             self._requests.close()
         self._reader.join()
         self._messages.close()
-        self._output.close()
+
+    def _end(self) -> None:
+        ProcessTree(self._pid).kill_descendants()
+        with suppress(OSError, AttributeError):
+            if os.getpgid(self._pid) == self._pid:
+                os.killpg(self._pid, signal.SIGKILL)
+        self._kill()
+
+    def _watch_memory(self, limit: int) -> None:
+        if ProcessTree(self._pid).limit_memory(limit, self._is_killed):
+            self._overrun = Ended.out_of_memory(limit)
+            self._kill()
+
+    def _listen(self, printed: int) -> None:
+        """Keeps the end of what the child prints until nobody can print any more."""
+        with suppress(OSError), os.fdopen(printed, "rb", buffering=0) as file:
+            while some := file.read(2**16):
+                self._printed = (self._printed + some)[-_OUTPUT_KEPT:]
 
     def _read(self) -> None:
         """Every line that is a JSON object goes to the inbox; None when there are no more."""
@@ -213,6 +251,11 @@ class Channel:
         os.close(nothing)
         os.dup2(2, 1)
         return cls(requests, messages)
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor that messages from the parent come from, which ends with the parent."""
+        return self._requests.fileno()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return map(json.loads, self._requests)
@@ -257,31 +300,45 @@ def die_with_parent(parent: int) -> None:
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
-        threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
+        threading.Thread(target=_watch_parent, args=(parent, threading.Event()), daemon=True).start()
     if hasattr(os, "getppid") and os.getppid() != parent:
         os._exit(1)
 
 
-def _watch_parent(parent: int) -> None:
+@contextmanager
+def watching_parent() -> Iterator[None]:
+    """Ends this process if its parent ends during the block."""
+    is_over = threading.Event()
+    thread = threading.Thread(target=_watch_parent, args=(os.getppid(), is_over), daemon=True)
+    thread.start()
+    yield
+    is_over.set()
+    thread.join()
+
+
+def _watch_parent(parent: int, is_over: threading.Event) -> None:
     while os.getppid() == parent:
-        time.sleep(_TICK)
+        if is_over.wait(_TICK):
+            return
     os._exit(1)
 
 
 def limit_resources(*, memory: int, file_size: int | None = None) -> None:
-    """Limits this process to `memory` bytes of address space beyond what it has now, and no larger files.
+    """Limits this process to `memory` bytes of data beyond what it has now, and to no larger files; it leaves no core.
 
+    Data is what it can write and shares with nobody: libraries reserve much more address space than they use.
     Without effect where the system sets no such limits.
     """
     try:
         import resource
 
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
     except (ImportError, OSError):
         return
-    limits = {resource.RLIMIT_AS: pages * resource.getpagesize() + memory}
+    limits = {resource.RLIMIT_DATA: pages * resource.getpagesize() + memory, resource.RLIMIT_CORE: 0}
     if file_size is not None:
-        limits |= {resource.RLIMIT_FSIZE: file_size, resource.RLIMIT_CORE: 0}
+        limits |= {resource.RLIMIT_FSIZE: file_size}
     for kind, wanted in limits.items():
         _, hard = resource.getrlimit(kind)
-        resource.setrlimit(kind, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(kind, (limit, limit))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pebble import ProcessExpired, ProcessPool
 
 from regard.core.errors import InputError
-from regard.core.processes import Ended, die_with_parent
+from regard.core.processes import GIB, Ended, die_with_parent, limit_resources
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,10 +24,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class PoolLimits:
-    """How many processes work, how many seconds a task may take, and after how many tasks a process is replaced."""
+    """How many processes work, the seconds of a task, the bytes of a process, and its tasks until it is replaced."""
 
     jobs: int = 1
     seconds: float = 60.0
+    memory: int = GIB
     tasks_per_process: int = 300
 
     def __post_init__(self) -> None:
@@ -49,8 +50,8 @@ def run_tasks(
         max_workers=limits.jobs,
         max_tasks=limits.tasks_per_process,
         context=Spawning(),
-        initializer=die_with_parent,
-        initargs=(os.getpid(),),
+        initializer=_start_worker,
+        initargs=(os.getpid(), limits.memory),
     )
     timeout = None if math.isinf(limits.seconds) else limits.seconds
     running: dict[Future, Task] = {}
@@ -71,6 +72,11 @@ def run_tasks(
         raise
     finally:
         pool.join()
+
+
+def _start_worker(parent: int, memory: int) -> None:
+    die_with_parent(parent)
+    limit_resources(memory=memory)
 
 
 def _result(future: Future, limits: PoolLimits) -> Any:

@@ -12,7 +12,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from regard.core.errors import InputError
-from regard.core.files import write_atomically
+from regard.core.files import read_regular_file, write_atomically
 
 _NAME = re.compile(r"step-\d+-[0-9a-f]{16}\.safetensors")
 _KEPT = 2
@@ -22,7 +22,7 @@ def write_checkpoint(folder: Path, tensors: Mapping[str, Tensor], position: Mapp
     """Writes a checkpoint, and keeps only one older one."""
     folder.mkdir(exist_ok=True)
     content = save(dict(tensors), {"place": json.dumps(dict(position))})
-    path = folder / f"step-{position['step']:07}-{_digest(content)}.safetensors"
+    path = folder / f"step-{position['step']:07}-{content_digest(content)}.safetensors"
     write_atomically(path, content, is_durable=True)
     for old in _checkpoints(folder)[_KEPT:]:
         old.unlink(missing_ok=True)
@@ -40,8 +40,8 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
     while left:
         path = left.pop(0)
         with suppress(OSError):
-            content = path.read_bytes()
-            if _digest(content) == path.stem.rpartition("-")[2]:
+            content = read_regular_file(path, follows_link=False)
+            if content_digest(content) == path.stem.rpartition("-")[2]:
                 return load(content), json.loads(_metadata(content)["place"])
         instead = "the previous one is used" if left else "the run starts again at step 1"
         warn(f"{path} is damaged (its digest does not match its name), so {instead}.")
@@ -51,18 +51,18 @@ def latest_checkpoint(folder: Path, warn: Callable[[str], None]) -> tuple[dict[s
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Writes weights with a digest of their content."""
     plain = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, save(plain, {"digest": _digest(save(plain))}), is_durable=True)
+    write_atomically(path, save(plain, {"digest": content_digest(save(plain))}), is_durable=True)
 
 
 def read_tensors(path: Path, *, remedy: str = "Train again.") -> dict[str, Tensor]:
     """Weights written by `write_tensors`; damaged ones are refused with a remedy."""
     try:
-        content = path.read_bytes()
+        content = read_regular_file(path, follows_link=False)
         tensors = load(content)
-        is_intact = _metadata(content)["digest"] == _digest(save(tensors))
+        is_intact = _metadata(content)["digest"] == content_digest(save(tensors))
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
-    except (SafetensorError, KeyError, ValueError):
+    except (SafetensorError, KeyError, ValueError, RecursionError):
         is_intact, tensors = False, {}
     if not is_intact:
         raise InputError(f"{path} is damaged. {remedy}")
@@ -74,7 +74,8 @@ def _checkpoints(folder: Path) -> list[Path]:
     return sorted((path for path in folder.glob("step-*.safetensors") if _NAME.fullmatch(path.name)), reverse=True)
 
 
-def _digest(content: bytes) -> str:
+def content_digest(content: bytes) -> str:
+    """Sixteen hexadecimal digits by which damage is noticed."""
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from regard.core.axes import Bool
 from regard.core.errors import InputError
-from regard.core.files import write_atomically
+from regard.core.files import read_regular_file, write_atomically
 from regard.training.comparison import ComparisonReport, Variant, compare_variants, name_variants
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
@@ -258,8 +258,10 @@ class _Comparison:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(read_regular_file(path, follows_link=False))
+    except InputError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} can't be read: {error}. Name another --out.") from None
     if not isinstance(found, dict) or not {"steps", "precision"} <= set(found):
         raise InputError(f"{path} was not written by this version. Name another --out.")

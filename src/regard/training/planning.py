@@ -9,7 +9,7 @@ from pathlib import Path
 
 from regard.core.errors import InputError
 from regard.training.data.biographies import Biographies, make_biographies
-from regard.training.data.corpus import FactQuestion, TrainingData, read_documents, read_questions
+from regard.training.data.corpus import FactQuestion, TrainingData, normalize_text, read_documents, read_questions
 from regard.training.data.lessons import LessonSet, make_lessons
 from regard.training.data.vocabulary import Vocabulary, learn_vocabulary
 from regard.training.launching import MessageKind, ProcessLayout, launch
@@ -59,12 +59,24 @@ def read_files(corpus: Path | None, questions: Path, *, held_out: int | None = N
         raise InputError(
             f"Holding out {num_held_out} of {len(asked)} questions leaves none to train on. Hold out fewer."
         )
+    trained, kept = asked[: len(asked) - num_held_out], asked[len(asked) - num_held_out :]
+    known = {_as_asked(question.text) for question in trained}
+    if repeated := [question.text for question in kept if _as_asked(question.text) in known]:
+        raise InputError(
+            f"{repeated[0]!r} is among the training questions and the held-out ones of {questions}, as "
+            f"{len(repeated)} of {len(kept)} are. Remove one of each pair: what was trained on measures nothing."
+        )
     return TrainingData(
         documents=() if corpus is None else read_documents(corpus),
-        questions=asked[: len(asked) - num_held_out],
-        held_out=asked[len(asked) - num_held_out :],
+        questions=trained,
+        held_out=kept,
         sources=tuple(str(path) for path in (corpus, questions) if path is not None),
     )
+
+
+def _as_asked(question: str) -> str:
+    """What the model would read, whatever the blanks and capital letters."""
+    return " ".join(normalize_text(question).split()).casefold()
 
 
 def prepare_lessons(data: TrainingData, recipe: Recipe, *, processes: int = 1, members: int = 1) -> LessonSet:

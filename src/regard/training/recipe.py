@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.core.errors import InputError
+from regard.core.files import read_regular_file
 from regard.training.data.objectives import Objective
 from regard.training.data.vocabulary import Kind
 from regard.training.launching import ProcessLayout
@@ -22,7 +23,7 @@ from regard.training.model.config import ModelConfig
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16"]
 Section = TypeVar("Section")
 
-SCHEMA = "regard-run/5"
+SCHEMA = "regard-run/6"
 # The seeds of a run's members are this far apart, so that runs with seeds 0, 1, 2 … share none.
 _MEMBER_SEED_STEP = 1_000_003
 _FOLDER = files("regard.training") / "recipes"
@@ -189,7 +190,7 @@ def _read_tables(name: str) -> dict[str, Any]:
         text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
     elif path.suffix == ".toml":
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_regular_file(path).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path} can't be read: {error}.") from None
     else:
@@ -197,7 +198,7 @@ def _read_tables(name: str) -> dict[str, Any]:
         raise InputError(f"No recipe is called {name!r}. Use one of {known}, or a .toml file.")
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not TOML: {error}.") from None
     base = given.pop("base", None)
     if base not in (None, *recipe_names()):
@@ -263,7 +264,7 @@ def _apply(given: dict[str, Any], change: str) -> None:
     found = given.setdefault(section, [{}] if section == "stages" else {}) if section else given
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text.strip()
     for each in found if isinstance(found, list) else [found]:
         table(each, section)[name] = value
@@ -348,7 +349,7 @@ def plan_from_json(text: str, where: str) -> RunPlan:
         if (schema := given.pop("schema", None)) == SCHEMA:
             recipe = recipe_from(table(given.get("recipe"), "recipe"))
             return build(RunPlan, {**given, "recipe": recipe, "sources": _texts(given.get("sources"))}, "the plan")
-    except (json.JSONDecodeError, InputError) as error:
+    except (json.JSONDecodeError, RecursionError, InputError) as error:
         raise InputError(
             f"{where} is damaged: {str(error).rstrip('.')}. Train again, or restore it from a copy."
         ) from None

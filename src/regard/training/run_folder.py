@@ -2,21 +2,21 @@
 
 import json
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
+from safetensors.numpy import load, save
 
 from regard.core.axes import Int
 from regard.core.errors import InputError
-from regard.core.files import write_atomically
-from regard.training.checkpoint import read_tensors
+from regard.core.files import read_regular_file, write_atomically
+from regard.training.checkpoint import content_digest, read_tensors
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import AnswerForms, Lesson, LessonSet, PromptFormat, QuestionTokens
 from regard.training.data.vocabulary import Vocabulary, load_vocabulary
@@ -24,6 +24,7 @@ from regard.training.model import Decoder
 from regard.training.recipe import RunPlan, plan_from_json
 
 FINAL, MEASURED = "plan.json", "measured.json"
+_TOKENIZER, _LESSONS, _HELD_OUT, _FACTS = "tokenizer.json", "lessons.safetensors", "held_out.tsv", "data.json"
 
 
 @dataclass(frozen=True)
@@ -94,17 +95,23 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"Can't create {self.path}: {error.strerror or error}. Name another folder.") from None
+        self._require_own_files()
         prompt_format = lesson_set.prompt_format
-        self._write("tokenizer.json", lesson_set.vocabulary.to_json())
-        self._write("lessons.safetensors", save(_to_arrays(lesson_set.lessons)))
-        self._write("held_out.tsv", "".join(f"{q.text}\t{q.answer}\n" for q in data.held_out))
+        contents = {
+            _TOKENIZER: lesson_set.vocabulary.to_json().encode(),
+            _LESSONS: save(_to_arrays(lesson_set.lessons)),
+            _HELD_OUT: "".join(f"{q.text}\t{q.answer}\n" for q in data.held_out).encode(),
+        }
         facts = {
             "openings": list(lesson_set.openings),
             "endings": list(prompt_format.endings),
             "answer_forms": asdict(prompt_format.forms),
             "commonest_answer": data.most_common_answer,
         }
-        self._write("data.json", json.dumps(facts, ensure_ascii=False))
+        digests = {name: content_digest(content) for name, content in contents.items()}
+        for name, content in contents.items():
+            self._write(name, content)
+        self._write(_FACTS, json.dumps({**facts, "digests": {**digests, _FACTS: facts_digest(facts)}}))
 
     def write_plan(self, plan: RunPlan, name: str = FINAL) -> None:
         """Writes the plan; the final one makes the folder a run."""
@@ -115,12 +122,13 @@ class RunFolder:
         path = self.path / name
         if not path.exists():
             raise InputError(f"{self.path} is not a run: it has no plan.json. Name a folder made by regard train.")
+        self._require_own_files()
         return plan_from_json(_read_text(path), str(path)).for_member(self.member)
 
     def vocabulary(self, plan: RunPlan | None = None) -> Vocabulary:
         """The tokenizer, checked against the run's plan or another one."""
-        path = self.path / "tokenizer.json"
-        vocabulary, wanted = load_vocabulary(path), (plan or self.plan()).vocab_size
+        path = self.path / _TOKENIZER
+        vocabulary, wanted = load_vocabulary(self._intact(_TOKENIZER), path), (plan or self.plan()).vocab_size
         if len(vocabulary) != wanted:
             raise InputError(f"{path} has {len(vocabulary)} tokens, but the plan says {wanted}. Train again.")
         return vocabulary
@@ -137,33 +145,24 @@ class RunFolder:
 
     def lessons(self) -> tuple[Lesson, ...]:
         """What the run learns from."""
-        path = self.path / "lessons.safetensors"
-        try:
-            return tuple(_from_arrays(load_file(path)))
-        except (OSError, ValueError, KeyError, IndexError, SafetensorError) as error:
-            raise InputError(f"{path} can't be read: {error}. Train again.") from None
+        return tuple(_from_arrays(load(self._intact(_LESSONS))))
 
     def facts(self) -> dict[str, Any]:
         """Openings and endings of questions, the forms of answers, and the most common answer."""
-        path = self.path / "data.json"
+        path = self.path / _FACTS
         try:
             facts = json.loads(_read_text(path))
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             facts = None
         match facts:
-            case {
-                "openings": [str(), *_],
-                "endings": [*endings],
-                "answer_forms": {"first": [*first], "later": [*later], **others},
-                "commonest_answer": str(),
-            } if not others and all(isinstance(text, str) for text in (*endings, *first, *later)):
+            case {"digests": {"data.json": digest}} if digest == facts_digest(facts):
                 return facts
         raise InputError(f"{path} is damaged. Train again, or restore it from a copy.")
 
     def held_out(self) -> tuple[FactQuestion, ...]:
         """The held-out questions."""
-        path = self.path / "held_out.tsv"
-        return read_questions(path) if path.exists() and path.stat().st_size else ()
+        path = self.path / _HELD_OUT
+        return read_questions(path) if path.exists() and self._intact(_HELD_OUT) else ()
 
     def model(self) -> Decoder:
         """The trained model."""
@@ -193,7 +192,7 @@ class RunFolder:
         for line in self.metrics.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 found = json.loads(line)
-            except json.JSONDecodeError:
+            except (json.JSONDecodeError, RecursionError):
                 continue
             if isinstance(found, dict) and "kind" in found:
                 yield found
@@ -204,15 +203,44 @@ class RunFolder:
         self.own.mkdir(exist_ok=True)
         write_atomically(self.metrics, "".join(json.dumps(line) + "\n" for line in kept), is_durable=True)
 
+    def _intact(self, name: str) -> bytes:
+        """The content of a file of the run's data, if it is what was written."""
+        path, facts = self.path / name, self.facts()
+        content = _read(path)
+        if content_digest(content) != facts["digests"].get(name):
+            raise InputError(f"{path} is damaged: its digest is not the one in data.json. Train again.")
+        return content
+
+    def _require_own_files(self) -> None:
+        """Refuses links, pipes and devices: a run reads and writes nothing outside its folder."""
+        for path in self.path.rglob("*"):
+            with suppress(FileNotFoundError):
+                mode = path.lstat().st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    raise InputError(f"{path} is a link, a pipe or a device, which a run can't have. Remove it.")
+
     def _write(self, name: str, content: str | bytes) -> None:
         write_atomically(self.path / name, content, is_durable=True)
 
 
+def facts_digest(facts: Mapping[str, Any]) -> str:
+    """A digest of all facts but the digests among them."""
+    told = {name: value for name, value in facts.items() if name != "digests"}
+    return content_digest(json.dumps(told, sort_keys=True).encode())
+
+
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}. Train again.") from None
+        return _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} can't be read: {error}. Train again.") from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_regular_file(path, follows_link=False)
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror or error}. Train again.") from None
 
 
 _MARKS = ("starts", "salient")
@@ -240,8 +268,6 @@ def _to_arrays(lessons: Sequence[Lesson]) -> dict[str, np.ndarray]:
 def _from_arrays(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
     """The inverse of `_to_arrays`."""
     bodies, plains, heads, rests, answers = (_split(arrays, n) for n in ("body", "plain", "heads", "rest", "answer"))
-    if any(arrays[name].shape != arrays["body"].shape for name in _MARKS):
-        raise ValueError("its marks do not match its texts")
     edges = np.cumsum(arrays["body_lengths"])[:-1]
     starts, salient = (np.split(arrays[name].astype(bool), edges) for name in _MARKS)
     num_heads = len(heads) // max(len(bodies), 1)
@@ -250,8 +276,6 @@ def _from_arrays(arrays: dict[str, np.ndarray]) -> Iterator[Lesson]:
         for opening, rest, answer in zip(arrays["opening"], rests, answers, strict=True)
     ]
     ends = np.cumsum(arrays["num_askings"])
-    if int(ends[-1]) != len(questions):
-        raise ValueError("its questions do not match its texts")
     for number, (body, plain) in enumerate(zip(bodies, plains, strict=True)):
         yield Lesson(
             heads=tuple(heads[number * num_heads : (number + 1) * num_heads]),
@@ -292,7 +316,9 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+        # A link is not followed, and a pipe does not block.
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(folder / ".lock", flags, 0o666)
     except OSError as error:
         raise InputError(f"Cannot work in {folder}: {error.strerror or error}. Name another folder.") from None
     try:

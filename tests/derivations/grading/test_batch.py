@@ -212,6 +212,47 @@ def test_a_file_is_taken_once_and_keeps_the_order_of_the_paths(tmp_path):
     assert [(submission.path.name, submission.is_named) for submission in found] == [("b.md", True), ("a.md", False)]
 
 
+def test_links_are_rows_of_their_own_and_followed_nowhere(tmp_path):
+    folder, outside = tmp_path / "in", tmp_path / "outside"
+    write(folder, "alice/answers.md", "bob/answers.md")
+    write(outside, "private/notes.md", "mine.toml")
+    (folder / "mallory.md").symlink_to(folder / "alice" / "answers.md")
+    (folder / "oscar.toml").symlink_to(outside / "mine.toml")
+    (folder / "eve").symlink_to(outside / "private")
+    rows, _ = run([folder], work=None)
+    found = {os.path.relpath(row.file, folder): row for row in rows}
+    assert {name: row.outcome for name, row in found.items()} == {
+        "alice/answers.md": "judged",
+        "bob/answers.md": "judged",
+        "eve": "unreadable",
+        "mallory.md": "unreadable",
+        "oscar.toml": "unreadable",
+    }
+    assert "is a symbolic link, which is not followed" in found["mallory.md"].reason
+    # A link that somebody names is meant.
+    assert run([folder / "mallory.md"], work=None)[0][0].outcome == "judged"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes need POSIX")
+def test_pipes_and_huge_files_are_rows(tmp_path):
+    folder = many(tmp_path / "in", "a.md")
+    for name in ("pipe.md", "pipe.toml"):
+        os.mkfifo(folder / name)
+    with (folder / "huge.md").open("wb") as file:
+        file.truncate(2**33)
+    rows, _ = run([folder], work=None)
+    assert [row.outcome for row in rows] == ["judged", *["unreadable"] * 3]
+
+
+def test_a_file_that_vanishes_is_a_row(tmp_path):
+    folder = many(tmp_path / "in", "a.md", "b.md")
+    request = BatchRequest(paths=(str(folder),), problem="cs224n-a4")
+    with DocumentBatch(request) as batch:
+        (folder / "b.md").unlink()
+        batch.run(work=quick)
+        assert [report.outcome for report in batch.reports()] == ["judged", "unreadable"]
+
+
 def test_results_never_share_a_name(tmp_path):
     write(tmp_path, "1/a.md", "2/a.md", "3/A.md", "4/a~2.md", "5/a?.md", "6/a*.md")
     found = find_submissions([str(path) for path in sorted(tmp_path.glob("*/*"))])

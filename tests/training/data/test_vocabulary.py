@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("tokenizers")
@@ -96,13 +98,13 @@ def test_words_are_read_alike_with_and_without_capitals_or_a_space():
     assert embedding_ids[:5].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_it_is_kept_as_json(tmp_path):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(PIECES.to_json(), encoding="utf-8")
-    assert load_vocabulary(path).encode(TEXTS[0]).tolist() == PIECES.encode(TEXTS[0]).tolist()
-    path.write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match="not a tokenizer"):
-        load_vocabulary(path)
+@pytest.mark.parametrize("damaged", [b"{", b"[" * 100_000, b"\xff"])
+def test_it_is_kept_as_json(damaged):
+    path = Path("tokenizer.json")
+    kept = load_vocabulary(PIECES.to_json().encode(), path)
+    assert kept.encode(TEXTS[0]).tolist() == PIECES.encode(TEXTS[0]).tolist()
+    with pytest.raises(InputError, match=r"tokenizer\.json is not a tokenizer"):
+        load_vocabulary(damaged, path)
 
 
 def test_characters_that_it_lacks_are_named():

@@ -1,9 +1,9 @@
 """A student's code: imported from its source, and called on numpy arrays by the contracts of a homework."""
 
 import importlib
+import os
 import random
 import sys
-import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -69,9 +69,9 @@ def load_torch() -> None:
 def import_piece(piece: HomeworkPiece, root: str) -> Any:
     """The function or class. Folders go on the path as if the homework were run from its own folder."""
     load_torch()
-    # Cached bytecode need not match the source.
+    # Cached bytecode need not match the source. Nobody can put any below a device.
     sys.dont_write_bytecode = True
-    sys.pycache_prefix = str(Path(tempfile.gettempdir()) / "regard-reads-no-bytecode")
+    sys.pycache_prefix = os.devnull
     path = Path(piece.file)
     for folder in (root, str(Path(root) / "src"), str(path.parent)):
         if folder not in sys.path:
@@ -113,6 +113,10 @@ def corpus_function(code: StudentCode, kind: Any) -> Callable[[str, int, int], C
     def corpus(data: str, block_size: int, seed: int) -> Corpus:
         _seed_everything(seed)
         made = code.call(kind, data, block_size)
+
+        def item(index: int) -> tuple[np.ndarray, np.ndarray]:
+            return _rows(code.call(made.__getitem__, index))
+
         return Corpus(
             size=code.call(made.__len__),
             stoi=dict(getattr(made, "stoi", {})),
@@ -120,7 +124,8 @@ def corpus_function(code: StudentCode, kind: Any) -> Callable[[str, int, int], C
             mask_char=getattr(made, "MASK_CHAR", None),
             pad_char=getattr(made, "PAD_CHAR", None),
             vocab_size=getattr(made, "vocab_size", None),
-            item=lambda index: _rows(code.call(made.__getitem__, index)),
+            item=item,
+            items=lambda index, times: [item(index) for _ in range(times)],
         )
 
     return corpus
@@ -141,6 +146,18 @@ def _seed_everything(seed: int) -> None:
     torch.manual_seed(seed)
 
 
+def attention_spec(*, rope: bool) -> Spec:
+    """What the homework asks of the layer."""
+    return Spec(
+        width=_WIDTH,
+        num_heads=_HEADS,
+        causal=True,
+        positions="rotary" if rope else "none",
+        rotary_layout="interleaved",
+        max_positions=_BLOCK,
+    )
+
+
 class StudentAttention(Subject):
     """`CausalSelfAttention(config)` in eval mode, with weights drawn anew: initial ones are too small to show bugs."""
 
@@ -148,14 +165,7 @@ class StudentAttention(Subject):
         import torch
 
         self._code, self.name = code, f"CausalSelfAttention, rope={rope}"
-        self.spec = Spec(
-            width=_WIDTH,
-            num_heads=_HEADS,
-            causal=True,
-            positions="rotary" if rope else "none",
-            rotary_layout="interleaved",
-            max_positions=_BLOCK,
-        )
+        self.spec = attention_spec(rope=rope)
         torch.manual_seed(seed)
         self.module = code.call(kind, _config(rope))
         self.module.eval()

@@ -22,7 +22,10 @@ _BLOCK = 32
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Corpus:
-    """A dataset of corrupted documents: its vocabulary, and `item(index)` → the two rows of numbers (x, y)."""
+    """A dataset of corrupted documents: its vocabulary, and `item(index)` → the two rows of numbers (x, y).
+
+    `items(index, times)` draws several at once, which saves messages if the dataset is in another process.
+    """
 
     size: int
     stoi: Mapping[str, int]
@@ -31,6 +34,11 @@ class Corpus:
     pad_char: Any
     vocab_size: int | None
     item: Callable[[int], tuple[np.ndarray, np.ndarray]]
+    items: Callable[[int, int], Sequence[tuple[np.ndarray, np.ndarray]]] | None = None
+
+    def draws(self, index: int, times: int) -> Sequence[tuple[np.ndarray, np.ndarray]]:
+        """The item, drawn anew several times."""
+        return [self.item(index) for _ in range(times)] if self.items is None else self.items(index, times)
 
 
 _Parts = tuple[str, str, str]
@@ -133,9 +141,9 @@ def _examples(trial: LawTrial, texts: list[str], block_size: int, draws: int) ->
     """Every document several times."""
     corpus = _corpus(trial, texts, block_size)
     return [
-        read_example(document, _text_of(corpus, *corpus.item(index)))
+        read_example(document, _text_of(corpus, *pair))
         for index, document in enumerate(texts)
-        for _ in range(draws)
+        for pair in corpus.draws(index, draws)
     ]
 
 
@@ -210,7 +218,7 @@ def _pair(trial: LawTrial) -> Comparisons:
     block_size = 64
     texts = _documents(trial, (30, 64, 200))
     corpus = _corpus(trial, texts, block_size)
-    pairs = [corpus.item(index) for index in range(len(texts)) for _ in range(20)]
+    pairs = [pair for index in range(len(texts)) for pair in corpus.draws(index, 20)]
     kinds = sorted({f"{side.dtype} {side.shape}" for pair in pairs for side in pair})
     lengths = {side.shape for pair in pairs for side in pair}
     is_long = all(side.dtype == np.int64 for pair in pairs for side in pair)

@@ -53,7 +53,10 @@ class Submission:
 
 
 def find_submissions(paths: Iterable[str]) -> tuple[Submission, ...]:
-    """Every file that the paths name or contain, once each, in the order of the paths."""
+    """Every file that the paths name or contain, once each, in the order of the paths.
+
+    Files with the same content are different submissions, and so are links, whatever they point to.
+    """
     taken: set[str] = set()
     found: dict[str, Submission] = {}
     for text in paths:
@@ -62,13 +65,13 @@ def find_submissions(paths: Iterable[str]) -> tuple[Submission, ...]:
         for path in [given] if is_named else _documents_in(given):
             inside = path.name if is_named else os.path.relpath(path, given)
             submission = Submission(path=path, file=_printable(str(path)), slug=_slug(inside, taken), is_named=is_named)
-            found.setdefault(os.path.realpath(path), submission)
+            found.setdefault(os.path.normpath(Path.cwd() / path), submission)
     return tuple(found.values())
 
 
 def _documents_in(folder: Path) -> list[Path]:
     try:
-        found = sorted([*documents_in(folder), *_answer_files_in(folder)])
+        found = sorted([*documents_in(folder), *_answer_files_in(folder), *_linked_folders_in(folder)])
     except OSError as error:
         raise InputError(f"{folder} can't be listed: {(error.strerror or str(error)).lower()}.") from None
     if not found:
@@ -78,7 +81,7 @@ def _documents_in(folder: Path) -> list[Path]:
 
 
 def _answer_files_in(folder: Path) -> Iterator[Path]:
-    """The TOML files that declare themselves as answers; a folder may hold others."""
+    """The TOML files that declare themselves as answers, and what only has such a name; a folder may hold others."""
     from regard.derivations.problems.answers import SCHEMA
 
     for place, folders, files in os.walk(folder):
@@ -89,10 +92,16 @@ def _answer_files_in(folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _linked_folders_in(folder: Path) -> Iterator[Path]:
+    """The links to folders in the place of a student's own: they are not followed, and named as such."""
+    return (path for path in folder.iterdir() if path.is_symlink() and path.is_dir() and not path.name.startswith("."))
+
+
 def _mentions(path: Path, schema: str) -> bool:
+    """True if a file begins with the schema, or is none that could be read."""
     try:
-        if not path.is_file():
-            return False
+        if path.is_symlink() or not path.is_file():
+            return True
         with path.open("rb") as file:
             return schema.encode() in file.read(_NUM_SEARCHED_BYTES)
     except OSError:
@@ -216,7 +225,7 @@ class DocumentBatch:
         def tasks() -> Iterator[DocumentTask]:
             for number, submission in enumerate(self.submissions):
                 try:
-                    content = stored_bytes(submission.path)
+                    content = stored_bytes(submission.path, follows_link=submission.is_named)
                 except InputError as error:
                     failed = DocumentReport.failed(submission.file, "unreadable", str(error))
                     without_work.append((number, failed, None))

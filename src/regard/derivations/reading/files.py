@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import stat
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import InputError
+from regard.core.files import read_regular_file
 from regard.derivations.reading.document import (
     Document,
     DocumentKind,
@@ -108,19 +108,19 @@ def _kind(path: Path) -> DocumentKind:
     return KINDS[path.suffix.lower()]
 
 
-def stored_bytes(path: Path) -> bytes:
-    """The bytes of a regular file that isn't too large."""
+def stored_bytes(path: Path, *, follows_link: bool = True) -> bytes:
+    """The bytes of a regular file that isn't too large; a link is refused unless it is to be followed."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{path} is not a regular file. Give a file.")
-        _check_size(status.st_size, MAX_BYTES, "bytes", str(path))
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+        _check_size(path.lstat().st_size, MAX_BYTES, "bytes", str(path))
+        content = read_regular_file(path, follows_link=follows_link, most=MAX_BYTES + 1)
     except FileNotFoundError:
         raise InputError(f"{path} does not exist. Check the name.") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be opened: {error}.") from None
+    _check_size(len(content), MAX_BYTES, "bytes", str(path))
+    return content
 
 
 def decoded(stored: bytes, path: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from regard.core.errors import InputError
+from regard.core.files import read_regular_file
 
 Span = tuple[int, int]
 
@@ -150,7 +151,7 @@ def _question(path: Path, number: int, line: str) -> FactQuestion:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, numbered, without byte order mark and carriage returns."""
     try:
-        raw = path.read_bytes()
+        raw = read_regular_file(path)
     except OSError as error:
         raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
     raw = raw.removeprefix(b"\xef\xbb\xbf")

@@ -108,12 +108,10 @@ def learn_vocabulary(texts: Iterable[str], *, kind: Kind = "pieces", size: int =
     return Vocabulary(_of_characters(read) if kind == "characters" else _of_pieces(read, size))
 
 
-def load_vocabulary(path: Path) -> Vocabulary:
-    """A tokenizer saved with `to_json`."""
+def load_vocabulary(content: bytes, path: Path) -> Vocabulary:
+    """A tokenizer saved with `to_json`; the path is for messages."""
     try:
-        return Vocabulary(Tokenizer.from_str(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"{path} can't be read: {error.strerror or error}.") from None
+        return Vocabulary(Tokenizer.from_str(content.decode("utf-8")))
     except Exception as error:  # noqa: BLE001 - the library raises bare exceptions for bad JSON
         raise InputError(f"{path} is not a tokenizer: {error}. Train again.") from None
 
