@@ -54,10 +54,16 @@ def grade_submission(folder: str, problem: str, results: str) -> None:
         seconds = min(_SECONDS_PER_FILE, _SECONDS_PER_SUBMISSION / len(find_submissions([folder])))
         with DocumentBatch(BatchRequest(paths=(folder,), problem=problem, time_limit=seconds)) as batch:
             batch.run()
-            report = merge_reports(list(batch.reports()), file=folder)
+            read = {submission.path for submission in batch.submissions}
+            ignored = [str(path) for path in _files_in(folder) if path not in read]
+            report = merge_reports(list(batch.reports()), file=folder, ignored=ignored)
     except InputError as error:
         report = DocumentReport.failed(folder, "unreadable", str(error))
     write_atomically(Path(results), results_json(report))
+
+
+def _files_in(folder: str) -> list[Path]:
+    return sorted(path for path in Path(folder).rglob("*") if not path.is_dir() and not path.name.startswith("."))
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, *, is_executable: bool = False) -> None:
