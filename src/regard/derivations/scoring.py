@@ -18,6 +18,7 @@ from regard.derivations.context.review import ReviewedStep, is_foreign
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import read_chains
 from regard.derivations.notation.syntax import Expression, Number, Symbol
 from regard.derivations.notation.tokens import GREEK, RELATIONS
@@ -246,7 +247,7 @@ class _Answer:
             return False
         right = plain(stated.right)
         is_asked = step.is_introduced and (left, right) in self._asked
-        if stated.sign != "=" or right is None or not all(map(base.declares, outer_symbols(right))):
+        if stated.sign != "=" or right is None or not all(_is_own(symbol, base) for symbol in outer_symbols(right)):
             return False
         return is_asked or decide(Sides(left=stated.left, sign="=", right=stated.right), base).is_false
 
@@ -346,6 +347,12 @@ class _Answer:
     def _graph(self) -> AnswerGraph:
         numbered = [(number, item) for number, (_, item) in enumerate(self.steps) if item is not None]
         return AnswerGraph(self.question, numbered)
+
+
+def _is_own(symbol: Symbol, base: Scope) -> bool:
+    """True for a symbol that the assignment itself uses."""
+    found = base.lookup(symbol) if base.declares(symbol) else None
+    return found is not None and Assumption.USUAL not in found.meaning.assume
 
 
 def _keeps_small(stated: StatedRelation) -> bool:

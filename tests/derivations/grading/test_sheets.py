@@ -24,7 +24,6 @@ FOLDERS = {
     "careless": SHEETS.parents[1] / "careless_homework",
     "terse": SHEETS,
 }
-WORDS = {PersonReason.WORDS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,35 +55,53 @@ def test_a_cheating_sheet_gains_nothing_and_is_seen(sheet):
 # -- honest sheets -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class HonestSheet:
-    """The mean difference between points and hand grades, as a share of the maximum, and whether a person must look."""
+    """Shares of the maximum: how far the certain points are from the hand grades, and how far if a person gives those.
+
+    An answer in words, or with words where a step was asked for, is left out.
+    """
 
     name: str
     difference: float
+    lost: float
     is_flagged: bool
 
 
 @cache
-def honest_sheets() -> list[HonestSheet]:
+def honest_sheets() -> tuple[HonestSheet, ...]:
     header, *lines = (line.split("\t") for line in (SHEETS / "honest.tsv").read_text(encoding="utf-8").splitlines())
-    paths = [(line[0], FOLDERS[line[0].split("/")[0]] / line[0].split("/")[1]) for line in lines]
-    grades = [dict(zip(header[1:], line[1:], strict=True)) for line in lines]
-    problem = load_problem("cs224n-a4")
-    return [
-        compared(name, judge_document(read(path), problem), hand)
-        for (name, path), hand in zip(paths, grades, strict=True)
-        if path.exists()
-    ]
+    problem, found = load_problem("cs224n-a4"), []
+    for name, *grades in lines:
+        folder, file = name.split("/")
+        path = FOLDERS[folder] / file
+        if path.exists():
+            hand = dict(zip(header[1:], grades, strict=True))
+            found.append(compared(name, judge_document(read(path), problem), hand))
+    return tuple(found)
 
 
 def compared(name: str, report: DocumentReport, hand: dict[str, str]) -> HonestSheet:
-    difference = total = 0.0
+    difference = lost = total = 0.0
     is_flagged = False
     for row in report.questions:
         grade = hand.get(row.id, "w")
-        if grade == "w" or set(row.reasons) == WORDS:
+        if grade == "w" or PersonReason.WORDS in row.reasons:
             continue
         deserved = 0.0 if grade == "-" else float(grade)
         difference += abs(row.score - deserved)
+        lost += max(0.0, row.score - deserved, deserved - row.score - row.pending)
         total += max(row.points, deserved)
         is_flagged = is_flagged or bool(row.reasons)
-    return HonestSheet(name=name, difference=difference / max(total, 1.0), is_flagged=is_flagged)
+    total = max(total, 1.0)
+    return HonestSheet(name=name, difference=difference / total, lost=lost / total, is_flagged=is_flagged)
+
+
+def test_honest_sheets_get_what_a_person_gave_them():
+    sheets = honest_sheets()
+    assert len(sheets) >= 20
+    assert sum(sheet.lost for sheet in sheets) / len(sheets) <= 0.03
+    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.075
+
+
+def test_few_honest_sheets_need_a_person():
+    sheets = honest_sheets()
+    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.18

@@ -62,7 +62,7 @@ _NEGATED = re.compile(rf"{any_of('negation')}[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
 _SENTENCE_START = re.compile(r"(?<=[.?!。？！\n])\s*")
 _JOINED = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}|{any_of('or')}|/)\s*", re.IGNORECASE)
-_FIRST_WORD = re.compile(r"[*_]{0,3}[^\W\d_]{2,20}[\s,]\s*")
+_FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\W\d_]{2,20})[\s,]\s*")
 _NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
 _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
@@ -95,7 +95,12 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
     for start in (begin, *(found.end() for found in _SENTENCE_START.finditer(prose, begin))):
         word = _FIRST_WORD.match(prose, start)
         second = None if word is None else _longest(prose, word.end(), choice, is_opening=True)
-        if word is not None and second is not None and _stands_alone(prose, second) and not _NO_ANSWER.match(word[0]):
+        if (
+            word is not None
+            and second is not None
+            and _stands_alone(prose, second)
+            and not _NO_ANSWER.match(word["word"])
+        ):
             return replace(second, is_contradicted=_is_contradicted(prose, second, choice))
     for offset in range(begin, len(prose)):
         found = _longest(prose, offset, choice, is_opening=False)

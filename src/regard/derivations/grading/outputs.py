@@ -125,7 +125,7 @@ class BatchOutputs:
         if self.paths.json is not None:
             write_atomically(self.paths.json, self.json())
         if self.paths.pages is not None:
-            from regard.derivations.report.page import render_class
+            from regard.derivations.report.class_page import render_class
 
             names = (f"{self.slugs[number]}.html" for number in sorted(self._done))
             shown = (report.on_line(self.line) for report in self.reports())

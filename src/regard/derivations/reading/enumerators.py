@@ -7,6 +7,7 @@ from regard.derivations.reading.phrases import any_of
 
 ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_CYRILLIC = "абвгдежз"
 _HAN = "一二三四五六七八九十"
 _ROMAN = "|".join(sorted(ROMANS, key=len, reverse=True))
 
@@ -92,6 +93,8 @@ def parse_enumerator(text: str) -> Enumerator | None:
     >>> parse_enumerator("Q1-2. An average of two").second
     'b'
     """
+    if text[:1].lower() in _CYRILLIC and text[1:2] in (")", "."):
+        text = _LETTERS[_CYRILLIC.index(text[0].lower())] + text[1:]
     word = _WORD.match(text)
     if word and word["nth"]:
         return _nth(text, word)
