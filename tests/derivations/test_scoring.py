@@ -6,7 +6,7 @@ from regard.derivations.problems.problem import load_problem, parse_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.results import DocumentReport, PersonReason, Placed, QuestionRow
 from regard.derivations.scoring import merge_reports
-from regard.derivations.verify import judge_document
+from regard.derivations.verify import judge_document, verify
 
 PROBLEM = r"""
 schema = "regard-problem/1"
@@ -174,6 +174,7 @@ def test_the_maximum_never_falls(text):
     ("question", "text", "reason"),
     [
         ("1e", "It takes away what points along x.", PersonReason.WORDS),
+        ("1e", "Short: $Qx = 0$.", PersonReason.WORDS),
         ("1b", "![mine](b.png)", PersonReason.IMAGE),
         ("1b", r"$Q^2 = \unknown(Q$", PersonReason.UNREAD),
         ("1a", r"~~$P = uu^\top$~~", PersonReason.HIDDEN),
@@ -200,6 +201,31 @@ def test_an_optional_question_left_out_is_worth_nothing():
         row.id: row for row in judge_document(read_text("# 1.(b)\n\n$q = k_a$"), load_problem("cs224n-a4")).questions
     }
     assert (rows["3g.i"].points, rows["1b.subspace"].points) == (0.0, 0.0)
+
+
+def test_an_answer_to_one_part_is_no_answer_in_words_to_another():
+    problem = load_problem("cs224n-a4")
+    rows = judge_document(read_text("# 2.(a)\n\ni. $Q_{perm} = PQ$"), problem).questions
+    assert {row.id for row in rows if row.state != "unanswered"} == {"2a.i"}
+
+
+ANSWERS = r"""schema = "regard-answers/1"
+problem = "cs224n-a4"
+["1a"]
+answer = '1 = 1'
+["1b"]
+design.q = '\beta(k_a + k_b)'
+["2a.i"]
+answer = 'Z_{perm} = PZ'
+"""
+
+
+def test_a_file_of_answers_is_graded_by_the_same_rules(tmp_path):
+    path = tmp_path / "answers.toml"
+    path.write_text(ANSWERS, encoding="utf-8")
+    report = verify(path)
+    assert {row.id: row.score for row in report.questions if row.score} == {"1b": 4.0}
+    assert report.max_score == 22.0
 
 
 def test_a_row_comes_back_from_json_as_it_went_in():

@@ -85,7 +85,7 @@ class JudgedDocument:
     def _steps_for(self, question: Question) -> list[GradedStep]:
         """The steps of an answer; those of another part in the same setting, if no heading opens this one."""
         own = [step for step in self.steps if step[0].question == question.id]
-        if own or answers_to(question, self.regions):
+        if own or not question.required_steps or answers_to(question, self.regions):
             return own
         near = (q for q in self.problem.questions if q.path[:2] == question.path[:2])
         parts = [q.id for q in near if q.setting is question.setting]
@@ -220,7 +220,8 @@ class _Answer:
         if any(part.outcome == "missing" for part in parts):
             if self._has_image:
                 yield PersonReason.IMAGE
-            if self._num_letters >= _ENOUGH_LETTERS or (self._state != "judged" and not self._has_image):
+            is_worded = self._num_letters >= _ENOUGH_LETTERS or (self._state != "judged" and not self._has_image)
+            if is_worded or any(part.kind == "words" for part in parts):
                 yield PersonReason.WORDS
             if any(verdict.outcome in _UNREAD for verdict, _ in self.steps):
                 yield PersonReason.UNREAD
