@@ -175,7 +175,7 @@ def _wrong_steps(steps: Sequence[_WrongStep]) -> str:
     if not commonest:
         return ""
     rows = "".join(_wrong_step(step) for step in commonest)
-    return f'<h2>The commonest wrong steps</h2><ol class="wrong">{rows}</ol>'
+    return f'<h2>The commonest wrong steps</h2><ol class="wrong-steps">{rows}</ol>'
 
 
 def _wrong_step(step: _WrongStep) -> str:
