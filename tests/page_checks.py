@@ -23,7 +23,7 @@ ATTRIBUTES = set(
     """lang charset http-equiv content name class href id aria-hidden focusable viewbox d cx cy r type aria-label
     tabindex aria-pressed role aria-describedby data-verdicts data-verdict data-for x y width height open checked
     preserveaspectratio disabled scope title start displaystyle stretchy fence form accent accentunder movablelimits
-    text-anchor transform dy hidden placeholder aria-labelledby
+    text-anchor transform dy hidden placeholder aria-labelledby data-value colspan
     scriptlevel depth lspace rspace minsize maxsize linethickness voffset mathvariant""".split()
 )
 

@@ -128,7 +128,7 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
     scores = {
         path.parent.name: json.loads(path.read_text())["score"] for path in outputs["gradescope"].glob("*/*.json")
     }
-    assert scores == {"a.md": 2.0, "b.md": 4.0, "c.md": 0}
+    assert scores == {"a.md": 0.0, "b.md": 4.0, "c.md": 0}
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,8 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
     [
         (["missing.md"], "missing.md does not exist"),
         (["."], "no documents"),
-        (["a.docx"], "unknown file type"),
+        (["a.docx"], "is a Word document. Submit"),
+        (["a.py"], "unknown file type"),
         ([], "Name a document"),
         (["a.md", "--problem", "nothing"], "neither a shipped problem"),
         (["a.md", "--jobs", "0"], "0 jobs"),
@@ -151,7 +152,7 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
 )
 def test_bad_input_is_one_line_and_exits_with_two(run, tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
-    if arguments[:1] in (["a.md"], ["a.docx"]):
+    if arguments[:1] in (["a.md"], ["a.docx"], ["a.py"]):
         Path(arguments[0]).write_text(RIGHT)
     before = sorted(tmp_path.iterdir())
     code, out, err = run("verify", *arguments)

@@ -60,11 +60,11 @@ def test_a_report_is_the_same_after_json():
 def test_a_report_sums_up_its_verdicts_and_rows():
     rows = (
         QuestionRow(id="1", title="", state="judged", points=2.0, score=1.5),
-        QuestionRow(id="2", title="", state="prose, not judged", points=4.0),
+        QuestionRow(id="2", title="", state="prose, not judged", points=4.0, pending=4.0),
     )
     steps = (verdict(question="1"), verdict(status="undecided", outcome="not understood"))
     report = DocumentReport(file="a.md", verdicts=steps, questions=rows)
-    assert (report.score, report.max_score, report.understood) == (1.5, 2.0, 0.5)
+    assert (report.score, report.pending, report.max_score, report.understood) == (1.5, 4.0, 6.0, 0.5)
     assert report.counts == {"proved": 0, "holds": 1, "refuted": 0, "undecided": 1}
     assert report.verdicts_on("1") == steps[:1]
 

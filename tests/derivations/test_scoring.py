@@ -1,145 +1,270 @@
-from dataclasses import replace
-from itertools import count
+"""Points are for reaching the goal: small answers to small questions, and what each of their parts earns."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from regard.core.verdict import Place
-from regard.derivations.context.placing import Region
-from regard.derivations.judging.setting import Setting
-from regard.derivations.problems.problem import Problem, Question
+from regard.derivations.problems.problem import load_problem, parse_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
-from regard.derivations.scoring import merge_reports, question_rows
+from regard.derivations.results import DocumentReport, PersonReason, Placed, QuestionRow
+from regard.derivations.scoring import merge_reports
+from regard.derivations.verify import judge_document, verify
 
-NUMBERS = count(1)
-SETTING = Setting(name="s", sizes={}, fixed={}, free={}, symbols={})
-QUESTION = Question(id="1b", title="An average", setting=SETTING, path=("1", "b"), points=4.0)
+PROBLEM = r"""
+schema = "regard-problem/1"
+name = "projections"
+title = "Projections"
+
+[settings.vector.sizes]
+d = { at_least = 2 }
+
+[settings.vector.symbols]
+x = { shape = "d" }
+y = { shape = "d" }
+u = { is = '\frac{x}{\|x\|}' }
+P = { shape = "d×d" }
+Q = { is = 'I - u u^\top' }
+
+[[questions]]
+id = "1a"
+title = "A projection"
+setting = "vector"
+points = 2
+SLIP
+[questions.design]
+symbols = ["P"]
+goal = 'P y = u (u^\top y)'
+solutions = [{ P = 'u u^\top' }]
+
+[[questions]]
+id = "1b"
+title = "What is left"
+setting = "vector"
+points = 4
+show = ['Q^2 = Q', 'Q x = 0']
+
+[[questions]]
+id = "1c"
+title = "Invertible"
+setting = "vector"
+points = 1
+[questions.choice]
+answer = "no"
+yes = ["yes"]
+no = ["no"]
+
+[[questions]]
+id = "1d"
+title = "The length"
+setting = "vector"
+points = 3
+REQUIRED
+
+[[questions]]
+id = "1e"
+title = "In your own words"
+setting = "vector"
+points = 1
+"""
+REQUIRED = r"""
+[[questions.required]]
+any_of = ['\|u\| = 1', 'u^\top u = 1']
+bare = 1
+[[questions.required]]
+any_of = ['\|Q y\| \leq \|y\|']
+bare = 0.5
+weight = 2
+"""
 
 
-def step(status="holds", role=Role.ASSERTION, question="1b") -> StepVerdict:
-    number = next(NUMBERS)
-    return StepVerdict(
-        id=f"{question}/{number}",
-        statement="x = y",
-        status=status,
-        outcome=status,
-        reason="because",
-        role=role,
-        source="x = y",
-        question=question,
-        where=Place(file="a.md", line=number, column=1),
-    )
+def graded(text: str, *, slip: str = "", required: str = REQUIRED) -> dict[str, QuestionRow]:
+    problem = parse_problem(PROBLEM.replace("SLIP", slip).replace("REQUIRED", required))
+    return {row.id: row for row in judge_document(read_text(text), problem).questions}
 
 
-def row(state="judged", points=4.0, name="1b") -> QuestionRow:
-    return QuestionRow(id=name, title="An average", state=state, points=points)
+def answer(question: str, text: str, **changes: str) -> QuestionRow:
+    return graded(f"# {question[0]}.({question[1]})\n\n{text}\n", **changes)[question]
 
 
-def scored(*verdicts: StepVerdict, text="word", question=QUESTION) -> QuestionRow:
-    """The row of a question whose answer has this text and these verdicts."""
-    problem = Problem(name="p", title="P", questions=(question,))
-    document = read_text(text)
-    region = Region(start=0, body=0, end=len(text), questions=(question,))
-    [found] = question_rows(document, problem, [region], verdicts)
-    return found
+# -- what is to be shown -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$", 2.0),
+        (r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = Q$ and $Qx = x - u(u^\top x) = x - u\|x\| = 0$", 4.0),
+        (r"$Q^2 = Q$ and $Qx = 0$", 0.0),
+        (r"$Q^2 = Q^2 + 0 = 1 \cdot Q = Q$", 0.0),
+        (r"$Q^2 = Q + y y^\top - y y^\top = Q$", 0.0),
+        (r"$Q^2 = (I - uu^\top)^2 = Q$", 0.0),
+        (r"$1 = 1$, $x + x = 2x$", 0.0),
+        (r"$Q x = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$", 0.0),
+        (r"Suppose $Q^2 = Q$. Then $Q^2 = Q$.", 0.0),
+    ],
+)
+def test_only_what_is_derived_earns_points(text, score):
+    row = answer("1b", text)
+    assert (row.score, row.points) == (score, 4.0)
+
+
+def test_each_part_says_what_it_earned_and_by_which_step():
+    row = answer("1b", r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$ and $Qx = 0$")
+    assert [(part.asked, part.outcome, part.score, part.step) for part in row.parts] == [
+        ("Q^2 = Q", "reached", 2.0, "1b/3"),
+        ("Q x = 0", "only stated", 0.0, "1b/4"),
+    ]
+    assert row.placed is Placed.BY_HEADING
+
+
+# -- designs and choices -----------------------------------------------------------------------------------------------
+def test_a_design_earns_by_meeting_its_goal():
+    assert answer("1a", r"$P = uu^\top$").score == 2.0
+    assert answer("1a", r"$P = u$").score == 0.0
+    assert not answer("1a", r"$P = u$").reasons
+
+
+def test_a_slip_beside_a_reached_goal_costs_what_the_problem_says():
+    text = r"$P = uu^\top$, since $u^\top u = 2$."
+    assert answer("1a", text).score == 2.0
+    assert answer("1a", text, slip="slip = 0.25").score == 1.5
+
+
+def test_two_designs_of_which_one_fails_are_no_answer():
+    row = answer("1a", r"$P = uu^\top$. Or $P = 2uu^\top$.")
+    assert (row.score, row.pending, row.reasons) == (0.0, 2.0, (PersonReason.SEVERAL,))
+
+
+@pytest.mark.parametrize(("text", "score"), [("No.", 1.0), ("Yes.", 0.0), ("Clearly no, as $Qx = 0$.", 1.0)])
+def test_a_choice_earns_by_one_clear_answer(text, score):
+    assert answer("1c", text).score == score
+
+
+@pytest.mark.parametrize("text", ["No. Yes.", "Yes and no.", "No, never. On second thoughts it is.\n\nYes."])
+def test_two_choices_are_no_answer(text):
+    row = answer("1c", text)
+    assert (row.score, row.pending, row.reasons) == (0.0, 1.0, (PersonReason.SEVERAL,))
+
+
+# -- required steps ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (r"$\|u\| = 1$", 1.0),
+        (r"$u^\top u = 1$", 1.0),
+        (r"$\|u\| = 1$ and $\|Qy\| \leq \|y\|$", 2.0),
+        (r"$\|u\| = 2$", 0.0),
+    ],
+)
+def test_weights_alternatives_and_the_share_of_what_is_only_stated(text, score):
+    assert answer("1d", text).score == score
+
+
+def test_pending_points_earn_what_the_problem_says():
+    words = "Because the vector has been divided by its own length before, nothing else can come out."
+    assert (answer("1d", words).score, answer("1d", words).pending) == (0.0, 3.0)
+    row = answer("1d", words, required=f"pending = 0.5\n{REQUIRED}")
+    assert (row.score, row.pending) == (1.5, 1.5)
+
+
+# -- the maximum and the reasons ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("text", ["Suppose $Qx = 1$.", "Nothing.", r"$\frac{$", "![mine](b.png)"])
+def test_the_maximum_never_falls(text):
+    rows = graded(f"# 1.(b)\n\n{text}\n")
+    assert DocumentReport(file="a.md", questions=tuple(rows.values())).max_score == 11.0
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "score"),
+    ("question", "text", "reason"),
     [
-        ([step(), step()], 4.0),
-        ([step(), step("refuted")], 2.0),
-        ([step(), step(), step("refuted")], 2.67),
-        ([step(role=Role.DESIGN)], 4.0),
-        ([step("refuted", Role.DESIGN)], 0.0),
-        ([step(role=Role.DESIGN), step("refuted", Role.DESIGN)], 0.0),
-        ([step("refuted", Role.DESIGN), step(), step()], 2.0),
-        ([step(role=Role.DESIGN), step("refuted"), step()], 3.0),
-        ([step(role=Role.CHOICE), step("refuted", Role.CHOICE), step("refuted")], 0.0),
-        ([step(role=Role.DESIGN), step("undecided"), step(role=Role.DEFINITION)], 4.0),
-        ([step("proved"), step("undecided")], 4.0),
+        ("1e", "It takes away what points along x.", PersonReason.WORDS),
+        ("1e", "Short: $Qx = 0$.", PersonReason.WORDS),
+        ("1b", "![mine](b.png)", PersonReason.IMAGE),
+        ("1b", r"$Q^2 = \unknown(Q$", PersonReason.UNREAD),
+        ("1a", r"~~$P = uu^\top$~~", PersonReason.HIDDEN),
+        ("1a", r"<i style='color:white'>$P = uu^\top$</i>", PersonReason.HIDDEN),
+        ("1a", r"`P = 2`, so $P = uu^\top$", PersonReason.HIDDEN),
+        ("1a", r"$\phantom{x}$ $P = uu^\top$", PersonReason.HIDDEN),
+        ("1b", "Let $x = 0$. Then $Qx = Q0 = 0$.", PersonReason.REDEFINED),
+        ("1a", r"If we had $P = uu^\top$, it would work.", PersonReason.TRIED),
     ],
 )
-def test_points_follow_the_rule(verdicts, score):
-    assert scored(*verdicts).score == score
+def test_a_person_must_look(question, text, reason):
+    row = answer(question, text)
+    assert reason in row.reasons
+    assert (row.score, row.pending) == (0.0, row.points)
 
 
-def test_a_row_counts_its_steps_by_status():
-    assert scored(step(), step("undecided"), step()).counts == {"holds": 2, "undecided": 1}
-
-
-def test_undecided_steps_never_cost_points():
-    found = scored(step(), step("undecided"))
-    assert found.score == found.points == 4.0
-
-
-@pytest.mark.parametrize("outcome", ["doubtful", "after_slip", "depends_on_unread"])
-@pytest.mark.parametrize("role", [Role.ASSERTION, Role.DESIGN])
-def test_what_only_looks_wrong_costs_no_points(outcome, role):
-    open_step = replace(step("undecided", role), outcome=outcome)
-    assert scored(step(), open_step).score == 4.0
-    assert scored(open_step).score is None
-    assert scored(step(), replace(open_step, status="refuted")).score < 4.0
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "text", "state"),
-    [
-        ([step("undecided")], "word", "judged"),
-        ([], "Because it is so.", "prose, not judged"),
-        ([step(role=Role.GIVEN)], "Because it is so.", "prose, not judged"),
-        ([], "![mine](b.png)", "image, not read"),
-    ],
-)
-def test_an_answer_without_decided_steps_is_left_to_a_person(verdicts, text, state):
-    found = scored(*verdicts, text=text)
-    assert (found.state, found.score, found.points) == (state, None, 4.0)
-    assert DocumentReport(file="a.md", questions=(found,)).max_score == 0.0
-
-
-def test_an_unanswered_question_gives_none_of_its_points():
-    found = scored(text="?")
-    assert (found.state, found.score, found.points) == ("unanswered", 0.0, 4.0)
+def test_an_unanswered_question_gives_none_of_its_points_and_needs_nobody():
+    row = answer("1b", "?")
+    assert (row.state, row.score, row.pending, row.points, row.reasons) == ("unanswered", 0.0, 0.0, 4.0, ())
 
 
 def test_an_optional_question_left_out_is_worth_nothing():
-    optional = replace(QUESTION, is_optional=True)
-    assert scored(text="?", question=optional).points == 0.0
-    assert scored(step(), question=optional).points == 4.0
+    rows = {
+        row.id: row for row in judge_document(read_text("# 1.(b)\n\n$q = k_a$"), load_problem("cs224n-a4")).questions
+    }
+    assert (rows["3g.i"].points, rows["1b.subspace"].points) == (0.0, 0.0)
 
 
-STATUSES = st.sampled_from(["holds", "refuted", "undecided", "proved"])
-ROLES = st.sampled_from(list(Role))
+def test_an_answer_to_one_part_is_no_answer_in_words_to_another():
+    problem = load_problem("cs224n-a4")
+    rows = judge_document(read_text("# 2.(a)\n\ni. $Q_{perm} = PQ$"), problem).questions
+    assert {row.id for row in rows if row.state != "unanswered"} == {"2a.i"}
 
 
-@given(st.lists(st.tuples(STATUSES, ROLES)))
-def test_a_score_lies_between_nothing_and_all(steps):
-    found = scored(*(step(status, role) for status, role in steps))
-    assert found.score is None or 0.0 <= found.score <= 4.0
+ANSWERS = r"""schema = "regard-answers/1"
+problem = "cs224n-a4"
+["1a"]
+answer = '1 = 1'
+["1b"]
+design.q = '\beta(k_a + k_b)'
+["2a.i"]
+answer = 'Z_{perm} = PZ'
+"""
 
 
-@given(st.lists(st.sampled_from(["holds", "refuted"]), min_size=1))
-def test_an_additional_undecided_step_changes_no_score(statuses):
-    verdicts = [step(status) for status in statuses]
-    assert scored(*verdicts, step("undecided")).score == scored(*verdicts).score
+def test_a_file_of_answers_is_graded_by_the_same_rules(tmp_path):
+    path = tmp_path / "answers.toml"
+    path.write_text(ANSWERS, encoding="utf-8")
+    report = verify(path)
+    assert {row.id: row.score for row in report.questions if row.score} == {"1b": 4.0}
+    assert report.max_score == 22.0
+
+
+def test_a_row_comes_back_from_json_as_it_went_in():
+    row = answer("1b", r"$Q^2 = Q$ and so on, as everybody knows who has ever seen a projection in his life")
+    assert QuestionRow.from_dict(row.to_dict()) == row
+
+
+# -- submissions of several files --------------------------------------------------------------------------------------
+def judged(file: str, text: str) -> DocumentReport:
+    rows = tuple(graded(text).values())
+    return DocumentReport(file=file, problem="p", questions=rows, seconds=1.0)
 
 
 def test_files_of_one_submission_are_graded_together():
-    rows = (row(), row("unanswered", 2.0, "2"))
-    first = DocumentReport(file="a", problem="p", verdicts=(step(),), questions=rows, seconds=1.0)
-    rows = (row("unanswered"), row("judged", 2.0, "2"))
-    refuted = step("refuted", question="2")
-    second = DocumentReport(file="b", problem="p", verdicts=(refuted,), questions=rows, seconds=2.0)
-    whole = merge_reports([first, DocumentReport.failed("c", "unreadable", "why"), second], file="all")
-    assert [(question.id, question.state, question.score) for question in whole.questions] == [
-        ("1b", "judged", 4.0),
-        ("2", "judged", 0.0),
+    first, second = judged("a.md", "# 1.(a)\n\n$P = uu^\\top$"), judged("b.md", "# 1.(c)\n\nNo.")
+    whole = merge_reports([first, second], file="all", ignored=["photo.heic"])
+    assert (whole.score, whole.max_score, whole.seconds) == (3.0, 11.0, 2.0)
+    assert [(file.name, file.outcome) for file in whole.files] == [
+        ("a.md", "judged"),
+        ("b.md", "judged"),
+        ("photo.heic", "ignored"),
     ]
-    assert (whole.score, whole.max_score, whole.seconds) == (4.0, 6.0, 3.0)
+    assert not whole.needs_person
+
+
+def test_two_files_that_answer_differently_need_a_person():
+    whole = merge_reports([judged("a.md", "# 1.(c)\n\nNo."), judged("b.md", "# 1.(c)\n\nYes.")], file="all")
+    row = next(row for row in whole.questions if row.id == "1c")
+    assert (row.score, row.pending, row.reasons) == (0.0, 1.0, (PersonReason.SEVERAL,))
+
+
+def test_an_unreadable_file_beside_a_readable_one_is_no_silent_zero():
+    failed = DocumentReport.failed("answers.md", "unreadable", "not UTF-8")
+    whole = merge_reports([failed, judged("README.md", "# Submission\n\nSee answers.md")], file="all")
+    assert (whole.score, whole.pending, whole.needs_person) == (0.0, 11.0, True)
+    assert all(PersonReason.FILE in row.reasons for row in whole.questions)
+    assert ("answers.md", "unreadable") in [(file.name, file.outcome) for file in whole.files]
 
 
 def test_a_submission_without_a_readable_file_stays_unreadable():
     whole = merge_reports([DocumentReport.failed("c", "unreadable", "why")], file="all")
-    assert (whole.outcome, whole.file, whole.score) == ("unreadable", "all", 0.0)
+    assert (whole.outcome, whole.file, whole.score, whole.needs_person) == ("unreadable", "all", 0.0, True)

@@ -14,6 +14,8 @@ Standing = Literal["refuted", "undecided", "holds", "proved", "given"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 QuestionState = Literal["judged", "prose, not judged", "image, not read", "unanswered"]
 DocumentOutcome = Literal["judged", "unreadable", "timed out", "crashed"]
+PartKind = Literal["step", "design", "choice", "words"]
+PartOutcome = Literal["reached", "only stated", "open", "after a refuted step", "refuted", "missing"]
 INFERRED = "inferred"  # the name of a problem that was made from the document's own symbols
 _ASSERTS_NOTHING = ("given", "definition", "supposition")
 
@@ -117,21 +119,91 @@ def worst_standing(verdicts: Iterable[StepVerdict]) -> Standing:
     return "given"
 
 
+class PersonReason(StrEnum):
+    """Why a person must look at an answer."""
+
+    WORDS = "words"
+    IMAGE = "image"
+    UNREAD = "unread formulas"
+    UNDECIDED = "undecided steps"
+    HIDDEN = "hidden text"
+    REDEFINED = "redefined symbols"
+    SEVERAL = "several answers"
+    TRIED = "only tried"
+    LANGUAGE = "unknown language"
+    FILE = "unreadable file"
+
+
+class Placed(StrEnum):
+    """How an answer was assigned to its question."""
+
+    BY_HEADING = "heading"
+    BY_FORMULAS = "formulas"
+    NOWHERE = "nowhere"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradedPart:
+    """One thing that a question asks for: what it is worth, what it earned for certain, and what a person may add.
+
+    `asked` is LaTeX or words, `step` the id of the verdict that decided it.
+    """
+
+    kind: PartKind
+    asked: str
+    points: float
+    score: float = 0.0
+    pending: float = 0.0
+    outcome: PartOutcome = "missing"
+    step: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuestionRow:
     """The result of one question; `claims` are those of the catalog that bear on it.
 
-    `points` is what the question is worth: nothing if it is optional and unanswered. `score` is None if only a person
-    can grade the answer.
+    `points` is what the question is worth: nothing if it is optional and unanswered. `score` is certain; `pending` is
+    what a person may add to it, for the `reasons` given.
     """
 
     id: str
     title: str
     state: QuestionState
     points: float = 0.0
-    score: float | None = None
+    score: float = 0.0
+    pending: float = 0.0
+    parts: tuple[GradedPart, ...] = ()
+    reasons: tuple[PersonReason, ...] = ()
+    placed: Placed = Placed.NOWHERE
     counts: Mapping[str, int] = field(default_factory=dict)
     claims: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as a JSON-ready value."""
+        row = {item.name: getattr(self, item.name) for item in fields(self)}
+        lists = {"reasons": list(self.reasons), "claims": list(self.claims), "counts": dict(self.counts)}
+        return {**row, **lists, "parts": [asdict(part) for part in self.parts]}
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Self:
+        """The row that `to_dict` wrote."""
+        read = {
+            "parts": tuple(GradedPart(**part) for part in row["parts"]),
+            "reasons": tuple(map(PersonReason, row["reasons"])),
+            "placed": Placed(row["placed"]),
+            "claims": tuple(row["claims"]),
+        }
+        return cls(**{**row, **read})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmittedFile:
+    """A file of a submission and what became of it; `num_steps` is how many steps it has."""
+
+    name: str
+    outcome: DocumentOutcome | Literal["ignored"]
+    reason: str | None = None
+    num_steps: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +211,8 @@ class DocumentReport:
     """The verdicts on one file in reading order, and a row for every question of its problem.
 
     A file that could not be judged has an `outcome` other than "judged", a `reason`, and one undecided verdict that
-    says so. `document` is the text that was judged, which the spans of the verdicts refer to; `to_dict` omits it.
+    says so. `files` are those of a submission of several. `document` is the text that was judged, which the spans of
+    the verdicts refer to; `to_dict` omits it.
     """
 
     file: str
@@ -151,6 +224,7 @@ class DocumentReport:
     verdicts: tuple[StepVerdict, ...] = ()
     questions: tuple[QuestionRow, ...] = ()
     seconds: float = 0.0
+    files: tuple[SubmittedFile, ...] = ()
     document: Document | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -174,13 +248,23 @@ class DocumentReport:
 
     @property
     def score(self) -> float:
-        """The points of all questions that were judged."""
-        return round(sum(row.score or 0.0 for row in self.questions), 2)
+        """The points that are certain."""
+        return round(sum(row.score for row in self.questions), 2)
+
+    @property
+    def pending(self) -> float:
+        """The points that a person may add."""
+        return round(sum(row.pending for row in self.questions), 2)
 
     @property
     def max_score(self) -> float:
-        """The points that could be earned; questions left to a person do not count."""
-        return round(sum(row.points for row in self.questions if row.score is not None), 2)
+        """The points of all questions."""
+        return round(sum(row.points for row in self.questions), 2)
+
+    @property
+    def needs_person(self) -> bool:
+        """True if a person must look at the document: it could not be judged, or an answer was not fully graded."""
+        return self.outcome != "judged" or any(row.reasons for row in self.questions)
 
     def verdicts_on(self, question: str) -> tuple[StepVerdict, ...]:
         """The verdicts that belong to a question."""
@@ -212,12 +296,14 @@ class DocumentReport:
         """The report as JSON-ready values, without the document."""
         row = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "document"}
         row["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
-        row["questions"] = [{**asdict(question), "claims": list(question.claims)} for question in self.questions]
+        row["questions"] = [question.to_dict() for question in self.questions]
+        row["files"] = [asdict(file) for file in self.files]
         return row
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "DocumentReport":
         """The report that `to_dict` wrote."""
         verdicts = tuple(map(StepVerdict.from_dict, row["verdicts"]))
-        questions = tuple(QuestionRow(**{**item, "claims": tuple(item["claims"])}) for item in row["questions"])
-        return cls(**{**row, "verdicts": verdicts, "questions": questions})
+        questions = tuple(map(QuestionRow.from_dict, row["questions"]))
+        files = tuple(SubmittedFile(**file) for file in row["files"])
+        return cls(**{**row, "verdicts": verdicts, "questions": questions, "files": files})

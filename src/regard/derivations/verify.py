@@ -15,7 +15,7 @@ from regard.derivations.problems.problem import Problem, load_problem, parse_pro
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, decoded, read_text, stored_bytes
 from regard.derivations.results import DocumentReport
-from regard.derivations.scoring import question_rows
+from regard.derivations.scoring import GradedStep, JudgedDocument
 from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
 
 _NAME_OF_TEXT = "<text>.md"
@@ -71,15 +71,19 @@ def judge_task(task: DocumentTask) -> DocumentReport:
 def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> DocumentReport:
     """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit."""
     regions = regions_of(document, problem)
-    steps = [formula_step(document, item) for item in judge_steps(document, problem, regions, is_strict=is_strict)]
-    others = [*choice_steps(document, problem, regions), *unclosed_steps(document, regions)]
-    verdicts = numbered([*steps, *others])
+    items = judge_steps(document, problem, regions, is_strict=is_strict)
+    found: list[GradedStep] = [(formula_step(document, item), item) for item in items]
+    found += [(verdict, None) for verdict in choice_steps(document, problem, regions)]
+    found += [(verdict, None) for verdict in unclosed_steps(document, regions)]
+    found.sort(key=lambda step: step[0].span[0])
+    verdicts = numbered([verdict for verdict, _ in found])
+    steps = [(verdict, item) for verdict, (_, item) in zip(verdicts, found, strict=True)]
     return DocumentReport(
         file=document.path,
         problem=problem.name,
         problem_title=problem.title,
         verdicts=verdicts,
-        questions=question_rows(document, problem, regions, verdicts),
+        questions=JudgedDocument(document=document, problem=problem, regions=regions, steps=steps).rows(),
         document=document,
     )
 

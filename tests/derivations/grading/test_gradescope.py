@@ -1,13 +1,22 @@
-import json
 from dataclasses import replace
 
+from page_checks import Page
 from regard.core.verdict import Place
 from regard.derivations.grading.gradescope import results, results_json
-from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
+from regard.derivations.results import (
+    DocumentReport,
+    GradedPart,
+    PersonReason,
+    QuestionRow,
+    Role,
+    StepVerdict,
+    SubmittedFile,
+)
 
 VISIBILITIES = {"hidden", "after_due_date", "after_published", "visible"}
 FORMATS = {"text", "html", "simple_format", "md", "ansi"}
-ROW = QuestionRow(id="1b", title="An average", state="judged", points=4.0, score=4.0)
+PART = GradedPart(kind="step", asked="x = y", points=4.0, score=4.0, outcome="reached", step="1b/1")
+ROW = QuestionRow(id="1b", title="An average", state="judged", points=4.0, score=4.0, parts=(PART,))
 HOLDS = StepVerdict(
     id="1b/1",
     statement="x = y",
@@ -71,20 +80,19 @@ def test_an_entry_per_question():
         ("passed", 4.0, 4.0),
         ("failed", 1.5, 4.0),
     ]
-    assert document["tests"][1]["output"] == (
-        "0 of 1 decided steps hold\na.md:3: x = y [refuted] because; read so; 1 is not 2"
-    )
+    assert "because; read so; 1 is not 2" in document["tests"][1]["output"]
 
 
-def test_a_refuted_design_says_what_depends_on_it():
-    design = replace(REFUTED, role=Role.DESIGN)
-    document = checked(report(replace(ROW, score=2.0), verdicts=[design, HOLDS]))
-    assert "the design is refuted: 2 of 4 points depend on it" in document["tests"][0]["output"]
+def test_each_part_says_what_it_earned_by_which_step():
+    output = checked(report(ROW))["tests"][0]["output"]
+    assert "reached, 4 of 4 points (a.md:3)" in output
+    assert "<math>" in output
+    assert "Nothing was assigned to this question." in output
 
 
 def test_an_unanswered_question_says_so():
     document = checked(report(replace(ROW, state="unanswered", score=0.0), verdicts=[]))
-    assert document["tests"][0]["output"] == "unanswered"
+    assert document["tests"][0]["output"] == "<p>unanswered</p>"
 
 
 def test_undecided_steps_are_informational_and_without_score():
@@ -94,13 +102,16 @@ def test_undecided_steps_are_informational_and_without_score():
     assert "a.md:3" in informational["output"]
 
 
-def test_an_answer_left_to_a_person_has_no_score_and_its_points_are_not_counted():
-    words = replace(ROW, state="prose, not judged", score=None)
+def test_an_answer_left_to_a_person_keeps_its_points_and_says_why():
+    words = replace(ROW, state="prose, not judged", score=0.0, pending=4.0, reasons=(PersonReason.WORDS,))
     document = checked(report(words, replace(ROW, id="2", score=2.0), verdicts=[UNDECIDED]))
-    assert "score" not in document["tests"][0]
-    assert document["tests"][0]["output"].startswith("an answer in words: left to a person\na.md:3")
-    assert document["extra_data"]["max_score"] == 4.0
-    assert "4 more points are left to a person" in document["output"]
+    first = document["tests"][0]
+    assert (first["score"], first["max_score"]) == (0.0, 4.0)
+    assert "needs a person" in first["name"]
+    assert "A person decides on 4 points: part of the answer is in words." in first["output"]
+    assert document["extra_data"]["max_score"] == 8.0
+    assert (document["extra_data"]["pending"], document["extra_data"]["reasons"]) == (4.0, ["words"])
+    assert "A person decides on 4 more." in document["output"]
 
 
 def test_a_question_without_points_still_fails_if_a_step_is_refuted():
@@ -116,8 +127,32 @@ def test_a_submission_that_could_not_be_judged_says_so():
     assert document["tests"][0]["status"] == "failed"
 
 
-def test_hostile_text_is_plain_and_finite():
-    hostile = replace(REFUTED, reason="a\r\nb\x1b[31m\x00" + "x" * 50_000)
-    text = results_json(report(replace(ROW, score=1.0), verdicts=[hostile]))
-    assert "\x1b" not in json.loads(text)["tests"][0]["output"]
-    assert len(text) < 40_000
+def test_every_file_of_a_submission_is_named():
+    files = (
+        SubmittedFile(name="in/a.md", outcome="judged", num_steps=3),
+        SubmittedFile(name="in/b.pdf", outcome="unreadable", reason="b.pdf is a PDF."),
+        SubmittedFile(name="in/<b>.png", outcome="ignored"),
+    )
+    output = checked(replace(report(ROW), files=files))["output"]
+    assert "<b>a.md</b>: 3 steps read" in output
+    assert "<b>b.pdf</b>: unreadable. b.pdf is a PDF." in output
+    assert "<b>&lt;b&gt;.png</b>: not a document, ignored" in output
+
+
+def test_hostile_text_is_escaped_closed_and_finite():
+    hostile = replace(
+        REFUTED,
+        reason="a\r\nb\x1b[31m\x00" + "x" * 50_000,
+        source=r"x = \text{<script>alert(1)</script>} \href{javascript:alert(1)}{y}",
+        notes=("<img src=x onerror=alert(1)>",),
+        where=Place(file="in/<svg onload=alert(1)>.md", line=1, column=1),
+    )
+    rows = [replace(ROW, id=str(number), title="<i>", score=1.0) for number in range(3)]
+    verdicts = [replace(hostile, question=row.id) for row in rows for _ in range(60)]
+    document = checked(report(*rows, verdicts=verdicts))
+    for entry in document["tests"]:
+        page = Page(entry["output"])
+        assert not {tag for tag, _ in page.elements} & {"script", "img", "svg", "a", "style"}
+        assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+        assert "\x1b" not in entry["output"]
+    assert len(results_json(report(*rows, verdicts=verdicts))) < 200_000

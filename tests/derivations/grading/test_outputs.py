@@ -8,7 +8,16 @@ import pytest
 from regard.core.errors import InputError
 from regard.core.verdict import Place
 from regard.derivations.grading.outputs import OutputPaths, ResultsFile, csv_lines
-from regard.derivations.results import DocumentReport, QuestionRow, Role, StepVerdict
+from regard.derivations.results import (
+    DocumentReport,
+    GradedPart,
+    PersonReason,
+    Placed,
+    QuestionRow,
+    Role,
+    StepVerdict,
+    SubmittedFile,
+)
 
 VERDICT = StepVerdict(
     id="1b/1",
@@ -21,8 +30,21 @@ VERDICT = StepVerdict(
     question="1b",
     where=Place(file="a\nb.md", line=3, column=4),
 )
-ROW = QuestionRow(id="1b", title="t", state="judged", points=4.0, score=2.5, counts={"refuted": 1}, claims=("copy",))
-REPORT = DocumentReport(file="a\nb.md", problem="p", verdicts=(VERDICT,), questions=(ROW,), seconds=0.5)
+ROW = QuestionRow(
+    id="1b",
+    title="t",
+    state="judged",
+    points=4.0,
+    score=2.5,
+    pending=1.5,
+    parts=(GradedPart(kind="design", asked="c = v", points=4.0, score=2.5, pending=1.5, outcome="open"),),
+    reasons=(PersonReason.WORDS,),
+    placed=Placed.BY_HEADING,
+    counts={"refuted": 1},
+    claims=("copy",),
+)
+FILES = (SubmittedFile(name="a.pdf", outcome="unreadable", reason="It is a PDF."),)
+REPORT = DocumentReport(file="a\nb.md", problem="p", verdicts=(VERDICT,), questions=(ROW,), seconds=0.5, files=FILES)
 
 
 # -- results file ------------------------------------------------------------------------------------------------------
@@ -111,11 +133,12 @@ def named(file: str) -> DocumentReport:
     return DocumentReport(file=file)
 
 
-def test_a_row_per_submission_and_two_columns_per_question():
+def test_a_row_per_submission_and_four_columns_per_question():
     [row] = table([REPORT], ["1b", "2"])
     assert (row["file"], row["holds"], row["refuted"], row["understood"]) == ("a b.md", "0", "1", "1.0")
     assert (row["score"], row["max_score"]) == ("2.5", "4.0")
     assert (row["1b state"], row["1b score"], row["2 state"], row["2 score"]) == ("judged", "2.5", "", "")
+    assert (row["pending"], row["person"], row["1b pending"], row["1b person"]) == ("1.5", "words", "1.5", "words")
 
 
 @pytest.mark.parametrize("name", ["=1+1.md", "+x.md", "-x.md", "@x.md", "\t=x.md", "\r=x.md", "=cmd|' /C calc'!A0.md"])
@@ -133,3 +156,4 @@ def test_names_with_quotes_commas_and_breaks_stay_in_their_cell():
 def test_a_document_that_could_not_be_judged_has_a_reason():
     [row] = table([DocumentReport.failed("a.md", "unreadable", "it is empty.")], ["1b"])
     assert (row["outcome"], row["reason"], row["1b state"]) == ("unreadable", "it is empty.", "")
+    assert row["person"] == "unreadable file"

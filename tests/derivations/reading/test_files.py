@@ -105,6 +105,7 @@ def test_a_folder_is_listed_sorted_and_without_what_is_hidden(tmp_path):
         "z/c.ipynb",
         "z/d.txt",
         "e.pdf",
+        "a.pdf",
         ".hidden.md",
         ".git/f.md",
         "z/.ipynb_checkpoints/c.ipynb",
@@ -112,7 +113,7 @@ def test_a_folder_is_listed_sorted_and_without_what_is_hidden(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x", encoding="utf-8")
     names = [str(path.relative_to(tmp_path)) for path in documents_in(tmp_path)]
-    assert names == ["a.tex", "b.md", os.path.join("z", "c.ipynb"), os.path.join("z", "d.txt")]  # noqa: PTH118
+    assert names == ["a.tex", "b.md", "e.pdf", os.path.join("z", "c.ipynb"), os.path.join("z", "d.txt")]  # noqa: PTH118
     with pytest.raises(InputError, match="not a folder"):
         documents_in(tmp_path / "b.md")
 

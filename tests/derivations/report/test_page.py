@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import hostile_text as hostile
 from page_checks import check_self_contained
 from regard.derivations.reading.document import Range
-from regard.derivations.report.page import render_class, render_document
-from regard.derivations.results import STANDINGS, DocumentReport, QuestionRow, Role, StepVerdict
+from regard.derivations.report.page import render_document
+from regard.derivations.results import STANDINGS, Role
 from regard.render.page import Page as ReportPage
 from regard.render.page import render_page
 
@@ -222,31 +222,6 @@ def test_any_text_with_marks_anywhere_makes_a_page(judged, text, kind, data):
         moved.append(replace(verdict, span=(start, end)))
     page = check_self_contained(render_document(replace(report, verdicts=tuple(moved))))
     assert len(page.with_attribute("data-verdict")) == 3
-
-
-# -- a class -----------------------------------------------------------------------------------------------------------
-def report(file: str) -> DocumentReport:
-    step = StepVerdict(id="1", statement="", status="holds", role=Role.ASSERTION, source="")
-    steps = tuple(replace(step, status=status) for status in ["proved", *["holds"] * 3, *["refuted"] * 2])
-    row = QuestionRow(id="1", title="", state="judged", points=4.0, score=2.5)
-    return DocumentReport(file=file, problem="p", verdicts=steps, questions=(row,))
-
-
-def test_a_row_and_a_link_per_document():
-    failed = DocumentReport.failed("in/c.md", "crashed", "why")
-    page = render_class([(report("in/a b.md"), "a b.md.html"), (failed, "c.md.html")])
-    assert '<a href="a%20b.md.html" title="in/a b.md">a b.md</a>' in page
-    assert "<td>2</td><td>0</td><td>4</td><td>100 %</td><td>2.5 of 4</td>" in page
-    assert "crashed: why" in page
-    assert "1 could not be judged" in page
-
-
-def test_hostile_names_stay_text():
-    failed = DocumentReport.failed("<b>", "crashed", "<i>")
-    page = render_class([(report('"><script>x</script>.md'), '"><script>.html'), (failed, "<u>.html")])
-    assert "<script>x" not in page
-    assert "<i>" not in page
-    assert "<u>" not in page
 
 
 # -- what is shared ----------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -11,6 +11,7 @@ from itertools import pairwise
 from regard.core.errors import InputError
 from regard.derivations.context.clauses import END_OF_DISPLAY, Part
 from regard.derivations.judging.findings import Finding
+from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.statements import Chain, read_chains
@@ -245,12 +246,23 @@ def _joined(pieces: Iterable[Part]) -> list[Part]:
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StatedRelation:
+    """Both sides of a step, the left one from the line above where a chain goes on, and what names mean there."""
+
+    left: tuple[Token, ...]
+    sign: str
+    right: tuple[Token, ...]
+    scope: Scope
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgedStep:
     """A step, its role, and what was found; offsets are those of the formula's source.
 
     `is_spoken` says that no sign is written: it changes what names mean, and is no step to be shown.
-    `is_conditional` says that its clause has a condition.
+    `is_conditional` says that its clause has a condition, `is_tentative` that its clause asserts nothing,
+    `is_introduced` that the words before it define something. `stated` is None for a relation that could not be read.
     """
 
     role: Role
@@ -260,6 +272,9 @@ class JudgedStep:
     sign_start: int
     is_spoken: bool = False
     is_conditional: bool = False
+    is_tentative: bool = False
+    is_introduced: bool = False
+    stated: StatedRelation | None = field(default=None, compare=False, repr=False)
 
 
 def step_at(chain: Chain, place: int, role: Role, finding: Finding) -> JudgedStep:

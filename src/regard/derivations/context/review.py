@@ -105,7 +105,7 @@ class _Review:
 
     @cached_property
     def _is_foreign(self) -> bool:
-        return _is_foreign(self.document.prose)
+        return is_foreign(self.document.prose)
 
     @cached_property
     def _is_noisy(self) -> bool:
@@ -181,7 +181,7 @@ def _chain_of(item: ReviewedStep) -> Chain | None:
     return next((chain for chain in item.formula.chains if chain.start <= place <= chain.end), None)
 
 
-def _is_foreign(prose: str) -> bool:
+def is_foreign(prose: str) -> bool:
     """True if the words of a document are in a language whose conditions and denials are not read."""
     found = _WORD.findall(prose.lower())
     counts = Counter(found)

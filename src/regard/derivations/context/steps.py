@@ -33,7 +33,15 @@ from regard.derivations.context.environment import (
     renamed_scale,
     with_declared,
 )
-from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, index_conditions, plain, step_at
+from regard.derivations.context.formulas import (
+    Formula,
+    JudgedStep,
+    Sentence,
+    StatedRelation,
+    index_conditions,
+    plain,
+    step_at,
+)
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
@@ -238,8 +246,14 @@ class QuestionJudge:
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
             )
             self.scope = found.scope or self.scope
-            step = step_at(chain, place, found.role, found.finding)
-            steps.append(replace(step, is_conditional=not statement.clause.condition.is_empty))
+            step = replace(
+                step_at(chain, place, found.role, found.finding),
+                is_conditional=not statement.clause.condition.is_empty,
+                is_tentative=not statement.clause.role.is_claim,
+                is_introduced=place == 0 and statement.clause.is_defining and not statement.clause.is_introduced,
+                stated=StatedRelation(left=last.side, sign=sign.text, right=right, scope=self.scope),
+            )
+            steps.append(step)
             last = LastSide(right, last.anchor, is_wrong=True) if found.finding.is_false else LastSide(right, right)
         is_aside = (
             chain.is_nested or chain.is_reason or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)

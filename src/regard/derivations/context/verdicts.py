@@ -33,6 +33,7 @@ StepOutcome = Literal[
     "true with a probability",
     "right choice",
     "wrong choice",
+    "both choices",
 ]
 _LONGEST_ANSWER = 4000
 _UNCLOSED = re.compile(r"\$\$?|\\")
@@ -59,20 +60,29 @@ _OPENING = re.compile(
 )
 _NEGATED = re.compile(rf"{any_of('negation')}[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
+_SENTENCE_START = re.compile(r"(?<=[.?!。？！\n])\s*")
+_JOINED = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}|{any_of('or')}|/)\s*", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\W\d_]{2,20})[\s,]\s*")
+_NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
+_WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
 
 # -- the words of a choice ---------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
 class FoundChoice:
-    """The answer that was given, the words that give it, and where they stand in the prose."""
+    """The answer that was given, the words that give it, and where they stand in the prose.
+
+    `is_contradicted` says that the other answer is given too.
+    """
 
     answer: str
     words: str
     offset: int
+    is_contradicted: bool = False
 
 
 def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
-    """The choice that a passage makes: by its first word, else by its phrases, if all of them say the same.
+    """The choice that a passage makes: by its first word, by the second one of a sentence (so no, …), else by a phrase.
 
     >>> find_choice("No. The codes differ.", Choice(answer="no", yes=("yes",), no=("no",))).answer
     'no'
@@ -81,11 +91,38 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
     begin = _behind_opening(prose, 0)
     first = _longest(prose, begin, choice, is_opening=True)
     if first is not None:
-        return first
+        return replace(first, is_contradicted=_is_contradicted(prose, first, choice))
+    for start in (begin, *(found.end() for found in _SENTENCE_START.finditer(prose, begin))):
+        word = _FIRST_WORD.match(prose, start)
+        second = None if word is None else _longest(prose, word.end(), choice, is_opening=True)
+        if (
+            word is not None
+            and second is not None
+            and _stands_alone(prose, second)
+            and not _NO_ANSWER.match(word["word"])
+        ):
+            return replace(second, is_contradicted=_is_contradicted(prose, second, choice))
     stated = (_longest(prose, offset, choice, is_opening=False) for offset in range(begin, len(prose)))
     found = [each for each in stated if each is not None]
     is_clear = len({each.answer for each in found}) == 1
     return found[0] if is_clear and not _NEGATED.search(prose[max(0, found[0].offset - 40) : found[0].offset]) else None
+
+
+def _is_contradicted(prose: str, first: FoundChoice, choice: Choice) -> bool:
+    """True if the other answer is joined to the first one, or stands alone at the beginning of a later sentence."""
+    end = first.offset + len(first.words)
+    joined = _JOINED.match(prose, end)
+    places = [(joined.end(), False)] if joined is not None else []
+    places += [(found.end(), True) for found in _SENTENCE_START.finditer(prose, end)]
+    for place, is_alone in places:
+        other = _longest(prose, place, choice, is_opening=True)
+        if other is not None and other.answer != first.answer and (not is_alone or _stands_alone(prose, other)):
+            return True
+    return False
+
+
+def _stands_alone(prose: str, found: FoundChoice) -> bool:
+    return _WORD_ALONE.match(prose, found.offset + len(found.words)) is not None
 
 
 def find_choice_by_cue(prose: str, choice: Choice) -> FoundChoice | None:
@@ -243,6 +280,14 @@ def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundC
 def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> StepVerdict:
     is_right = chosen.answer == choice.answer
     claim = question.claims[0] if question.claims else None
+    if chosen.is_contradicted:
+        return replace(
+            _choice_step(document, question, choice, replace(chosen, is_contradicted=False)),
+            status="undecided",
+            outcome="both choices",
+            reason="Both yes and no are given",
+            counterexample=None,
+        )
     return StepVerdict(
         id="",
         statement=f"{question.title} — {chosen.words}",

@@ -14,7 +14,7 @@ from typing import Any
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
 from regard.core.verdict import STATUSES
-from regard.derivations.results import DocumentReport
+from regard.derivations.results import DocumentReport, PersonReason
 
 _RESULTS = "regard-results.jsonl"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -125,7 +125,7 @@ class BatchOutputs:
         if self.paths.json is not None:
             write_atomically(self.paths.json, self.json())
         if self.paths.pages is not None:
-            from regard.derivations.report.page import render_class
+            from regard.derivations.report.class_page import render_class
 
             names = (f"{self.slugs[number]}.html" for number in sorted(self._done))
             shown = (report.on_line(self.line) for report in self.reports())
@@ -166,30 +166,37 @@ def _create(folder: Path) -> None:
 
 def _document_row(report: DocumentReport) -> dict[str, Any]:
     """A report as the row of a document in JSON."""
-    names = ("file", "outcome", "reason", "problem", "is_guessed", "understood", "score", "max_score")
-    columns = ("id", "title", "state", "points", "score", "claims")
-    questions = [{column: getattr(row, column) for column in columns} for row in report.questions]
-    return {**{name: getattr(report, name) for name in names}, "questions": questions}
+    names = ("file", "outcome", "reason", "problem", "is_guessed", "understood", "score", "pending", "max_score")
+    questions = [row.to_dict() for row in report.questions]
+    return {**{name: getattr(report, name) for name in (*names, "needs_person")}, "questions": questions}
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 def csv_lines(reports: Iterable[DocumentReport], questions: Sequence[str]) -> Iterator[str]:
-    r"""One row per submission, two columns per question; a question that its problem does not ask stays empty.
+    r"""One row per submission, four columns per question; a question that its problem does not ask stays empty.
 
-    >>> next(csv_lines([], ["1b"]))
-    'file,outcome,reason,problem,proved,holds,refuted,undecided,understood,score,max_score,1b state,1b score\r\n'
+    >>> next(csv_lines([], ["1b"])).split(",")[8:]
+    ['understood', 'score', 'pending', 'max_score', 'person', '1b state', '1b score', '1b pending', '1b person\r\n']
     """
-    names = ("file", "outcome", "reason", "problem", *STATUSES, "understood", "score", "max_score")
-    yield _csv_line([*names, *(f"{question} {column}" for question in questions for column in ("state", "score"))])
+    names = ("file", "outcome", "reason", "problem", *STATUSES, "understood", "score", "pending", "max_score", "person")
+    columns = ("state", "score", "pending", "person")
+    yield _csv_line([*names, *(f"{question} {column}" for question in questions for column in columns)])
     for report in reports:
         rows = {row.id: row for row in report.questions}
         cells: list[object] = [report.file, report.outcome, report.reason, report.problem]
         cells += [report.counts[status] for status in STATUSES]
         share = None if report.understood is None else round(report.understood, 4)
-        cells += [share, report.score, report.max_score]
-        for question in questions:
-            cells += [rows[question].state, rows[question].score] if question in rows else [None, None]
+        reasons = dict.fromkeys(reason for row in report.questions for reason in row.reasons)
+        cells += [share, report.score, report.pending, report.max_score, "; ".join(reasons or _unjudged(report))]
+        for row in (rows.get(question) for question in questions):
+            cells += (
+                [None] * len(columns) if row is None else [row.state, row.score, row.pending, "; ".join(row.reasons)]
+            )
         yield _csv_line(cells)
+
+
+def _unjudged(report: DocumentReport) -> tuple[str, ...]:
+    return () if report.outcome == "judged" else (PersonReason.FILE,)
 
 
 def _csv_line(cells: Iterable[object]) -> str:

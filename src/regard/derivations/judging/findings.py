@@ -110,6 +110,11 @@ class Finding:
         return self.kind in ("false", "ill-shaped")
 
     @property
+    def is_doubtful(self) -> bool:
+        """True if the relation looks wrong, but only under a reading that is not certain."""
+        return self.open_because is OpenBecause.DOUBTFUL
+
+    @property
     def is_approximation_meant(self) -> bool:
         """True if an = was written where only ≈ is true."""
         return self.has_note(NoteKind.APPROXIMATION_MEANT)

@@ -6,7 +6,7 @@ docs/problems.md says what the fields mean.
 import difflib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -17,10 +17,25 @@ from regard.derivations.notation.tokens import NotUnderstood, tokenize
 
 KeyPath = tuple[str | int, ...]
 ORTHOGONAL_TO = "orthogonal to "
-_TYPES: Mapping[str, tuple[type, ...]] = {"number": (int, float), "count": (int,), "flag": (bool,)}
+_NUMBERS = ("number", "share", "weight")
+_TYPES: Mapping[str, tuple[type, ...]] = {**dict.fromkeys(_NUMBERS, (int, float)), "count": (int,), "flag": (bool,)}
 _CHOICES = {"yes or no": ("yes", "no"), "zero or infinity": ("zero", "infinity")}
-_EXPECTED = {"count": "a whole number of at least 1", "flag": "true or false", "number": "a finite number"}
-Scalar = Literal["text", "formula", "relation", "number", "count", "flag", "yes or no", "zero or infinity"]
+_EXPECTED = {
+    "count": "a whole number of at least 1",
+    "flag": "true or false",
+    "number": "a finite number",
+    "share": "a share from 0 to 1",
+    "weight": "a positive number",
+}
+_IN_RANGE: Mapping[str, Callable[[float], bool]] = {
+    "count": lambda value: value >= 1,
+    "number": math.isfinite,
+    "share": lambda value: 0 <= value <= 1,
+    "weight": lambda value: value > 0 and math.isfinite(value),
+}
+Scalar = Literal[
+    "text", "formula", "relation", "number", "share", "weight", "count", "flag", "yes or no", "zero or infinity"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +102,7 @@ _DESIGN = TableShape(
     fields={
         "symbols": _TEXTS,
         "goal": "relation",
+        "weight": "weight",
         "solutions": ListOf(item=TableOf(value="formula")),
         "show": "formula",
         "show_as": "text",
@@ -96,8 +112,10 @@ _DESIGN = TableShape(
     required=("symbols", "goal"),
 )
 _CHOICE = TableShape(
-    fields={"answer": "yes or no", "yes": _TEXTS, "no": _TEXTS, "cues": _TEXTS, "why": "text"}, required=("answer",)
+    fields={"answer": "yes or no", "yes": _TEXTS, "no": _TEXTS, "cues": _TEXTS, "why": "text", "weight": "weight"},
+    required=("answer",),
 )
+_REQUIRED = TableShape(fields={"any_of": _RELATIONS, "weight": "weight", "bare": "share"}, required=("any_of",))
 _QUESTION = TableShape(
     fields={
         "id": "text",
@@ -112,6 +130,9 @@ _QUESTION = TableShape(
         "claims": _TEXTS,
         "design": _DESIGN,
         "choice": _CHOICE,
+        "required": ListOf(item=_REQUIRED),
+        "slip": "share",
+        "pending": "share",
     },
     required=("id", "title", "setting"),
 )
@@ -196,7 +217,7 @@ def _called(path: KeyPath) -> str:
 
 def _scalar_faults(value: Any, kind: str, path: KeyPath, functions: frozenset[str]) -> Iterator[Fault]:
     is_right = isinstance(value, _TYPES.get(kind, (str,))) and (kind == "flag" or not isinstance(value, bool))
-    if not is_right or (kind == "count" and value < 1) or (kind == "number" and not math.isfinite(value)):
+    if not is_right or not _IN_RANGE.get(kind, lambda _: True)(value):
         yield Fault(path=path, message=f"{_called(path)} must be {_EXPECTED.get(kind, 'a string in quotes')}.")
     elif kind in _CHOICES and value not in _CHOICES[kind]:
         yield Fault(path=path, message=f"{value!r} is neither {' nor '.join(map(repr, _CHOICES[kind]))}.")
@@ -289,6 +310,9 @@ def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], p
         yield Fault(
             path=(*path, "setting"), message=f"There is no setting '{question['setting']}'. The settings: {known}."
         )
+    for index, step in enumerate(question.get("required", ())):
+        if not step["any_of"]:
+            yield Fault(path=(*path, "required", index, "any_of"), message="'any_of' is empty: name a relation.")
     design = question.get("design", {})
     for index, solution in enumerate(design.get("solutions", ())):
         for symbol in solution:

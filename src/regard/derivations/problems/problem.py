@@ -37,6 +37,7 @@ class Design:
     symbols: tuple[str, ...]
     goal: str
     solutions: tuple[Mapping[str, str], ...] = ()
+    weight: float = 1.0
     show_at: Mapping[str, int] = field(default_factory=dict)
     show: str | None = None
     show_as: str = ""
@@ -52,11 +53,29 @@ class Choice:
     no: tuple[str, ...] = ()
     cues: tuple[str, ...] = ()
     why: str = ""
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequiredStep:
+    """A step that an answer must reach, in one of several ways; each way is a relation, or several with commas.
+
+    `weight` is its share of the question's points beside the other parts, `bare` the share of its own points that it
+    earns if it is only stated.
+    """
+
+    any_of: tuple[str, ...]
+    weight: float = 1.0
+    bare: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """One question: where it stands, what its symbols mean, what is given and asked."""
+    """One question: where it stands, what its symbols mean, what is given and asked.
+
+    `slip` is the share of the points that a refuted step costs although the goal is reached, `pending` the share that
+    an undecided part earns before a person has looked at it.
+    """
 
     id: str
     title: str
@@ -69,7 +88,15 @@ class Question:
     design: Design | None = None
     show: tuple[str, ...] = ()
     choice: Choice | None = None
+    required: tuple[RequiredStep, ...] = ()
+    slip: float = 0.0
+    pending: float = 0.0
     claims: tuple[str, ...] = ()
+
+    @property
+    def required_steps(self) -> tuple[RequiredStep, ...]:
+        """Every step that the answer must reach; what is to be shown must be derived."""
+        return (*self.required, *(RequiredStep(any_of=(relation,)) for relation in self.show))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,6 +279,7 @@ def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Questi
         fields["design"] = Design(**{"show_as": row["design"].get("show", ""), **_fields(row["design"])})
     if "choice" in row:
         fields["choice"] = Choice(**_fields(row["choice"]))
+    fields["required"] = tuple(RequiredStep(**_fields(step)) for step in row.get("required", ()))
     return Question(**fields)
 
 

@@ -7,6 +7,7 @@ from regard.derivations.reading.phrases import any_of
 
 ROMANS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_CYRILLIC = "абвгдежз"
 _HAN = "一二三四五六七八九十"
 _ROMAN = "|".join(sorted(ROMANS, key=len, reverse=True))
 
@@ -26,7 +27,7 @@ _SECOND = re.compile(
 )
 _THIRD = re.compile(
     rf"\s{{0,4}}[.)\-–,]{{0,2}}\s{{0,4}}\(\s{{0,4}}(?P<enclosed>{_ROMAN})\s{{0,4}}\)"
-    rf"|\s{{0,4}}[.)\-–,]{{0,2}}\s{{0,4}}(?P<bare>(?![vx](?![ivx]))(?:{_ROMAN}))(?=[.):]|\s{{0,4}}$)"
+    rf"|\s{{0,4}}[.)\-–,]{{0,2}}\s{{0,4}}(?P<bare>(?![vx](?![ivx]))(?:{_ROMAN}))(?=[.):}}]|\*\*|__|\s{{0,4}}$)"
     r"|[.\-–](?P<digits>\d{1,2})(?!\d)"
 )
 _SYMBOL = re.compile(
@@ -96,6 +97,8 @@ def parse_enumerator(text: str) -> Enumerator | None:
     >>> parse_enumerator("Q1-2. An average of two").second
     'b'
     """
+    if text[:1].lower() in _CYRILLIC and text[1:2] in (")", "."):
+        text = _LETTERS[_CYRILLIC.index(text[0].lower())] + text[1:]
     if (enclosed := _ENCLOSED.match(text)) is not None:
         inner = parse_enumerator(enclosed[1].replace(",", ".") + ")")
         return None if inner is None else replace(_ended(text, replace(inner, end=enclosed.end())), is_firm=True)

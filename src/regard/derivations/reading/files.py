@@ -32,6 +32,15 @@ KINDS: dict[str, DocumentKind] = {
     ".tex": "latex",
     ".ipynb": "notebook",
 }
+# Files that hold answers in a form that cannot be read.
+UNREADABLE = {
+    ".pdf": "a PDF",
+    ".docx": "a Word document",
+    ".doc": "a Word document",
+    ".odt": "an OpenDocument text",
+    ".pages": "a Pages document",
+    ".rtf": "a rich-text document",
+}
 MAX_BYTES = 5_000_000
 MAX_LINES = 50_000
 MAX_DELIMITERS = 50_000
@@ -89,7 +98,10 @@ def normalized(text: str) -> MappedText:
 
 
 def documents_in(folder: str | Path) -> tuple[Path, ...]:
-    """Every document in a folder and its subfolders, sorted, without hidden files and folders."""
+    """Every document in a folder and its subfolders, sorted, without hidden files and folders.
+
+    Documents of a kind that cannot be read are listed unless the same name is there in a kind that can.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder. Give a folder, or the file itself.")
@@ -97,7 +109,9 @@ def documents_in(folder: str | Path) -> tuple[Path, ...]:
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(place) / name for name in files if not name.startswith(".")]
-    return tuple(sorted(path for path in found if path.suffix.lower() in KINDS))
+    readable = {path.with_suffix("") for path in found if path.suffix.lower() in KINDS}
+    unreadable = [p for p in found if p.suffix.lower() in UNREADABLE and p.with_suffix("") not in readable]
+    return tuple(sorted([*(path for path in found if path.suffix.lower() in KINDS), *unreadable]))
 
 
 def _kind(path: Path) -> DocumentKind:
@@ -110,6 +124,8 @@ def _kind(path: Path) -> DocumentKind:
 
 def stored_bytes(path: Path, *, follows_link: bool = True) -> bytes:
     """The bytes of a regular file that isn't too large; a link is refused unless it is to be followed."""
+    if path.suffix.lower() in UNREADABLE:
+        raise InputError(f"{path} is {UNREADABLE[path.suffix.lower()]}. Submit the LaTeX, Markdown or notebook source.")
     try:
         _check_size(path.lstat().st_size, MAX_BYTES, "bytes", str(path))
         content = read_regular_file(path, follows_link=follows_link, most=MAX_BYTES + 1)

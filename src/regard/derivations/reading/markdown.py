@@ -356,7 +356,7 @@ def _underlined(visible: str, before: Sequence[QuotedLine], line: QuotedLine) ->
         return None
     words = visible[before[0].content : before[0].end]
     title = words.strip()
-    if _ITEM.match(words) or set(title) & set("$|\\\0") or title[-1] in ".。!！?？:：;；,，":
+    if _ITEM.match(words) or set(title) & set("$|\\\0") or title[-1:] in ".。!！?？:：;；,，":
         return None
     level = 1 if marks[1][0] == "=" else 2
     title_start = before[0].content + len(words) - len(words.lstrip())

@@ -69,8 +69,8 @@ _FIRST_CELL = re.compile(r"\|\s*(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?\s*(?=\|)")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
-_LINE_END = re.compile(r"[.。!！?？:：;；)）*_}\]" + PLACEHOLDER + "]")
 _BREAK = re.compile(r"<br\s?/?>|\\\\", re.IGNORECASE)
+_LINE_END = re.compile(rf"(?:[.。!！?？:：;；)）*_}}\]{PLACEHOLDER}]|{_BREAK.pattern})$", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "。", "!", "！", "?", "？", ";", "；")
 _YES_OR_NO = re.compile(any_of("yes_or_no"), re.IGNORECASE)
 _LOOK_ALIKES: dict[int | None, str] = {1: "i", 11: "ii"}
@@ -141,9 +141,10 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
     hidden = sorted([*document.headings, *document.code, *document.comments], key=by_start)
     before, found = "", list[Opening | AnswerMark]()
     for line in document.lines:
-        is_free = not before or _LINE_END.match(before[-1]) is not None or _LIST_MARK.match(line.text) is not None
-        before = document.prose[line.start : line.end].strip("> \t\r\n")
+        is_free = not before or _LINE_END.search(before) is not None or _LIST_MARK.match(line.text) is not None
         content = line.start + num_emphasis_marks(line.text)
+        is_heading = range_at(document.headings, content) is not None
+        before = "" if is_heading else document.prose[line.start : line.end].strip("> \t\r\n")
         front = document.front_matter
         span = document.span_at(content)
         if span and span.marker and span.start == content:
@@ -216,7 +217,8 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
         is_set_off = rest[:1] in ("", "*", "_", "}") or words[: enumerator.end].rstrip()[-1] in ".:)、"
         return is_set_off or (title_of(rest) != "" and (not rest[0].isascii() or not rest[0].islower()))
     if enumerator.number is not None:
-        return enumerator.is_firm and enumerator.second is not None and enumerator.form != "digits"
+        is_firm = enumerator.is_firm or rest.startswith(("**", "__", "}"))
+        return is_firm and enumerator.second is not None and enumerator.form != "digits"
     is_bracketed = enumerator.form == "enclosed" or words[: enumerator.end].rstrip().endswith(")")
     return enumerator.is_firm and enumerator.symbol is not None and (enumerator.symbol.islower() or is_bracketed)
 
@@ -235,7 +237,9 @@ def _enumerated(document: Document, line: Opening, after: int, enumerator: Enume
     rest = document.prose[after : line.end]
     title = title_of(rest)
     is_set_off = enumerator.number is not None or _BOLD.match(document.text, line.start, line.end) is not None
-    is_heading = title != "" and is_set_off and not _YES_OR_NO.fullmatch(title)
+    inner = parse_enumerator(title)
+    is_part = inner is not None and inner.form == "enclosed"  # the (i) of "2b (i) yes"
+    is_heading = title != "" and is_set_off and not is_part and not _YES_OR_NO.fullmatch(title)
     is_emphatic = document.text.startswith(("*", "_", "\\text", "\\emph"), line.start)
     closed = _CLOSED.match(document.text, after, line.end) if is_emphatic else None
     words = closed.end() if closed else after

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
-from regard.derivations.results import DocumentReport, Standing, StepVerdict, count_standings
+from regard.derivations.results import (
+    DocumentReport,
+    GradedPart,
+    PartOutcome,
+    PersonReason,
+    Placed,
+    Standing,
+    StepVerdict,
+    count_standings,
+)
 
 IN_WORDS: Mapping[Standing, str] = {
     "refuted": "refuted",
@@ -19,6 +28,48 @@ _WITHOUT_REASON: Mapping[Standing, str] = {
     "proved": "The step is proved",
     "given": "Taken as given",
 }
+
+
+REASONS: Mapping[PersonReason, str] = {
+    PersonReason.WORDS: "part of the answer is in words",
+    PersonReason.IMAGE: "part of the answer is an image",
+    PersonReason.UNREAD: "some formulas could not be read",
+    PersonReason.UNDECIDED: "a step that matters is undecided",
+    PersonReason.HIDDEN: "some text is hidden, struck out or formatted as code",
+    PersonReason.REDEFINED: "symbols of the question are given another meaning",
+    PersonReason.SEVERAL: "more than one answer is given",
+    PersonReason.TRIED: "the answer is only tried or supposed",
+    PersonReason.LANGUAGE: "the words are in a language that is not read",
+    PersonReason.FILE: "a file of the submission could not be read",
+}
+PLACED: Mapping[Placed, str] = {
+    Placed.BY_HEADING: "Assigned to this question by its heading or number.",
+    Placed.BY_FORMULAS: "No heading names this question; assigned by its formulas.",
+    Placed.NOWHERE: "Nothing was assigned to this question.",
+}
+_PARTS: Mapping[PartOutcome, str] = {
+    "reached": "reached",
+    "only stated": "stated but not derived",
+    "open": "undecided",
+    "after a refuted step": "reached only after a refuted step",
+    "refuted": "refuted",
+    "missing": "not found",
+}
+
+
+def reasons_in_words(reasons: Iterable[PersonReason]) -> str:
+    """Why a person must look, in words."""
+    return "; ".join(REASONS[reason] for reason in reasons)
+
+
+def part_in_words(part: GradedPart) -> str:
+    """What became of one part of a question, and its points.
+
+    >>> part_in_words(GradedPart(kind="design", asked="c = v", points=2, score=2, outcome="reached"))
+    'reached, 2 of 2 points'
+    """
+    pending = f", {part.pending:g} pending" if part.pending else ""
+    return f"{_PARTS[part.outcome]}, {part.score:g} of {plural(round(part.points, 2), 'point')}{pending}"
 
 
 def headline(verdict: StepVerdict) -> str:

@@ -1,23 +1,35 @@
-"""Judged documents as HTML: one page per document with its steps marked, and one page for a whole class."""
+"""A judged document as HTML: the text with its steps marked, and its questions with what each part earned."""
 
 import html
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
-from urllib.parse import quote
 
-from regard.derivations.report import IN_WORDS, headline, label, nothing_found, percent, plural, remarks
+from regard.derivations.report import (
+    IN_WORDS,
+    PLACED,
+    headline,
+    label,
+    nothing_found,
+    part_in_words,
+    percent,
+    plural,
+    reasons_in_words,
+    remarks,
+)
 from regard.derivations.report.marks import step_id, with_slots
 from regard.derivations.report.prose import prose_html
 from regard.derivations.results import (
     STANDINGS,
     DocumentReport,
+    GradedPart,
     QuestionRow,
     Standing,
     StepVerdict,
     count_standings,
     worst_standing,
 )
+from regard.render.mathml import typeset
 from regard.render.page import Page, icon, render_page
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
@@ -30,7 +42,6 @@ _LEGEND: Mapping[Standing, str] = {
     "given": "given, defined or assumed: not checked",
 }
 _BAR_ORDER: tuple[Standing, ...] = ("proved", "holds", "given", "undecided", "refuted")
-_CLASS_COLUMNS = ("document", "refuted", "undecided", "hold", "understood", "points")
 
 
 # -- one document ------------------------------------------------------------------------------------------------------
@@ -41,7 +52,7 @@ def render_document(report: DocumentReport) -> str:
     article = f'<article class="document" lang="{_language(report.document.text)}">{body}</article>'
     page = Page(
         title=f"{PurePath(report.file).name} · {_outcome(report)}",
-        main=f"{_head(report)}{article}{_all_steps(report, body)}",
+        main=f"{_head(report)}{article}{_points(report)}{_all_steps(report, body)}",
         margin="".join((_counts(report), _questions(report), _filter(report), _legend())),
         styles=("document.css", "steps.css"),
         scripts=("derivations/document.js",),
@@ -69,6 +80,31 @@ def _head(report: DocumentReport) -> str:
         f"<h1>{html.escape(PurePath(report.file).name)}</h1>"
         f'<p class="outcome {standing}">{icon(standing)}{html.escape(_outcome(report))}</p></header>'
     )
+
+
+def _points(report: DocumentReport) -> str:
+    """What each part of each question earned, by which step, and how the answer was found."""
+    rows = [row for row in report.questions if row.points and row.state != "unanswered"]
+    if not rows:
+        return ""
+    numbers = {verdict.id: number for number, verdict in enumerate(report.verdicts)}
+    items = "".join(f"<li>{_earned(row, numbers)}</li>" for row in rows)
+    pending = f", {report.pending:g} pending" if report.pending else ""
+    head = f"{report.score:g} of {plural(report.max_score, 'point')}{pending}"
+    return f'<details class="all-steps"><summary>{head}</summary><ul>{items}</ul></details>'
+
+
+def _earned(row: QuestionRow, numbers: Mapping[str, int]) -> str:
+    parts = "; ".join(_part(part, numbers) for part in row.parts)
+    why = f" A person decides: {html.escape(reasons_in_words(row.reasons))}." if row.reasons else ""
+    return f"<b>{html.escape(row.id)}</b> {row.score:g} of {row.points:g}: {parts}.{why} {PLACED[row.placed]}"
+
+
+def _part(part: GradedPart, numbers: Mapping[str, int]) -> str:
+    asked = html.escape(part.asked) if part.kind in ("choice", "words") else typeset(part.asked, is_display=False)
+    number = numbers.get(part.step or "")
+    link = "" if number is None else f' (<a href="#{step_id(number)}">{html.escape(part.step or "")}</a>)'
+    return f"{asked} {html.escape(part_in_words(part))}{link}"
 
 
 def _all_steps(report: DocumentReport, body: str) -> str:
@@ -177,37 +213,3 @@ def _legend() -> str:
     rows = "".join(f'<li class="{name}">{icon(name)} {text}</li>' for name, text in _LEGEND.items())
     keys = '<p class="keys"><kbd>n</kbd> <kbd>p</kbd> next and previous refuted step, <kbd>Esc</kbd> closes a note</p>'
     return f'<details class="legend"><summary>What the marks mean</summary><ul>{rows}</ul>{keys}</details>'
-
-
-# -- a class -----------------------------------------------------------------------------------------------------------
-def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
-    """The page of a class; each report comes with the path of its own page, relative to this one."""
-    rows, refuted = [], []
-    for report, page in reports:
-        rows.append(_class_row(report, page))
-        if report.outcome == "judged":
-            refuted.append(report.counts["refuted"])
-    head = "".join(f'<th scope="col">{column}</th>' for column in _CLASS_COLUMNS)
-    table = f'<div class="table"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    title = plural(len(rows), "document")
-    lines = (
-        f"{len(refuted)} judged",
-        f"{len(rows) - len(refuted)} could not be judged",
-        f"{sum(number > 0 for number in refuted)} with refuted steps",
-        f"{plural(sum(refuted), 'step')} refuted",
-    )
-    margin = "".join(f"<p>{line}</p>" for line in lines)
-    return render_page(Page(title=title, main=f"<h1>{title}</h1>{table}", margin=margin))
-
-
-def _class_row(report: DocumentReport, page: str) -> str:
-    name = html.escape(page.removesuffix(".html"))
-    if report.outcome != "judged":
-        reason = html.escape(f"{report.outcome}: {report.reason}")
-        return f'<tr><th scope="row">{name}</th><td colspan="{len(_CLASS_COLUMNS) - 1}">{reason}</td></tr>'
-    counts = report.counts
-    points = f"{report.score:g} of {report.max_score:g}"
-    hold = counts["holds"] + counts["proved"]
-    cells = (counts["refuted"], counts["undecided"], hold, percent(report.understood), points)
-    link = f'<a href="{html.escape(quote(page))}" title="{html.escape(report.file)}">{name}</a>'
-    return f'<tr><th scope="row">{link}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'

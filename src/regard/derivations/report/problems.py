@@ -10,6 +10,7 @@ from rich.text import Text
 
 from regard.core.catalog import entry_names
 from regard.core.errors import InputError
+from regard.core.verdict import Status
 from regard.derivations.context.questions import opened_by
 from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.problems.answers import heading, latex_name
@@ -73,6 +74,7 @@ def show_problem(console: Console, name_or_path: str) -> None:
 
 def _asked(question: Question) -> Iterator[str]:
     yield from (f"show: {identity}" for identity in question.show)
+    yield from (f"reach: {' or '.join(step.any_of)}" for step in question.required)
     if question.design:
         yield f"choose {', '.join(question.design.symbols)} such that {question.design.goal}"
     if question.choice:
@@ -161,10 +163,16 @@ def _missed_goals(problem: Problem) -> Iterator[tuple[KeyPath, str]]:
         for index, identity in enumerate(question.show):
             path = ("questions", number, "show", index)
             yield from ((path, f"The identity {fault}") for fault in _unproved(problem, question, [identity]))
+        for index, way in ((k, way) for k, step in enumerate(question.required) for way in step.any_of):
+            path = ("questions", number, "required", index, "any_of")
+            faults = _unproved(problem, question, [way], statuses=("refuted",))
+            yield from ((path, f"The required step {fault}") for fault in faults)
 
 
-def _unproved(problem: Problem, question: Question, formulas: list[str]) -> Iterator[str]:
+def _unproved(
+    problem: Problem, question: Question, formulas: list[str], statuses: Sequence[Status] = ("refuted", "undecided")
+) -> Iterator[str]:
     text = "\n\n".join([heading(question), *(f"$${formula}$$" for formula in formulas)])
     for verdict in judge_document(read_text(text), problem).verdicts:
-        if verdict.status in ("refuted", "undecided"):
+        if verdict.status in statuses:
             yield f"{verdict.statement} is {verdict.status}: {verdict.reason}. {verdict.counterexample or ''}".strip()

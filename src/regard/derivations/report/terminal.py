@@ -189,7 +189,8 @@ def _summary(report: DocumentReport) -> Text:
             line.append(f"{counts[status]:4} {status}", style=STYLES[status] if counts[status] else "dim")
     line.append(f"  {percent(report.understood):>5} understood" if report.verdicts else f"  {nothing_found(report)}")
     if report.max_score:
-        line.append(f"  {report.score:g} of {report.max_score:g} points")
+        pending = f", {report.pending:g} for a person" if report.pending else ""
+        line.append(f"  {report.score:g} of {report.max_score:g} points{pending}")
     return line
 
 

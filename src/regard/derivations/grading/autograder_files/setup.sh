@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs once, as root, when Gradescope builds the image: Python 3.11 or newer, and what Regard needs from the usual index.
+# Runs once, as root, when Gradescope builds the image: a Python for which the zip has wheels, and those wheels alone.
 set -euo pipefail
 ROOT="${AUTOGRADER_ROOT:-/autograder}"
 SOURCE="$ROOT/source"
 
 find_python() {
-    for name in python3 python3.13 python3.12 python3.11; do
-        if "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    for name in python3.12 python3.11 python3; do
+        if "$name" -c 'import ensurepip, pathlib, sys, venv
+sys.exit(not pathlib.Path(sys.argv[1], "requirements-%d.%d.txt" % sys.version_info[:2]).exists())' "$SOURCE" 2>/dev/null; then
             command -v "$name"
             return
         fi
@@ -22,7 +23,8 @@ if ! PYTHON=$(find_python); then
 fi
 
 "$PYTHON" -m venv "$ROOT/regard"
-PIP=("$ROOT/regard/bin/python" -m pip --disable-pip-version-check install -q)
-# The versions that the autograder was made with; where this Python has no such build, any that will do.
-"${PIP[@]}" -r "$SOURCE/requirements.txt" -c "$SOURCE/constraints.txt" || "${PIP[@]}" -r "$SOURCE/requirements.txt"
+VERSION=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# Only what is in the zip, checked by hash; a package that does not fit ends the setup.
+"$ROOT/regard/bin/python" -m pip --disable-pip-version-check install -q --no-index --no-deps --require-hashes \
+    --find-links "$SOURCE/wheels" -r "$SOURCE/requirements-$VERSION.txt"
 PYTHONPATH="$SOURCE" "$ROOT/regard/bin/python" -m regard --version

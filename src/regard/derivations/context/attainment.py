@@ -1,0 +1,375 @@
+"""What an answer reaches of a relation that its question asks for.
+
+The steps of an answer that hold connect expressions. A relation is reached if they connect its two sides. It is
+derived if something stands between the sides that is neither of them in other words nor the problem's own definition of
+the left one; otherwise it is only stated.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from regard.derivations.context.environment import readable
+from regard.derivations.context.formulas import StatedRelation
+from regard.derivations.context.placing import outer_symbols
+from regard.derivations.context.review import ReviewedStep
+from regard.derivations.judging.findings import OpenBecause
+from regard.derivations.judging.judge import decide
+from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.scope import Scope
+from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import (
+    Apply,
+    Expression,
+    Negative,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    describe,
+    walk,
+)
+from regard.derivations.notation.tokens import Token
+from regard.derivations.problems.problem import Question
+from regard.derivations.results import Role
+
+Side = tuple[Token, ...]
+_EQUALITIES = ("=", "≈", "→")
+_CONNECTING = (Role.ASSERTION, Role.GIVEN)
+_OFFERED = (Role.ASSERTION, Role.SUPPOSITION, Role.WANTED)  # how a condition is given as an answer
+
+
+class Attained(Enum):
+    """How far an answer gets with a relation that it is asked for."""
+
+    DERIVED = "derived"
+    STATED = "only stated"
+    POSSIBLE = "stated, and true with a probability"
+    CONTRADICTED = "stated beside something else"
+    OPEN = "reached by a step that is undecided"
+    AFTER_SLIP = "reached after a refuted step"
+    REFUTED = "refuted"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attainment:
+    """How far an answer gets, and the number of the step that gets there."""
+
+    state: Attained
+    step: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Link:
+    """A step of the answer that connects two expressions, by its number; the sides are also in normal form."""
+
+    number: int
+    stated: StatedRelation
+    ends: tuple[Any, Any]
+    is_open: bool
+    is_possible: bool
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.stated.left, self.stated.right
+
+
+class AnswerGraph:
+    """The steps of one answer, by number, as connections between expressions."""
+
+    def __init__(self, question: Question, steps: Sequence[tuple[int, ReviewedStep]]) -> None:
+        self.question = question
+        self.steps = [(number, item) for number, item in steps if item.step.stated is not None]
+
+    def derived(self, asked: Chain) -> Attainment:
+        """How far the answer gets with deriving a relation; what holds only on a condition leaves it open."""
+        target = self._target(asked)
+        links = list(self._links(target, is_general=True))
+        found = _reached(target, [link for link in links if not link.is_open])
+        if found is not None:
+            number, is_derived = found
+            return Attainment(state=self._after(number) if is_derived else Attained.STATED, step=number)
+        return self._not_reached(target, links)
+
+    def stated(self, asked: Chain) -> Attainment:
+        """Whether the answer says that a relation holds, and nothing else of its left side that does not."""
+        target = self._target(asked)
+        links = list(self._links(target, is_general=False))
+        found = _reached(target, [link for link in links if not link.is_open])
+        if found is None:
+            return self._not_reached(target, links)
+        number = found[0]
+        if self._contradicts(target):
+            return Attainment(state=Attained.CONTRADICTED, step=number)
+        is_possible = next(link for link in links if link.number == number).is_possible
+        return Attainment(state=Attained.POSSIBLE if is_possible else Attained.STATED, step=number)
+
+    def _target(self, asked: Chain) -> "_Target":
+        return _Target(scope=Scope(setting=self.question.setting), chain=asked)
+
+    def _not_reached(self, target: "_Target", links: Sequence[_Link]) -> Attainment:
+        for number, item in self.steps:
+            if item.step.finding.is_false and target.is_about(item.step.stated):
+                return Attainment(state=Attained.REFUTED, step=number)
+        found = _reached(target, links)
+        return Attainment(state=Attained.MISSING) if found is None else Attainment(state=Attained.OPEN, step=found[0])
+
+    def _links(self, target: "_Target", *, is_general: bool) -> Iterator[_Link]:
+        for number, item in self.steps:
+            step, stated = item.step, item.step.stated
+            assert stated is not None
+            is_chance = step.finding.probability is not None and not step.finding.is_true
+            is_possible = is_chance and step.role in (Role.ASSERTION, Role.POSSIBILITY)
+            roles = _CONNECTING if target.sign in _EQUALITIES else _OFFERED
+            if step.finding.is_false or (step.role not in roles and not is_possible):
+                continue
+            ends = _form_of(stated.left, stated.scope), _form_of(stated.right, stated.scope)
+            if None in ends or (step.is_introduced and ends == target.forms):
+                continue
+            is_carried = step.finding.open_because is OpenBecause.AFTER_SLIP
+            is_true = step.finding.is_true or (not is_general and (is_possible or is_carried))
+            is_open = not is_true or (is_general and step.is_conditional)
+            yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
+
+    def _after(self, number: int) -> Attained:
+        """Derived, unless a step before it is refuted or may be wrong."""
+        before = [item.step for other, item in self.steps if other < number and item.step.role is Role.ASSERTION]
+        if any(step.finding.is_false for step in before):
+            return Attained.AFTER_SLIP
+        return Attained.OPEN if any(step.finding.is_doubtful for step in before) else Attained.DERIVED
+
+    def _contradicts(self, target: "_Target") -> bool:
+        """Whether the answer also says something else of the left side, or the reverse, that is not known to hold."""
+        for _, item in self.steps:
+            step, stated = item.step, item.step.stated
+            if stated is None or step.role in (Role.DENIAL, Role.STRUCK, Role.WANTED, Role.GIVEN):
+                continue
+            ends = _form_of(stated.left, stated.scope), _form_of(stated.right, stated.scope)
+            if target.sign not in _EQUALITIES and ends == target.forms[::-1] and stated.sign == target.sign:
+                return True
+            is_chance = step.finding.probability is not None or step.finding.is_true
+            is_guess = step.finding.is_false or step.finding.is_doubtful or step.role is Role.POSSIBILITY
+            if target.is_about(stated) and is_guess and not is_chance and ends[1] != target.forms[1]:
+                return True
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Target:
+    """The relation that is asked for, in the symbols of its question."""
+
+    scope: Scope
+    chain: Chain
+
+    @property
+    def sign(self) -> str:
+        return self.chain.signs[0].text
+
+    @cached_property
+    def forms(self) -> tuple[Any, Any]:
+        left, right = self.chain.sides[:2]
+        return _form_of(left, self.scope), _form_of(right, self.scope)
+
+    @cached_property
+    def _terms(self) -> tuple[frozenset[str], frozenset[str]]:
+        left, right = self.chain.sides[:2]
+        return _terms_of(left, self.scope), _terms_of(right, self.scope)
+
+    @cached_property
+    def _definition(self) -> Any:
+        """The left side with the problem's definitions put in."""
+        left = readable(self.chain.sides[0], self.scope)
+        return None if left is None else _form(_spelt_out(left, self.scope), self.scope)
+
+    def is_left(self, form: Any) -> bool:
+        return form == self.forms[0]
+
+    def is_about(self, stated: StatedRelation | None) -> bool:
+        """Whether a step says, in the same kind of relation, what the left side is."""
+        if stated is None or (stated.sign in _EQUALITIES) is not (self.sign in _EQUALITIES):
+            return False
+        return self.is_left(_form_of(stated.left, stated.scope))
+
+    def is_right(self, link: _Link, side: int) -> bool:
+        """Whether one side of a step says the same as the right side: as written, or in the same terms."""
+        if link.ends[side] == self.forms[1]:
+            return True
+        left, right = self._terms
+        return not left <= right and _terms_of(link.sides[side], link.stated.scope) <= right
+
+    def is_between(self, link: _Link, side: int) -> bool:
+        """Whether one side of a step lies on the way: neither side in other words, nor the left one's definition."""
+        if link.ends[side] in (self.forms[0], self._definition) or self.is_right(link, side):
+            return False
+        if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
+            return False
+        return not any(self._is_padded(link, side, own) for own in self.chain.sides[:2])
+
+    def _is_padded(self, link: _Link, side: int, own: Side) -> bool:
+        """Whether an expression is one of the sides even if the problem's definitions were others: PZ + W − W."""
+        scope = _with_other_definitions(link.stated.scope)
+        return decide(Sides(left=link.sides[side], sign="=", right=own), scope).is_true
+
+
+def _with_other_definitions(scope: Scope) -> Scope:
+    """The scope in which everything that the problem defines is a multiple of it, each thing another one."""
+    setting = scope.setting
+    symbols, functions = dict(setting.symbols), dict(setting.functions)
+    for factor, (key, meaning) in enumerate(setting.symbols.items(), start=2):
+        if meaning.formula is not None:
+            symbols[key] = replace(meaning, formula=_multiple(factor, meaning.formula))
+    for factor, (key, function) in enumerate(setting.functions.items(), start=2):
+        vectors = None if function.vector_formula is None else _multiple(factor, function.vector_formula)
+        functions[key] = replace(function, formula=_multiple(factor, function.formula), vector_formula=vectors)
+    return replace(scope, setting=replace(setting, symbols=symbols, functions=functions, otherwise=None))
+
+
+def _multiple(factor: int, formula: Expression) -> Expression:
+    return Product((Number(Fraction(factor)), formula), (False,))
+
+
+def _reached(target: _Target, links: Sequence[_Link]) -> tuple[int, bool] | None:
+    """The step with which the two sides are connected, at best with something between them, and whether there is."""
+    if target.sign not in _EQUALITIES:
+        direct = (link for link in links if link.stated.sign == target.sign and link.ends == target.forms)
+        return next(((link.number, False) for link in direct), None)
+    stated = None
+    for place in range(1, len(links) + 1):
+        component = _component(target, links[:place])
+        if any(target.is_right(link, side) for link in component for side in (0, 1)):
+            number = links[place - 1].number
+            if any(target.is_between(link, side) for link in component for side in (0, 1)):
+                return number, True
+            stated = stated or (number, False)
+    return stated
+
+
+def _component(target: _Target, links: Sequence[_Link]) -> list[_Link]:
+    """The equalities that are connected with the left side."""
+    known = {target.forms[0]}
+    found: list[_Link] = []
+    rest = [link for link in links if link.stated.sign in _EQUALITIES]
+    while new := [link for link in rest if not known.isdisjoint(link.ends)]:
+        rest = [link for link in rest if known.isdisjoint(link.ends)]
+        known.update(end for link in new for end in link.ends)
+        found += new
+    return found
+
+
+# -- expressions -------------------------------------------------------------------------------------------------------
+def _form_of(side: Side, scope: Scope) -> Any:
+    """The normal form of a side, None if it cannot be read."""
+    read = readable(side, scope)
+    return None if read is None else _form(read, scope)
+
+
+def _form(node: Expression, scope: Scope) -> Any:
+    """A normal form: names as the problem has them, sums in any order and without zeros, products without ones."""
+    if isinstance(node, Symbol):
+        return _name(node, scope)
+    if isinstance(node, Sum):
+        return _sum_form(node, scope)
+    if isinstance(node, Product | Quotient | Negative | Number):
+        factor, factors = _factors(node, scope)
+        return factors[0] if factor == 1 and len(factors) == 1 else ("product", factor, factors)
+    return (type(node).__name__, *(_part(getattr(node, name), scope) for name in node.__slots__))
+
+
+def _part(value: Any, scope: Scope) -> Any:
+    if isinstance(value, Expression):
+        return _form(value, scope)
+    return tuple(_part(item, scope) for item in value) if isinstance(value, tuple) else value
+
+
+def _sum_form(node: Sum, scope: Scope) -> Any:
+    totals: dict[Any, Fraction] = {}
+    for term in node.terms:
+        factor, factors = _factors(term, scope)
+        totals[factors] = totals.get(factors, Fraction(0)) + factor
+    terms = frozenset((factors, total) for factors, total in totals.items() if total)
+    if len(terms) > 1:
+        return ("sum", terms)
+    factors, total = next(iter(terms), ((), Fraction(0)))
+    return factors[0] if total == 1 and len(factors) == 1 else ("product", total, factors)
+
+
+def _factors(node: Expression, scope: Scope) -> tuple[Fraction, tuple[Any, ...]]:
+    """The numerical factor of an expression, and its other factors in order."""
+    if isinstance(node, Number):
+        return node.value, ()
+    if isinstance(node, Negative):
+        factor, factors = _factors(node.body, scope)
+        return -factor, factors
+    if isinstance(node, Product):
+        parts = [_factors(factor, scope) for factor in node.factors]
+        return math.prod((part[0] for part in parts), start=Fraction(1)), tuple(
+            each for part in parts for each in part[1]
+        )
+    if isinstance(node, Quotient):
+        factor, factors = _factors(node.top, scope)
+        if isinstance(node.bottom, Number) and node.bottom.value:
+            return factor / node.bottom.value, factors
+        return factor, (("quotient", factors, _form(node.bottom, scope)),)
+    return Fraction(1), (_form(node, scope),)
+
+
+def _spelt_out(node: Any, scope: Scope) -> Any:
+    """An expression in which every symbol that the problem defines is replaced by its definition."""
+    if isinstance(node, tuple):
+        return tuple(_spelt_out(item, scope) for item in node)
+    if not isinstance(node, Expression):
+        return node
+    found = scope.lookup(node) if isinstance(node, Symbol) else None
+    if isinstance(node, Symbol):
+        is_defined = found is not None and found.member is None and found.meaning.formula is not None
+        return found.meaning.formula if found is not None and is_defined else node
+    return type(node)(*(_spelt_out(getattr(node, name), scope) for name in node.__slots__))
+
+
+def _name(symbol: Symbol, scope: Scope) -> str:
+    """The problem's name for a symbol; members of a family that a free index picks have one name."""
+    found = scope.lookup(symbol)
+    if found is None or found.member is None:
+        return describe(symbol) if found is None else found.meaning.key
+    member = describe(found.member)
+    return f"{found.meaning.name}[{'any' if member in scope.setting.free else member}]"
+
+
+def _terms_of(side: Side, scope: Scope) -> frozenset[str]:
+    read = readable(side, scope)
+    return frozenset() if read is None else _terms(read, scope)
+
+
+def _terms(node: Expression, scope: Scope) -> frozenset[str]:
+    """The symbols and functions that an expression is written in, without sizes, scales and random numbers.
+
+    A symbol of the author's own counts as what it is defined by.
+    """
+    functions = {f"{name}()" for name in _functions(node) if name in scope.setting.functions}
+    return frozenset(functions).union(*(_terms_of_symbol(symbol, scope) for symbol in outer_symbols(node)))
+
+
+def _functions(node: Expression) -> Iterator[str]:
+    for each in walk(node):
+        if isinstance(each, Apply):
+            yield each.function
+        elif isinstance(each, Symbol):
+            yield each.name
+
+
+def _terms_of_symbol(symbol: Symbol, scope: Scope) -> frozenset[str]:
+    found = scope.lookup(symbol)
+    if found is None:
+        return frozenset() if scope.is_constant(symbol) else frozenset((describe(symbol),))
+    meaning = found.meaning
+    is_own = meaning.key in scope.own and meaning.key not in scope.setting.symbols
+    if is_own and meaning.formula is not None:
+        return _terms(meaning.formula, replace(scope, own={k: m for k, m in scope.own.items() if k != meaning.key}))
+    is_parameter = meaning.is_number and (meaning.tends is not None or meaning.variance is not None)
+    return frozenset() if is_parameter else frozenset((_name(symbol, scope),))

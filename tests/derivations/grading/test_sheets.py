@@ -1,0 +1,107 @@
+"""Whole answer sheets: cheating ones gain nothing, and honest ones get what a person gave them before.
+
+The sheets and the hand grades in `sheets/` were written before the grader was read. In `honest.tsv`, `-` is a question
+without an answer and `w` one that is answered in words only, which is left out here.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from regard.derivations.problems.problem import load_problem
+from regard.derivations.reading.files import KINDS, read, read_text
+from regard.derivations.results import DocumentReport, PersonReason
+from regard.derivations.verify import judge_document
+
+SHEETS = Path(__file__).parent / "sheets"
+SHARED = Path(__file__).parents[4] / "shared"
+FOLDERS = {
+    "samples": SHARED / "samples",
+    "real": SHARED / "real",
+    "careless": SHEETS.parents[1] / "careless_homework",
+    "terse": SHEETS,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheatingSheet:
+    name: str
+    text: str
+    allowed: dict[str, float]
+    flagged: set[str]
+
+
+def cheating_sheets() -> list[CheatingSheet]:
+    sheets = []
+    for part in re.split(r"^===== ", (SHEETS / "cheating.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        head, _, text = part.partition("\n")
+        name, allowed, flagged = (field.strip() for field in head.split("|"))
+        points = {key: float(value) for key, value in (pair.split("=") for pair in allowed.split())}
+        sheets.append(CheatingSheet(name=name, text=text, allowed=points, flagged=set(flagged.split())))
+    return sheets
+
+
+@pytest.mark.parametrize("sheet", cheating_sheets(), ids=lambda sheet: sheet.name)
+def test_a_cheating_sheet_gains_nothing_and_is_seen(sheet):
+    document = read_text(sheet.text, kind=KINDS[Path(sheet.name).suffix], path=sheet.name)
+    rows = judge_document(document, load_problem("cs224n-a4")).questions
+    assert {row.id: row.score for row in rows if row.score > sheet.allowed.get(row.id, 0.0)} == {}
+    assert sheet.flagged - {row.id for row in rows if row.reasons} == set()
+
+
+# -- honest sheets -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class HonestSheet:
+    """Shares of the maximum: how far the certain points are from the hand grades, and how far if a person gives those.
+
+    An answer in words, or with words where a step was asked for, is left out.
+    """
+
+    name: str
+    difference: float
+    lost: float
+    is_flagged: bool
+
+
+@cache
+def honest_sheets() -> tuple[HonestSheet, ...]:
+    header, *lines = (line.split("\t") for line in (SHEETS / "honest.tsv").read_text(encoding="utf-8").splitlines())
+    problem, found = load_problem("cs224n-a4"), []
+    for name, *grades in lines:
+        folder, file = name.split("/")
+        path = FOLDERS[folder] / file
+        if path.exists():
+            hand = dict(zip(header[1:], grades, strict=True))
+            found.append(compared(name, judge_document(read(path), problem), hand))
+    return tuple(found)
+
+
+def compared(name: str, report: DocumentReport, hand: dict[str, str]) -> HonestSheet:
+    difference = lost = total = 0.0
+    is_flagged = False
+    for row in report.questions:
+        grade = hand.get(row.id, "w")
+        if grade == "w" or PersonReason.WORDS in row.reasons:
+            continue
+        deserved = 0.0 if grade == "-" else float(grade)
+        difference += abs(row.score - deserved)
+        lost += max(0.0, row.score - deserved, deserved - row.score - row.pending)
+        total += max(row.points, deserved)
+        is_flagged = is_flagged or bool(row.reasons)
+    total = max(total, 1.0)
+    return HonestSheet(name=name, difference=difference / total, lost=lost / total, is_flagged=is_flagged)
+
+
+def test_honest_sheets_get_what_a_person_gave_them():
+    sheets = honest_sheets()
+    assert len(sheets) >= 20
+    assert sum(sheet.lost for sheet in sheets) / len(sheets) <= 0.03
+    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.075
+
+
+def test_few_honest_sheets_need_a_person():
+    sheets = honest_sheets()
+    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.18
