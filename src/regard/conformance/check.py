@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 from regard.conformance import all_laws
 from regard.conformance.isolation import CheckLimits, check_isolated, report_failed_build
 from regard.conformance.judging import check_subject, chosen_laws
+from regard.conformance.law import CheckSizes
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
 from regard.conformance.subject import CAPABILITIES, Spec
@@ -32,6 +33,9 @@ class CheckOptions(TypedDict, total=False):
         progress: called as `progress(done, total)` after each law.
         dtype: overrides the spec's dtype.
         device: overrides the spec's device.
+        lengths: lengths beyond the usual ones at which laws are tried again.
+        batch: the size of large batches.
+        block: the size of the layer's tiles or pages, if it has such.
     """
 
     arguments: Mapping[str, Any]
@@ -42,6 +46,9 @@ class CheckOptions(TypedDict, total=False):
     progress: Progress
     dtype: str
     device: str
+    lengths: Sequence[int]
+    batch: int
+    block: int
 
 
 def check(
@@ -95,6 +102,7 @@ def check(
         laws=tuple(chosen),
         expect=expect or {},
         seed=seed,
+        sizes=sizes_of(options),
     )
     progress, done = options.get("progress"), itertools.count(1)
 
@@ -113,6 +121,12 @@ def check(
         progress=count,
     )
     return replace(report, inferred=inferred)
+
+
+def sizes_of(options: Mapping[str, Any]) -> CheckSizes:
+    """The sizes among the options, and the usual ones where none is given."""
+    given = {name: options[name] for name in ("lengths", "batch", "block") if options.get(name) is not None}
+    return CheckSizes(**({**given, "lengths": tuple(given["lengths"])} if "lengths" in given else given))
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:

@@ -28,7 +28,7 @@ _UNKNOWN = "layer"
 
 def try_law(law: Law, subject: Subject, request: CheckRequest) -> LawVerdict:
     """The verdict; a refuted law comes with a command and a test that reproduce it."""
-    verdict = judge(law, subject, seed=request.seed, diagnose=diagnose)
+    verdict = judge(law, subject, seed=request.seed, diagnose=diagnose, sizes=request.sizes)
     if request.has_named_target:
         verdict = replace(verdict, reproduce=request.command(law.id))
     if verdict.outcome == "refuted":
@@ -89,6 +89,7 @@ def _arguments(request: CheckRequest, layer: str) -> Iterator[str]:
             yield f"{name}={_literal(getattr(request, name))}"
     if request.is_inferring:
         yield "infer=True"
+    yield from (f"{name}={value!r}" for name, value in request.sizes.non_defaults().items())
     yield "laws=law"
     yield f"seed={request.seed}"
 

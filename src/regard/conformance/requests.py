@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from regard.conformance.law import CheckSizes
 from regard.conformance.subject import Spec, Subject
 from regard.core.errors import InputError
 
@@ -32,6 +33,7 @@ class CheckRequest:
     laws: tuple[str, ...] | None = None
     expect: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
+    sizes: CheckSizes = field(default_factory=CheckSizes)
 
     @property
     def has_named_target(self) -> bool:
@@ -51,13 +53,19 @@ class CheckRequest:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         assert self.has_named_target
-        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "spec": self.spec and asdict(self.spec)}
+        return {
+            **{f.name: getattr(self, f.name) for f in fields(self)},
+            "spec": self.spec and asdict(self.spec),
+            "sizes": asdict(self.sizes),
+        }
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "CheckRequest":
         """The inverse of `to_dict`."""
         spec, laws = row["spec"], row["laws"]
-        return cls(**{**row, "spec": spec and Spec(**spec), "laws": None if laws is None else tuple(laws)})
+        sizes = CheckSizes(**{**row["sizes"], "lengths": tuple(row["sizes"]["lengths"])})
+        laws = None if laws is None else tuple(laws)
+        return cls(**{**row, "spec": spec and Spec(**spec), "laws": laws, "sizes": sizes})
 
     def command(self, law: str | None) -> str:
         """The command that tries this law on this layer again; without a law, all of them.
@@ -74,6 +82,8 @@ class CheckRequest:
         parts += ["--dtype", self.dtype] if self.dtype else []
         parts += ["--device", self.device] if self.device else []
         parts += ["--infer"] if self.is_inferring else []
+        for name, value in self.sizes.non_defaults().items():
+            parts += [f"--{name}", ",".join(map(str, value)) if name == "lengths" else str(value)]
         parts += ["--laws", law] if law else []
         return shlex.join([*parts, "--seed", str(self.seed)])
 

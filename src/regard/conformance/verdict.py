@@ -35,6 +35,7 @@ BugFamily = Literal[
     "path",
     "projection",
     "sink/softcap",
+    "block",
 ]
 
 

@@ -20,7 +20,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     y = trial.call(x)
     control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
     tolerance = trial.tolerance(y)
-    for chunks in chunkings(x.shape[1]):
+    for chunks in chunkings(trial.size):
         gaps = token_gaps(decode(trial.subject, x, chunks), y)
         first = first_broken_token(gaps, tolerance)
         yield Comparison(
@@ -58,6 +58,7 @@ LAW = Law(
     needs=("cache",),
     applies=only_if(causal=True),
     looks_past_window=True,
+    grows_in=("length",),
     compare=_compare,
     signs=_signs,
     broken_example=lambda: _RestartedPositions(

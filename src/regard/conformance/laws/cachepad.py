@@ -27,7 +27,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     y = trial.call(x, mask=mask, **options)
     unmasked = trial.call(x, mask=np.ones_like(mask), **options)
     tolerance, control = trial.tolerance(y[mask]), float(token_gaps(unmasked, y, mask).max())
-    for chunks in chunkings(x.shape[1]):
+    for chunks in chunkings(trial.size):
         gaps = token_gaps(decode(trial.subject, x, chunks, mask=mask, **options), y, mask)
         worst = worst_token(gaps)
         yield Comparison(
@@ -52,6 +52,7 @@ LAW = Law(
     needs=("cache", "mask"),
     applies=only_if(causal=True),
     compare=_compare,
+    grows_in=("length", "batch"),
     broken_example=lambda: _MaskDroppedAtDecode(
         Spec(causal=True, positions="rotary"), name="mask dropped when decoding"
     ),

@@ -64,6 +64,7 @@ LAW = Law(
     rank=120,
     needs=("mask",),
     compare=hidden_content,
+    grows_in=("length", "batch"),
     broken_example=lambda: _MultipliedMask(Spec(causal=False, positions="none"), name="multiplicative mask"),
     suspects=(
         "the logits are multiplied by the mask",

@@ -60,6 +60,7 @@ LAW = Law(
     rank=130,
     needs=("mask",),
     compare=_compare,
+    grows_in=("length",),
     signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _MaskReplacesCausal(

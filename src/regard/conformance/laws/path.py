@@ -55,6 +55,7 @@ LAW = Law(
     rank=40,
     needs=("paths",),
     compare=_compare,
+    grows_in=("length",),
     broken_example=lambda: _FastPathWithoutMask(Spec(causal=False, positions="none"), name="fast path without a mask"),
     suspects=("one code path differs", Diagnosis("mask", "one code path drops the mask")),
 )
