@@ -61,6 +61,11 @@ class _Lengths(click.ParamType):
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
+@click.option("--against", metavar="TARGET", help="Another implementation: the inputs of all laws go to both.")
+@click.option("--map", "mapping", metavar="NAME", help="A function of the state dict that gives the other's.")
+@click.option(
+    "--bitwise", "is_bitwise", is_flag=True, help="Without tolerance: against TARGET, or rows of a batch and repeats."
+)
 @click.option("--lengths", type=_Lengths(), help="Lengths beyond the usual ones: 64,131; - for none.")
 @click.option("--batch", type=int, help="Number of rows of a large batch (default 8).")
 @click.option("--block", type=int, help="Size of the layer's tiles or pages (default 16): laws look at their borders.")
@@ -181,6 +186,9 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
         expect={name.upper(): why for name, why in _once_each(options["expect"], "--expect").items()},
         seed=options["seed"],
         sizes=sizes_of(options),
+        against=options["against"],
+        mapping=options["mapping"],
+        is_bitwise=options["is_bitwise"],
     )
     return zoo_requests(common) if options["is_zoo"] else [replace(common, target=name) for name in options["targets"]]
 

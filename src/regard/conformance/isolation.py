@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from regard.conformance import Law
+from regard.conformance.against import build_checked
 from regard.conformance.judging import chosen_laws, expected, report_on
-from regard.conformance.requests import CheckRequest, Stage, build_subject
+from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, error_line
 from regard.core.errors import InputError, RegardError
@@ -172,7 +173,7 @@ def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
     from regard.conformance.reproduction import try_law
 
     limit_resources(memory=memory + _LIBRARIES)
-    subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
+    subject, inferred = build_checked(request, lambda stage: channel.send(event="stage", stage=stage))
     limit_resources(memory=memory)
     channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
     for law in chosen_laws(request.laws).values():

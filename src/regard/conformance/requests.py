@@ -21,6 +21,8 @@ class CheckRequest:
 
     `target` is a layer or a factory, or the name of one: "package.module:name", "path/to/file.py:name", "hf:Class",
     "torch:Class" or "zoo:name". Without a `spec` the adapter reads it off the layer; `dtype` and `device` override it.
+    `against` is a reference implementation, a target too, which gets the layer's weights through `mapping`: a function
+    of a state dict, or the name of one.
     """
 
     target: Any
@@ -34,6 +36,9 @@ class CheckRequest:
     expect: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     sizes: CheckSizes = field(default_factory=CheckSizes)
+    against: Any = None
+    mapping: Any = None
+    is_bitwise: bool = False
 
     @property
     def has_named_target(self) -> bool:
@@ -84,6 +89,9 @@ class CheckRequest:
         parts += ["--infer"] if self.is_inferring else []
         for name, value in self.sizes.non_defaults().items():
             parts += [f"--{name}", ",".join(map(str, value)) if name == "lengths" else str(value)]
+        parts += ["--against", self.against] if self.against else []
+        parts += ["--map", self.mapping] if self.mapping else []
+        parts += ["--bitwise"] if self.is_bitwise else []
         parts += ["--laws", law] if law else []
         return shlex.join([*parts, "--seed", str(self.seed)])
 
