@@ -168,13 +168,14 @@ def _calls(subject: Subject, spec: Spec) -> Iterator[tuple[Scenario, AttentionIn
     length = min(length, spec.max_positions or length)
     x = np.random.default_rng(_SEED).standard_normal((2, length, spec.width)).astype(dtype_of(spec.dtype))
     yield "plain", AttentionInputs.of(x), subject.call(x)
+    # Padded calls are given positions too, so that a bug of given positions shows in both.
+    places = np.cumsum(np.random.default_rng(_SEED).integers(1, 4, size=x.shape[:2]), axis=1)
+    if subject.has("positions") and spec.window is None and places.max() < (spec.max_positions or np.inf):
+        yield "gaps", AttentionInputs.of(x, None, places), subject.call(x, positions=places)
     if subject.has("mask"):
         mask = np.arange(length)[None, :] >= np.array([[1], [3]])
         given = {"positions": real_positions(mask)} if subject.has("positions") else {}
         yield "padded", AttentionInputs.of(x, mask), subject.call(x, mask=mask, **given)
-    if subject.has("positions") and spec.window is None and spec.max_positions is None:
-        places = np.cumsum(np.random.default_rng(_SEED).integers(1, 4, size=x.shape[:2]), axis=1)
-        yield "gaps", AttentionInputs.of(x, None, places), subject.call(x, positions=places)
     if subject.has("cache"):
         for scenario in ("cached", "chunked"):
             yield scenario, AttentionInputs.of(x), decode(subject, x, chunks_of(scenario, length))

@@ -36,7 +36,7 @@ def _compare(trial: LawTrial) -> Comparisons:
                     alone[row],
                     control=control,
                     place={"side": side, "row": row, "rows": count, "real": alone[row].shape[1]},
-                    signature={"side": side, "row": row},
+                    signature={"side": side, "row": row, "rows": count},
                 )
 
 
@@ -53,7 +53,9 @@ def _padded(trial: LawTrial, rows: list[np.ndarray], side: str) -> tuple[np.ndar
 
 
 def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
-    if 0 not in {each.signature["row"] for each in broken}:
+    if {each.signature["rows"] for each in broken} == {1}:
+        yield Diagnosis("padding", "it is ignored in a batch of one")
+    elif 0 not in {each.signature["row"] for each in broken}:
         yield _FIRST_ROW
     elif {each.signature["side"] for each in broken} == {"left"} and trial.spec.positions not in (None, "none"):
         yield _NOT_SHIFTED

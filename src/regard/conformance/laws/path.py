@@ -38,6 +38,9 @@ def _compared(
         trial.work_tolerance(usual.astype(np.float64)),
         control=distance(trial.call(moved, **options)[real], usual),
         place=place,
+        suggests=(
+            Diagnosis("path", f"the path '{place['path']}' differs{'' if mask is None else ' if there is padding'}"),
+        ),
     )
 
 

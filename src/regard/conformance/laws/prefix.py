@@ -6,7 +6,7 @@ from regard.conformance.law import Comparisons, Diagnosis, Law, LawTrial, Spec, 
 from regard.conformance.reference_layer import ReferenceLayer
 
 _SCALED = Diagnosis("scale", "the scale depends on the length")
-_FIRST_MOVES = Diagnosis("mask", "the first output changes with the length")
+_FIRST_MOVES = Diagnosis("mask", "later keys take a share of the softmax: they are hidden too weakly, or after it")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
