@@ -16,12 +16,13 @@ from bugs.bug import FAMILIES, Bug
 from bugs.building import LAYERS, build
 from bugs.catalog import all_bugs
 from bugs.fresh import fresh_bugs
+from bugs.sizes import size_bugs
 
 from regard.conformance.verdict import Diagnosis
 
 FIGURES = Path(__file__).parents[1] / "docs" / "figures-check.md"
 GRADES = ("spec", "black-box")
-SETS = {"catalog": all_bugs, "fresh": fresh_bugs}
+SETS = {"catalog": all_bugs, "fresh": fresh_bugs, "sizes": size_bugs}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ def judge(order: tuple[str, str]) -> Trial:
 
     torch.set_num_threads(1)
     name, grade = order
-    known = (*all_bugs(), *fresh_bugs())
+    known = (bug for bugs in SETS.values() for bug in bugs())
     subject = build(name) if name in LAYERS else next(bug for bug in known if bug.id == name).build()
     start = time.process_time()
     report = check_subject(subject if grade == "spec" else subject.as_black_box())

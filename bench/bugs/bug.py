@@ -11,7 +11,7 @@ __all__ = ["FAMILIES", "Bug", "edits"]
 
 FAMILIES = frozenset(
     "mask window scale rotary alibi positions cache padding heads kv-heads softmax precision dropout in-place batch "
-    "shape gradient path projection sink/softcap".split()
+    "shape gradient path projection sink/softcap block".split()
 )
 
 

@@ -11,9 +11,10 @@ from bugs.bug import Bug
 from bugs.building import build
 from bugs.subjects import LayerSubject
 
-__all__ = ["difference_of", "first_difference", "observed"]
+__all__ = ["difference_of", "first_difference", "large_difference_of", "observed"]
 
 LENGTH = 14
+LONG, MANY = 155, 9
 
 
 def difference_of(bug: Bug) -> str | None:
@@ -31,9 +32,39 @@ def first_difference(correct: dict[str, np.ndarray | str], layer: LayerSubject) 
     return next((name for name, seen in _observations(layer) if not _are_alike(seen, correct[name])), None)
 
 
+def large_difference_of(bug: Bug) -> str | None:
+    """Where a bug first shows in long inputs and large batches, None if nowhere."""
+    correct, layer = dict(_seen(_large_looks(build(bug.layer)))), bug.build()
+    return next((name for name, seen in _seen(_large_looks(layer)) if not _are_alike(seen, correct[name])), None)
+
+
 def observed(subject: LayerSubject) -> dict[str, np.ndarray | str]:
     """Everything that can be observed of a layer, by the kind of call."""
     return dict(_observations(subject))
+
+
+def _large_looks(subject: LayerSubject) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
+    """Calls of many rows and tokens, of one token, and by a cache; in float32 alone."""
+    length = min(subject.spec.max_positions or LONG, LONG)
+    x = np.random.default_rng(5).normal(size=(MANY, length, subject.spec.width)).astype(np.float32)
+    mask = np.arange(length) < length - 3 - 4 * np.arange(MANY)[:, None]
+    places = np.arange(MANY)[:, None] + np.arange(20) * (1 + np.arange(MANY)[:, None] % 7)
+    yield "one token", lambda: subject.call(x[:, :1])
+    for end in {length, length // 16 * 16}:
+        yield f"{end} tokens", lambda end=end: subject.call(x[:, :end])
+        yield f"{end} tokens, mask", lambda end=end: subject.call(x[:, :end], mask=mask[:, :end])
+        for name in subject.path_names:
+            yield f"{end} tokens, {name}", lambda end=end, name=name: subject.paths()[name](x[:, :end])
+            yield (
+                f"{end} tokens, {name}, mask",
+                lambda end=end, name=name: subject.paths()[name](x[:, :end], mask=mask[:, :end]),
+            )
+    if subject.has("positions") and subject.spec.max_positions is None:
+        yield "positions", lambda: subject.call(x[:, :20], positions=places)
+    if subject.has("cache"):
+        for pieces in ((1,) * length, (length // 2, length - length // 2)):
+            yield f"cache {pieces}", lambda pieces=pieces: _by_steps(subject, x, None, pieces)
+            yield f"cache {pieces}, mask", lambda pieces=pieces: _by_steps(subject, x, mask, pieces)
 
 
 def _are_alike(one: np.ndarray | str, other: np.ndarray | str) -> bool:
@@ -47,7 +78,11 @@ def _are_alike(one: np.ndarray | str, other: np.ndarray | str) -> bool:
 
 
 def _observations(subject: LayerSubject) -> Iterator[tuple[str, np.ndarray | str]]:
-    for name, look in _looks(subject):
+    return _seen(_looks(subject))
+
+
+def _seen(looks: Iterator[tuple[str, Callable[[], np.ndarray]]]) -> Iterator[tuple[str, np.ndarray | str]]:
+    for name, look in looks:
         try:
             yield name, look()
         except (RuntimeError, ValueError, IndexError, TypeError) as error:

@@ -11,6 +11,7 @@ from bugs.bug import FAMILIES  # noqa: E402
 from bugs.building import LAYERS, build  # noqa: E402
 from bugs.catalog import all_bugs  # noqa: E402
 from bugs.probing import difference_of  # noqa: E402
+from bugs.sizes import size_bugs  # noqa: E402
 
 from regard.conformance import all_laws  # noqa: E402
 from regard.conformance.judging import check_subject, judge  # noqa: E402
@@ -52,7 +53,7 @@ def test_there_are_enough_and_each_has_a_name_of_its_own():
 
 
 def test_every_family_and_every_layer_has_bugs():
-    assert {bug.family for bug in BUGS} == FAMILIES
+    assert {bug.family for bug in (*BUGS, *size_bugs())} == FAMILIES
     assert FAMILIES.issuperset(family for bug in BUGS for family in bug.or_family)
     assert {bug.layer for bug in BUGS} == set(LAYERS)
 

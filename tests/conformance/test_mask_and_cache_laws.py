@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.broken_layers import PLAIN, ROTARY, FinitePadding, LowAngles, SaysZeroGivesUniform
-from regard.conformance import all_laws
+from regard.conformance import InputSize, all_laws
 from regard.conformance.judging import judge
 from regard.conformance.probing import SIDES, chunkings, decode, first_broken_token, mask_hiding, token_gaps
 from regard.conformance.reference_layer import ReferenceLayer
@@ -98,9 +98,10 @@ def test_a_layer_without_mask_or_causality_is_not_tried_under_maskforce():
     assert outcome("MASKFORCE", layer) == "holds"
 
 
+@pytest.mark.parametrize("block", [None, 16])
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 12, 31, 50])
-def test_chunkings_cover_the_sequence(length):
-    cuts = chunkings(length)
+def test_chunkings_cover_the_sequence(length, block):
+    cuts = chunkings(InputSize(length=length, block=block))
     assert all(sum(cut) == length and min(cut) > 0 and len(cut) > 1 for cut in cuts)
     assert len(set(cuts)) == len(cuts)
     assert bool(cuts) == (length > 1)

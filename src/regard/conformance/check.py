@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from regard.conformance import all_laws
+from regard.conformance.against import build_checked
 from regard.conformance.isolation import CheckLimits, check_isolated, report_failed_build
 from regard.conformance.judging import check_subject, chosen_laws
+from regard.conformance.law import CheckSizes
 from regard.conformance.reproduction import try_law
-from regard.conformance.requests import ZOO, CheckRequest, build_subject, importable_name
+from regard.conformance.requests import ZOO, CheckRequest, importable_name
 from regard.conformance.subject import CAPABILITIES, Spec
 from regard.conformance.verdict import CheckReport
 from regard.core.errors import InputError
@@ -32,6 +34,12 @@ class CheckOptions(TypedDict, total=False):
         progress: called as `progress(done, total)` after each law.
         dtype: overrides the spec's dtype.
         device: overrides the spec's device.
+        lengths: lengths beyond the usual ones at which laws are tried again.
+        batch: the size of large batches.
+        block: the size of the layer's tiles or pages, if it has such.
+        against: another implementation of the same layer, a target too: the laws' inputs go to both.
+        mapping: a function of the layer's state dict that gives the other's.
+        bitwise: outputs must agree bit by bit, with the other implementation or else within a batch.
     """
 
     arguments: Mapping[str, Any]
@@ -42,6 +50,12 @@ class CheckOptions(TypedDict, total=False):
     progress: Progress
     dtype: str
     device: str
+    lengths: Sequence[int]
+    batch: int
+    block: int
+    against: Any
+    mapping: Any
+    bitwise: bool
 
 
 def check(
@@ -95,6 +109,10 @@ def check(
         laws=tuple(chosen),
         expect=expect or {},
         seed=seed,
+        sizes=sizes_of(options),
+        against=options.get("against"),
+        mapping=options.get("mapping"),
+        is_bitwise=options.get("bitwise", False),
     )
     progress, done = options.get("progress"), itertools.count(1)
 
@@ -104,7 +122,7 @@ def check(
 
     if is_isolated:
         return check_isolated(request, limits=options.get("limits"), progress=count)
-    subject, inferred = build_subject(request)
+    subject, inferred = build_checked(request)
     report = check_subject(
         subject,
         laws=chosen,
@@ -113,6 +131,12 @@ def check(
         progress=count,
     )
     return replace(report, inferred=inferred)
+
+
+def sizes_of(options: Mapping[str, Any]) -> CheckSizes:
+    """The sizes among the options, and the usual ones where none is given."""
+    given = {name: options[name] for name in ("lengths", "batch", "block") if options.get(name) is not None}
+    return CheckSizes(**({**given, "lengths": tuple(given["lengths"])} if "lengths" in given else given))
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:

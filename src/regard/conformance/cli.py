@@ -32,6 +32,18 @@ class _NameAndValue(click.ParamType):
         return name.strip(), text.strip()
 
 
+class _Lengths(click.ParamType):
+    name = "LENGTHS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The numbers, or an error that repeats what was typed."""
+        del param, ctx
+        parts = [] if value == "-" else value.split(",")
+        if not all(part.strip().isdecimal() for part in parts):
+            raise InputError(f"--lengths {value} cannot be read. Write numbers with commas: --lengths 64,131.")
+        return tuple(map(int, parts))
+
+
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option(
@@ -49,6 +61,14 @@ class _NameAndValue(click.ParamType):
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
+@click.option("--against", metavar="TARGET", help="Another implementation: the inputs of all laws go to both.")
+@click.option("--map", "mapping", metavar="NAME", help="A function of the state dict that gives the other's.")
+@click.option(
+    "--bitwise", "is_bitwise", is_flag=True, help="Without tolerance: against TARGET, or rows of a batch and repeats."
+)
+@click.option("--lengths", type=_Lengths(), help="Lengths beyond the usual ones: 64,131; - for none.")
+@click.option("--batch", type=int, help="Number of rows of a large batch (default 8).")
+@click.option("--block", type=int, help="Size of the layer's tiles or pages (default 16): laws look at their borders.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
 @click.option(
     "--time-limit",
@@ -151,7 +171,7 @@ def _ensure_writable(options: dict[str, Any]) -> None:
 
 
 def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
-    from regard.conformance.check import zoo_requests
+    from regard.conformance.check import sizes_of, zoo_requests
     from regard.conformance.requests import CheckRequest
     from regard.conformance.subject import spec_from_text
 
@@ -165,6 +185,10 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
         laws=None if options["laws"] is None else tuple(options["laws"].split(",")),
         expect={name.upper(): why for name, why in _once_each(options["expect"], "--expect").items()},
         seed=options["seed"],
+        sizes=sizes_of(options),
+        against=options["against"],
+        mapping=options["mapping"],
+        is_bitwise=options["is_bitwise"],
     )
     return zoo_requests(common) if options["is_zoo"] else [replace(common, target=name) for name in options["targets"]]
 

@@ -15,6 +15,7 @@ from regard.conformance.mutations import Mutation, Scenario, all_mutations
 from regard.conformance.mutations.calls import chunks_of, decoded
 from regard.conformance.oracle import AttentionInputs, Oracle, undeclared
 from regard.conformance.probing import decode, real_positions
+from regard.conformance.size_diagnosis import diagnose_size
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import Diagnosis
 from regard.positions.alibi import alibi_slopes
@@ -46,6 +47,9 @@ _BY_SCENARIO: dict[Scenario, Diagnosis] = {
 
 def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnosis, ...]:
     """Probable bugs, the likeliest first."""
+    if trial.size.block is not None:
+        found = _quietly(lambda: list(diagnose_size(law, trial, _oracle(trial.subject))), [])
+        return tuple(dict.fromkeys([*found, *law.usual_bugs]))[:_MOST_BUGS]
     signs = _quietly(lambda: _signs(law, trial, comparison), [])
     if law.diagnosed_by == "suspects":
         return tuple(dict.fromkeys([*signs, *law.usual_bugs]))[:_MOST_BUGS]
@@ -119,12 +123,22 @@ _AGREES = OracleMatch(mutations=(), gap=0.0, scenario="plain")
 def _matched(trial: LawTrial) -> OracleMatch | None:
     """The layer against the oracle and every mutation of it; None if no oracle can be built."""
     subject = trial.in_float32().subject
-    parts = subject.projections() if subject.has("weights") else None
-    if parts is not None and undeclared(subject.spec, parts) is None:
-        return match_layer(subject, Oracle(spec=subject.spec, parts=parts))
+    oracle = _oracle(subject)
+    if oracle is not None:
+        return match_layer(subject, oracle)
     if subject.has("core") and subject.spec.causal is not None and not subject.spec.sink:
         return match_core(subject, Oracle(spec=subject.spec))
     return None
+
+
+def _oracle(subject: Subject) -> Oracle | None:
+    """The oracle of the whole layer, None if something is missing."""
+    parts = subject.projections() if subject.has("weights") else None
+    return (
+        Oracle(spec=subject.spec, parts=parts)
+        if parts is not None and undeclared(subject.spec, parts) is None
+        else None
+    )
 
 
 def match_layer(subject: Subject, oracle: Oracle) -> OracleMatch | None:
@@ -154,13 +168,14 @@ def _calls(subject: Subject, spec: Spec) -> Iterator[tuple[Scenario, AttentionIn
     length = min(length, spec.max_positions or length)
     x = np.random.default_rng(_SEED).standard_normal((2, length, spec.width)).astype(dtype_of(spec.dtype))
     yield "plain", AttentionInputs.of(x), subject.call(x)
+    # Padded calls are given positions too, so that a bug of given positions shows in both.
+    places = np.cumsum(np.random.default_rng(_SEED).integers(1, 4, size=x.shape[:2]), axis=1)
+    if subject.has("positions") and spec.window is None and places.max() < (spec.max_positions or np.inf):
+        yield "gaps", AttentionInputs.of(x, None, places), subject.call(x, positions=places)
     if subject.has("mask"):
         mask = np.arange(length)[None, :] >= np.array([[1], [3]])
         given = {"positions": real_positions(mask)} if subject.has("positions") else {}
         yield "padded", AttentionInputs.of(x, mask), subject.call(x, mask=mask, **given)
-    if subject.has("positions") and spec.window is None and spec.max_positions is None:
-        places = np.cumsum(np.random.default_rng(_SEED).integers(1, 4, size=x.shape[:2]), axis=1)
-        yield "gaps", AttentionInputs.of(x, None, places), subject.call(x, positions=places)
     if subject.has("cache"):
         for scenario in ("cached", "chunked"):
             yield scenario, AttentionInputs.of(x), decode(subject, x, chunks_of(scenario, length))

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from regard.conformance import Law
+from regard.conformance.against import adapted_with_reference, paired
 from regard.conformance.judging import chosen_laws, expected, report_on
-from regard.conformance.requests import CheckRequest, Stage, adapted, probed
+from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.subject_process import LayerRefused, SubjectProcess, SubjectServer
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome, error_line
@@ -220,7 +221,7 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     laws = chosen_laws(request.laws).values()
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
     with _built(request, memory, channel, on_stage) as built:
-        subject, inferred = probed(request, built, on_stage)
+        subject, inferred = paired(request, built, on_stage)
         channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
         for law in laws:
             channel.send(event="trying", law=law.id)
@@ -231,16 +232,16 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
 @contextmanager
 def _built(
     request: CheckRequest, memory: int, channel: Channel, on_stage: Callable[[Stage], None]
-) -> Iterator[Subject]:
-    """The layer, in a process of its own if the system can fork."""
+) -> Iterator[Sequence[Subject]]:
+    """The layer, and its reference if there is one, in a process of their own if the system can fork."""
     if not hasattr(os, "fork"):
-        yield adapted(request, on_stage)
+        yield adapted_with_reference(request, on_stage)
         return
     process = SubjectProcess(lambda server: _serve(server, request, memory), memory=memory)
     with guard_descendants(channel.descriptor):
         while (built := process.answer()) == "first calls":
             on_stage("first calls")
-        yield _as_requested(built, request)
+        yield [_as_requested(one, wanted) for one, wanted in zip(built, request.each, strict=True)]
 
 
 def _as_requested(subject: Subject, request: CheckRequest) -> Subject:
@@ -262,5 +263,5 @@ def _serve(server: SubjectServer, request: CheckRequest, memory: int) -> None:
         server.send(stage)
 
     sys.path.insert(0, str(Path.cwd()))
-    server.attempt(lambda: adapted(request, on_stage))
+    server.attempt(lambda: adapted_with_reference(request, on_stage))
     server.answer_calls()

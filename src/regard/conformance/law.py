@@ -3,7 +3,7 @@
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import BugFamily, Diagnosis
-from regard.core.errors import RegardError
+from regard.core.errors import InputError, RegardError
 
 Grade = Literal["black-box", "spec"]
 
@@ -50,10 +50,45 @@ class BlindSpot(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class InputSize:
-    """Batch size and length of a trial's inputs; a failure is shown again at the smallest size that fails."""
+    """Batch size and length of a trial's inputs; a failure is shown again at the smallest size that fails.
+
+    Large inputs have a `block`, and laws look at the borders of blocks.
+    """
 
     batch: int = 2
     length: int = 12
+    block: int | None = None
+
+    def borders(self) -> list[int]:
+        """The block times powers of two within the length.
+
+        >>> InputSize(length=131, block=16).borders()
+        [16, 32, 64, 128]
+        """
+        found = [] if self.block is None else [self.block]
+        while found and found[-1] < self.length:
+            found.append(2 * found[-1])
+        return found[:-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSizes:
+    """Sizes beyond the usual ones at which laws are tried again: tiles, pages, tables and ring buffers end there.
+
+    By default, one length is a multiple of blocks, and the other is beyond 128 by a few tokens.
+    """
+
+    lengths: tuple[int, ...] = (64, 131)
+    batch: int = 8
+    block: int = 16
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or self.block < 2 or any(length < 1 for length in self.lengths):
+            raise InputError("Lengths and the batch are at least 1, and a block is at least 2.")
+
+    def non_defaults(self) -> dict[str, Any]:
+        """The values that have to be written down to get these sizes again."""
+        return {each.name: found for each in fields(self) if (found := getattr(self, each.name)) != each.default}
 
 
 # For laws that make their own inputs, so that the size of a trial says nothing to a reader.
@@ -291,6 +326,7 @@ class Law:
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
+    `grows_in` says in which way inputs become larger once the law holds at its usual size.
     """
 
     id: str
@@ -309,6 +345,7 @@ class Law:
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
+    grows_in: tuple[Literal["length", "batch"], ...] = ()
 
     @property
     def usual_bugs(self) -> tuple[Diagnosis, ...]:
@@ -321,6 +358,16 @@ class Law:
         if self.looks_past_window and spec.window is not None:
             wanted = max(wanted, min(reach(spec) + 3, LONGEST_INPUT))
         return InputSize(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST_INPUT)))
+
+    def larger_sizes(self, spec: Spec, sizes: CheckSizes) -> Iterator[InputSize]:
+        """The sizes at which the law is tried again, the smallest first; only the last has the large batch."""
+        usual = self.size_for(spec)
+        lengths = sorted({min(length, spec.max_positions or length) for length in sizes.lengths})
+        lengths = [length for length in lengths if length > usual.length and "length" in self.grows_in]
+        batch = max(sizes.batch, usual.batch) if "batch" in self.grows_in else usual.batch
+        for length in lengths or ([usual.length] if batch > usual.batch else []):
+            rows = batch if length == max(lengths, default=length) else usual.batch
+            yield InputSize(batch=rows, length=length, block=sizes.block)
 
 
 def reach(spec: Spec) -> int:

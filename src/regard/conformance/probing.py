@@ -1,9 +1,11 @@
 """What laws feed to a layer, and where its outputs differ: changed inputs, masks, and sequences cut into chunks."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
+from regard.conformance.law import InputSize
 from regard.conformance.subject import Subject
 
 # Where in a row the hidden tokens are.
@@ -39,6 +41,7 @@ def worst_token(gaps: np.ndarray) -> dict[str, int]:
 def mask_hiding(batch: int, length: int, side: str) -> np.ndarray:
     """[batch, position], True for a real token: two tokens of the first row are hidden, one more in each further row.
 
+    In rows of more than 31 tokens there are more of them, so that the rows of a large batch end in different blocks.
     At least two tokens of every row stay, so the length must be at least three.
 
     >>> mask_hiding(2, 6, "middle").astype(int)
@@ -48,8 +51,8 @@ def mask_hiding(batch: int, length: int, side: str) -> np.ndarray:
     assert length >= 3, length
     mask = np.ones((batch, length), dtype=bool)
     for row in range(batch):
-        count = 1 + (1 + row) % (length - 2)
-        start = {"right": length - count, "left": 0, "middle": 1}[side]
+        count = 1 + (1 + row) * max(length // 16, 1) % (length - 2)
+        start = {"right": length - count, "left": 0, "middle": 1 if length < _LONG else length // 3}[side]
         mask[row, start : start + count] = False
     return mask
 
@@ -71,19 +74,32 @@ def ones_mask(subject: Subject, x: np.ndarray) -> dict[str, Any]:
     return {"mask": np.ones(x.shape[:2], dtype=bool)} if subject.has("mask") else {}
 
 
-def chunkings(length: int) -> tuple[tuple[int, ...], ...]:
+def chunkings(size: InputSize) -> tuple[tuple[int, ...], ...]:
     """Ways to cut a sequence: token by token, all but the last, and unevenly (repeated for long sequences).
 
-    >>> chunkings(4)
+    Large inputs are cut token by token around borders of blocks, block by block, and into two long chunks.
+
+    >>> chunkings(InputSize(length=4))
     ((1, 1, 1, 1), (3, 1))
-    >>> chunkings(12)[2:]
+    >>> chunkings(InputSize(length=12))[2:]
     ((5, 4, 3), (7, 1, 1, 3))
+    >>> chunkings(InputSize(length=40, block=16))
+    ((14, 1, 1, 1, 1, 12, 1, 1, 1, 1, 6), (16, 16, 8), (13, 27))
     """
+    length = size.length
     if length < 2:
         return ()
+    if size.block is not None and length > size.block:
+        return _around(size), _repeated((size.block,), length), (length // 3, length - length // 3)
     singles = (1,) * length if length <= _LONG else (length - _SINGLES, *(1,) * _SINGLES)
     cuts = [singles, (length - 1, 1), *(_repeated(pattern, length) for pattern in _UNEVEN_CHUNKS)]
     return tuple(dict.fromkeys(cut for cut in cuts if len(cut) > 1))
+
+
+def _around(size: InputSize) -> tuple[int, ...]:
+    cuts = {cut for border in size.borders() for cut in range(border - 2, border + 3)}
+    edges = [0, *sorted(cut for cut in cuts if 0 < cut < size.length), size.length]
+    return tuple(end - start for start, end in itertools.pairwise(edges))
 
 
 def _repeated(pattern: tuple[int, ...], length: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from regard.conformance.against import PairedSubject, bit_by_bit, law_of_pair
 from regard.conformance.diagnosis import diagnose
 from regard.conformance.judging import judge
 from regard.conformance.law import Law
@@ -28,7 +29,9 @@ _UNKNOWN = "layer"
 
 def try_law(law: Law, subject: Subject, request: CheckRequest) -> LawVerdict:
     """The verdict; a refuted law comes with a command and a test that reproduce it."""
-    verdict = judge(law, subject, seed=request.seed, diagnose=diagnose)
+    law = law_of_pair(law, subject) if isinstance(subject, PairedSubject) else law
+    law = bit_by_bit(law) if request.is_bitwise else law
+    verdict = judge(law, subject, seed=request.seed, diagnose=diagnose, sizes=request.sizes)
     if request.has_named_target:
         verdict = replace(verdict, reproduce=request.command(law.id))
     if verdict.outcome == "refuted":
@@ -89,6 +92,12 @@ def _arguments(request: CheckRequest, layer: str) -> Iterator[str]:
             yield f"{name}={_literal(getattr(request, name))}"
     if request.is_inferring:
         yield "infer=True"
+    yield from (f"{name}={value!r}" for name, value in request.sizes.non_defaults().items())
+    for name in ("against", "mapping"):
+        if isinstance(getattr(request, name), str):
+            yield f"{name}={_literal(getattr(request, name))}"
+    if request.is_bitwise:
+        yield "bitwise=True"
     yield "laws=law"
     yield f"seed={request.seed}"
 

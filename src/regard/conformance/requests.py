@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from regard.conformance.law import CheckSizes
 from regard.conformance.subject import Spec, Subject
 from regard.core.errors import InputError
 
@@ -20,6 +21,8 @@ class CheckRequest:
 
     `target` is a layer or a factory, or the name of one: "package.module:name", "path/to/file.py:name", "hf:Class",
     "torch:Class" or "zoo:name". Without a `spec` the adapter reads it off the layer; `dtype` and `device` override it.
+    `against` is a reference implementation, a target too, which gets the layer's weights through `mapping`: a function
+    of a state dict, or the name of one.
     """
 
     target: Any
@@ -32,6 +35,10 @@ class CheckRequest:
     laws: tuple[str, ...] | None = None
     expect: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
+    sizes: CheckSizes = field(default_factory=CheckSizes)
+    against: Any = None
+    mapping: Any = None
+    is_bitwise: bool = False
 
     @property
     def has_named_target(self) -> bool:
@@ -43,6 +50,13 @@ class CheckRequest:
         """What the report calls the layer; None leaves it to the adapter."""
         return self.name or (self.target if self.has_named_target else None)
 
+    @property
+    def each(self) -> "tuple[CheckRequest, ...]":
+        """A request for the layer, and one for its reference if there is one."""
+        layer = replace(self, against=None)
+        other = replace(layer, target=self.against, name=None, is_inferring=False)
+        return (layer,) if self.against is None else (layer, other)
+
     def adjusted(self, spec: Spec) -> Spec:
         """The spec with the dtype and the device that were asked for."""
         changes = {"dtype": self.dtype, "device": self.device}
@@ -51,13 +65,19 @@ class CheckRequest:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         assert self.has_named_target
-        return {**{f.name: getattr(self, f.name) for f in fields(self)}, "spec": self.spec and asdict(self.spec)}
+        return {
+            **{f.name: getattr(self, f.name) for f in fields(self)},
+            "spec": self.spec and asdict(self.spec),
+            "sizes": asdict(self.sizes),
+        }
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "CheckRequest":
         """The inverse of `to_dict`."""
         spec, laws = row["spec"], row["laws"]
-        return cls(**{**row, "spec": spec and Spec(**spec), "laws": None if laws is None else tuple(laws)})
+        sizes = CheckSizes(**{**row["sizes"], "lengths": tuple(row["sizes"]["lengths"])})
+        laws = None if laws is None else tuple(laws)
+        return cls(**{**row, "spec": spec and Spec(**spec), "laws": laws, "sizes": sizes})
 
     def command(self, law: str | None) -> str:
         """The command that tries this law on this layer again; without a law, all of them.
@@ -74,6 +94,11 @@ class CheckRequest:
         parts += ["--dtype", self.dtype] if self.dtype else []
         parts += ["--device", self.device] if self.device else []
         parts += ["--infer"] if self.is_inferring else []
+        for name, value in self.sizes.non_defaults().items():
+            parts += [f"--{name}", ",".join(map(str, value)) if name == "lengths" else str(value)]
+        parts += ["--against", self.against] if self.against else []
+        parts += ["--map", self.mapping] if self.mapping else []
+        parts += ["--bitwise"] if self.is_bitwise else []
         parts += ["--laws", law] if law else []
         return shlex.join([*parts, "--seed", str(self.seed)])
 

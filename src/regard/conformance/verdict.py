@@ -39,6 +39,7 @@ BugFamily = Literal[
     "path",
     "projection",
     "sink/softcap",
+    "block",
 ]
 
 

@@ -117,10 +117,13 @@ def _positions(config: Any) -> Any:
 
 
 def _num_positions(config: Any) -> int | None:
-    """The length of a table of positions, or of sines and cosines; a position beyond it is an error."""
+    """The length of a table of positions, or of sines and cosines, beyond which a position is an error; or of a chunk.
+
+    Tokens of one chunk see each other as in any causal layer, so that nothing is declared about longer inputs.
+    """
     has_rotary_table = config.model_type in ("gptj", "codegen", "roformer")
     if _positions(config) not in ("learned", "sinusoidal") and not has_rotary_table:
-        return None
+        return getattr(config, "attention_chunk_size", None)
     # RoBERTa keeps the first positions of its table for padding.
     is_shifted = config.model_type in ("roberta", "xlm-roberta", "camembert")
     return config.max_position_embeddings - (config.pad_token_id + 1 if is_shifted else 0)

@@ -132,8 +132,13 @@ def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
         return hf(name, **given)()
     if place == "torch":
         return _load_torch(name, given)
-    module = _imported(place)
-    return call_factory(_attribute(module, name, text), given, text)
+    return call_factory(load_attribute(text), given, text)
+
+
+def load_attribute(text: str) -> Any:
+    """What the name stands for, not called."""
+    place, _, name = text.rpartition(":")
+    return _attribute(_imported(place), name, text)
 
 
 def literal(text: str) -> Any:

@@ -100,6 +100,7 @@ LAW = Law(
     needs=("core",),
     applies=_applies,
     compare=_compare,
+    grows_in=("length",),
     broken_example=lambda: _TopLeft(Spec(causal=True, align="bottom-right"), name="aligned top-left"),
     size=InputSize(batch=2, length=16),
     suspects=("queries are aligned top-left", "queries are aligned bottom-right"),

@@ -45,4 +45,5 @@ LAW = Law(
         "something is summed or normalized over the batch",
     ),
     size=InputSize(batch=3),
+    grows_in=("batch",),
 )

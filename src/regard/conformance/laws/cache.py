@@ -9,6 +9,7 @@ from regard.conformance.reference_layer import ReferenceLayer
 _WRONG_OFFSET = Diagnosis("cache", "the positions of tokens after a cache have a wrong offset")
 _MISALIGNED = Diagnosis("cache", "the causal mask of a chunk is aligned to the wrong key")
 _ROTATED_AGAIN = Diagnosis("cache", "cached keys are rotated again")
+_SPOILED = Diagnosis("cache", "cached keys or values are lost, reordered or changed; given positions do not help")
 _WRONG_WINDOW = Diagnosis("cache", "the window is counted wrongly after a cache")
 
 
@@ -20,7 +21,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     y = trial.call(x)
     control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
     tolerance = trial.tolerance(y)
-    for chunks in chunkings(x.shape[1]):
+    for chunks in chunkings(trial.size):
         gaps = token_gaps(decode(trial.subject, x, chunks), y)
         first = first_broken_token(gaps, tolerance)
         yield Comparison(
@@ -40,9 +41,22 @@ def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
         return [_MISALIGNED]
     if window is not None and all(first is not None and first >= window - 1 for first in firsts):
         return [_WRONG_WINDOW]
-    if trial.spec.positions == "none":
-        return [Diagnosis("cache", "past tokens are lost or hidden")]
+    if trial.spec.positions == "none" or not _is_offset(trial):
+        return [_SPOILED]
     return [_WRONG_OFFSET, _ROTATED_AGAIN]
+
+
+def _is_offset(trial: LawTrial) -> bool:
+    """The probe that tells an offset from a spoiled cache: with positions given at every step, an offset is gone."""
+    if not trial.subject.has("positions"):
+        # One token repeated has the same output anywhere, unless something is lost or changed.
+        x = np.repeat(trial.inputs(length=1), 8, axis=1)
+        found, wanted = decode(trial.subject, x, (1,) * 8), trial.call(x)
+        return trial.spec.positions != "alibi" and distance(found, wanted) <= trial.tolerance(wanted)
+    x = trial.inputs(length=8)
+    places = np.tile(np.arange(x.shape[1]), (len(x), 1))
+    found, wanted = decode(trial.subject, x, (1,) * x.shape[1], positions=places), trial.call(x)
+    return distance(found, wanted) <= trial.tolerance(wanted)
 
 
 class _RestartedPositions(ReferenceLayer):
@@ -58,10 +72,11 @@ LAW = Law(
     needs=("cache",),
     applies=only_if(causal=True),
     looks_past_window=True,
+    grows_in=("length",),
     compare=_compare,
     signs=_signs,
     broken_example=lambda: _RestartedPositions(
         Spec(causal=True, positions="rotary"), name="positions restart at every chunk"
     ),
-    suspects=(_WRONG_OFFSET, _MISALIGNED, _ROTATED_AGAIN, _WRONG_WINDOW),
+    suspects=(_WRONG_OFFSET, _MISALIGNED, _ROTATED_AGAIN, _WRONG_WINDOW, _SPOILED),
 )

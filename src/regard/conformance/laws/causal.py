@@ -11,7 +11,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     x = trial.inputs()
     y = trial.call(x)
     length, tolerance = x.shape[1], trial.exact_tolerance(y)
-    for place in sorted({1, length // 2, length - 1} & set(range(1, length))):
+    for place in sorted({1, length // 2, length - 1, *trial.size.borders()} & set(range(1, length))):
         moved = trial.call(trial.bumped(x, place))
         gaps = [distance(moved[:, early], y[:, early]) for early in range(place)]
         leaking = [early for early, gap in enumerate(gaps) if gap > tolerance]
@@ -52,6 +52,7 @@ LAW = Law(
     compare=_compare,
     signs=_signs,
     diagnosed_by="signs",
+    grows_in=("length",),
     broken_example=lambda: _Unmasked(Spec(causal=True), name="causal in name only"),
     suspects=("the causal mask is missing", "the mask is on the wrong axis", "one code path drops the mask"),
 )

@@ -53,6 +53,10 @@ def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     x = trial.inputs()
     y = trial.call(np.ascontiguousarray(np.broadcast_to(x[:, :1], x.shape)))
     alone = trial.call(x[:, :1])
+    two, five = (trial.call(np.repeat(x[:, :1], count, axis=1)) for count in (2, 5))
+    if max(distance(two[:, -1:], five[:, -1:]), distance(two[:, :1], two[:, 1:])) <= broken[0].tolerance:
+        yield Diagnosis("shape", "a single token takes another branch")
+        return
     is_rotary = trial.spec.positions == "rotary"
     if distance(y[:, :1], alone) > broken[0].tolerance and not (is_rotary and not trial.spec.causal):
         yield Diagnosis("softmax", "the weights of a row do not sum to one")
@@ -84,6 +88,7 @@ LAW = Law(
     applies=_applies,
     compare=_compare,
     signs=_signs,
+    grows_in=("length",),
     broken_example=lambda: _RotatedValues(Spec(positions="rotary"), name="values rotated too"),
     suspects=(_ROTATED, _MASKED_LATE, "the softmax is over the wrong axis"),
 )

@@ -9,6 +9,10 @@ from regard.conformance.probing import mask_hiding
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec
 
+_NOT_FINITE = Diagnosis("padding", "a fully masked row gives NaN")
+_UNIFORM = Diagnosis("padding", "a fully masked row averages the values: the softmax falls back to uniform weights")
+_SET_TO_ZERO = Diagnosis("padding", "a fully masked row is set to zero")
+
 
 def _compare(trial: LawTrial) -> Comparisons:
     """A whole row is masked; in causal layers, also the first tokens of a row, which then see nothing either.
@@ -45,6 +49,7 @@ def _constant(trial: LawTrial, mask: np.ndarray, y: np.ndarray, bare: np.ndarray
         tolerance=trial.tolerance(bare),
         control=distance(y, bare),
         place={"row": trial.size.batch - 1},
+        suggests=(_UNIFORM,),
     )
 
 
@@ -61,7 +66,15 @@ def _compared(trial: LawTrial, what: str, y: np.ndarray, x: np.ndarray, bare: np
         control=distance(y, bare),
         place={"row": trial.size.batch - 1},
         is_yes_no=wanted in ("finite", "nan"),
+        suggests=_suggested(found, y),
     )
+
+
+def _suggested(found: str | None, y: np.ndarray) -> tuple[Diagnosis, ...]:
+    """What the row gives says what is done with it."""
+    if found == "nan" or not np.isfinite(y).all():
+        return (_NOT_FINITE,)
+    return (_SET_TO_ZERO,) if found == "zero" else (_UNIFORM,)
 
 
 def _errors(trial: LawTrial, y: np.ndarray, x: np.ndarray) -> Mapping[str, float]:
@@ -105,9 +118,5 @@ LAW = Law(
     needs=("mask",),
     compare=_compare,
     broken_example=lambda: _UndefinedRow(Spec(causal=False, positions="none"), name="NaN where nothing is visible"),
-    suspects=(
-        "a fully masked row gives NaN",
-        Diagnosis("softmax", "the softmax falls back to uniform"),
-        "the row is set to zero",
-    ),
+    suspects=(_NOT_FINITE, _UNIFORM, _SET_TO_ZERO),
 )

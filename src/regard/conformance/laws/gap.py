@@ -111,6 +111,7 @@ LAW = Law(
     needs=("positions", "mask"),
     applies=only_if(positions=("none", "rotary", "alibi", "relative", "learned", "sinusoidal")),
     compare=_compare,
+    grows_in=("batch",),
     signs=_signs,
     broken_example=lambda: _IgnoresPositions(Spec(causal=True, positions="rotary"), name="positions ignored"),
     size=InputSize(batch=4, length=2),

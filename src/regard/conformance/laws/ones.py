@@ -41,9 +41,17 @@ def _compare(trial: LawTrial) -> Comparisons:
 
 
 def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
-    if len({each.signature["form"] for each in broken}) == 1:
+    if {each.signature["form"] for each in broken}.isdisjoint({"usual"}):
         return [_OTHER_CONVENTION]
-    return [_REPLACED if trial.spec.causal else Diagnosis("padding", "the branch with a mask differs")]
+    x = trial.inputs(length=8 if trial.spec.window is None else trial.spec.window + 4)
+    mask = np.ones(x.shape[:2], dtype=bool)
+    y = trial.call(x, mask=mask)
+    later, early = (trial.call(trial.bumped(x, place), mask=mask) for place in (-1, 0))
+    if trial.spec.causal and token_gaps(later, y)[:, 0].max() > 0:
+        return [_REPLACED]
+    if trial.spec.window is not None and token_gaps(early, y)[:, -1].max() > 0:
+        return [Diagnosis("window", "it is forgotten if there is a mask")]
+    return [Diagnosis("padding", "the branch with a mask differs")]
 
 
 class _MaskReplacesCausal(ReferenceLayer):
@@ -60,6 +68,7 @@ LAW = Law(
     rank=130,
     needs=("mask",),
     compare=_compare,
+    grows_in=("length",),
     signs=_signs,
     diagnosed_by="signs",
     broken_example=lambda: _MaskReplacesCausal(

@@ -56,6 +56,7 @@ LAW = Law(
     rank=270,
     needs=("documents",),
     compare=_compare,
+    grows_in=("length",),
     broken_example=lambda: _OnlyPositionsReset(Spec(causal=True, positions="rotary"), name="only positions are reset"),
     suspects=("only the positions are reset at a new document", "the borders of documents are off by one"),
 )

@@ -38,6 +38,9 @@ def _compared(
         trial.work_tolerance(usual.astype(np.float64)),
         control=distance(trial.call(moved, **options)[real], usual),
         place=place,
+        suggests=(
+            Diagnosis("path", f"the path '{place['path']}' differs{'' if mask is None else ' if there is padding'}"),
+        ),
     )
 
 
@@ -55,6 +58,7 @@ LAW = Law(
     rank=40,
     needs=("paths",),
     compare=_compare,
+    grows_in=("length",),
     broken_example=lambda: _FastPathWithoutMask(Spec(causal=False, positions="none"), name="fast path without a mask"),
     suspects=("one code path differs", Diagnosis("mask", "one code path drops the mask")),
 )

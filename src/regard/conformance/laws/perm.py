@@ -11,7 +11,10 @@ _CAUSAL = Diagnosis("mask", "a causal mask is left on")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """f(Px) against Pf(x), for a reversal, a rotation and a shuffle; then (key, value) pairs in another order."""
+    """f(Px) against Pf(x), for a reversal, a rotation and a shuffle; then the sequence repeated.
+
+    Last, (key, value) pairs in another order.
+    """
     x = trial.inputs()
     length = x.shape[1]
     if length < 2:
@@ -29,6 +32,8 @@ def _compare(trial: LawTrial) -> Comparisons:
             control=control,
             place={"output": int(np.argmax(gaps))},
         )
+    twice, wanted = trial.call(np.concatenate([x, x], axis=1)), np.concatenate([y, y], axis=1)
+    yield trial.compared("a sequence repeated does not give its outputs repeated", twice, wanted, control=control)
     if trial.subject.has("core"):
         core, (q, k, v) = trial.subject.core, trial.random_heads()
         found = core(q, *(np.ascontiguousarray(each[:, :, shuffled]) for each in (k, v)))
@@ -57,6 +62,7 @@ LAW = Law(
     rank=170,
     applies=only_if(positions="none", causal=False, window=None),
     compare=_compare,
+    grows_in=("length",),
     signs=_signs,
     broken_example=lambda: _Untransposed(Spec(causal=False, positions="none"), name="heads split without a transpose"),
     suspects=(_RESHAPED, _POSITIONS, _CAUSAL),

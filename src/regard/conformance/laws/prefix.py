@@ -6,14 +6,15 @@ from regard.conformance.law import Comparisons, Diagnosis, Law, LawTrial, Spec, 
 from regard.conformance.reference_layer import ReferenceLayer
 
 _SCALED = Diagnosis("scale", "the scale depends on the length")
-_FIRST_MOVES = Diagnosis("mask", "the first output changes with the length")
+_FIRST_MOVES = Diagnosis("mask", "later keys take a share of the softmax: they are hidden too weakly, or after it")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """f(x[:t]) against f(x)[:t], for t = 1, 2, W, W + 1 and T − 1."""
+    """f(x[:t]) against f(x)[:t], for t = 1, 2, W, W + 1, T − 1 and about the borders of blocks."""
     x = trial.inputs()
     length, window = x.shape[1], trial.spec.window
     cuts = {1, 2, length - 1} | ({window, window + 1} if window is not None else set())
+    cuts |= {border + index % 2 for index, border in enumerate(trial.size.borders())}
     if length < 2:
         return
     y = trial.call(x)
@@ -54,4 +55,5 @@ LAW = Law(
         Diagnosis("positions", "outputs are normalized over positions"),
     ),
     looks_past_window=True,
+    grows_in=("length",),
 )

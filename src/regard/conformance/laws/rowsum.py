@@ -95,6 +95,7 @@ LAW = Law(
     rank=160,
     needs=("returned",),
     compare=_compare,
+    grows_in=("length",),
     signs=_signs,
     broken_example=lambda: _UnnormalizedWeights(Spec(causal=True, positions="none"), name="unnormalized weights"),
     suspects=(

@@ -88,6 +88,7 @@ LAW = Law(
     needs=("positions",),
     applies=only_if(positions=("rotary", "alibi", "relative")),
     compare=_compare,
+    grows_in=("length",),
     signs=_signs,
     means=_NOT_ALIKE,
     broken_example=lambda: _QueriesOnly(Spec(causal=True, positions="rotary"), name="only queries rotated"),

@@ -104,4 +104,5 @@ LAW = Law(
     ),
     grade="spec",
     looks_past_window=True,
+    grows_in=("length", "batch"),
 )

@@ -68,6 +68,9 @@ _MASKS: dict[str, Change] = {
     "the mask in the first head only": _only_first(1),
     "the mask in the first row of the batch only": _only_first(0),
     "masked logits set to zero": _weights(lambda z, seen: _unmasked(np.where(seen, z, 0.0)), _hides),
+    "masked logits set to zero, and their weights dropped": _weights(
+        lambda z, seen: np.where(seen, _unmasked(np.where(seen, z, 0.0)), 0.0), _hides
+    ),
     "the mask added as zeros and ones": _weights(lambda z, seen: _unmasked(z + seen), _hides),
     "the mask applied after the softmax": _weights(lambda z, seen: np.where(seen, _unmasked(z), 0.0), _hides),
 }
@@ -180,7 +183,20 @@ _CAPS_AND_SINKS: dict[str, Change] = {
     "the softcap before the scale": _score(lambda dots, scale, cap: scale * cap * np.tanh(dots / cap)),
     "tanh without multiplying back by the cap": _score(lambda dots, scale, cap: np.tanh(scale * dots / cap)),
     "logits clipped instead of capped smoothly": _score(lambda dots, scale, cap: np.clip(scale * dots, -cap, cap)),
+    "logits not divided by the cap": _score(lambda dots, scale, cap: cap * np.tanh(scale * dots)),
+    "masked logits capped too, so that they keep a share": stages(
+        applies=lambda spec: spec.softcap is not None and _hides(spec),
+        softmax=lambda oracle, z, seen: _unmasked(np.where(seen, z, -(oracle.spec.softcap or 0.0))),
+    ),
+    "masked logits capped too, and their weights dropped": stages(
+        applies=lambda spec: spec.softcap is not None and _hides(spec),
+        softmax=lambda oracle, z, seen: seen * _unmasked(np.where(seen, z, -(oracle.spec.softcap or 0.0))),
+    ),
     "no sink": _sinks(lambda _sinks: None),
+    "the sink with its sign reversed": _sinks(lambda sinks: -sinks),
+    "the sink counted twice": _sinks(lambda sinks: sinks + np.log(2.0)),
+    "the sinks of the heads in reverse": _sinks(lambda sinks: sinks[::-1]),
+    "the first head's sink for all": _sinks(lambda sinks: np.full_like(sinks, sinks[0])),
     "a sink whose logit is zero": _sinks(lambda sinks: np.zeros_like(np.asarray(sinks, dtype=np.float64))),
 }
 
@@ -234,7 +250,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *plain("mask", _MASKS),
     *plain("window", _WINDOWS),
     *plain("softmax", _SOFTMAX),
-    *plain("scale", _SCALES),
     *plain("sink/softcap", _CAPS_AND_SINKS),
+    *plain("scale", _SCALES),
     *plain("alibi", _ALIBI),
 )

@@ -1,13 +1,14 @@
 """Bugs of what comes before and after attention: rotary codes, heads, key-value heads and projections."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from regard.attention import merge_heads, repeat_heads
 from regard.conformance.mutations import Change, Mutation, plain, spec_change, stages, weight_change
-from regard.conformance.oracle import Oracle, Part, repeat, rotate
+from regard.conformance.oracle import AttentionInputs, Oracle, Part, repeat, rotate
 from regard.conformance.subject import Projections, Spec
 
 _Rotation = Callable[[Oracle, np.ndarray, np.ndarray, Part], np.ndarray]
@@ -278,6 +279,79 @@ def _without_gain(parts: Projections) -> dict[str, Any] | None:
     return {"extra": {**(parts.extra or {}), **norms}} if norms else None
 
 
+def _reread(order: Callable[[np.ndarray, int], np.ndarray]) -> Change:
+    """Queries, keys and values from one matrix, whose last axis [3 · width] was written in another order."""
+
+    def change(oracle: Oracle) -> Oracle | None:
+        names, parts, heads = ("query", "key", "value"), oracle.parts, oracle.spec.num_heads
+        if parts is None or oracle.spec.num_kv_heads != heads:
+            return None
+        found: dict[str, Any] = {}
+        for ending in ("", "_bias"):
+            arrays = [getattr(parts, name + ending) for name in names]
+            if all(array is not None for array in arrays):
+                read = np.split(order(np.concatenate(arrays, axis=-1), heads), 3, axis=-1)
+                found |= {name + ending: array for name, array in zip(names, read, strict=True)}
+        return replace(oracle, parts=replace(parts, **found))
+
+    return change
+
+
+_FUSED: dict[str, Change] = {
+    "a fused matrix read part by part instead of head by head": _reread(
+        lambda fused, heads: fused.reshape(*fused.shape[:-1], 3, heads, -1).swapaxes(-3, -2).reshape(fused.shape)
+    ),
+    "a fused matrix read head by head instead of part by part": _reread(
+        lambda fused, heads: fused.reshape(*fused.shape[:-1], heads, 3, -1).swapaxes(-3, -2).reshape(fused.shape)
+    ),
+}
+
+
+def _with_residual(oracle: Oracle, inputs: AttentionInputs) -> np.ndarray | None:
+    output = oracle.output(inputs)
+    return output + inputs.queries_from if output.shape == inputs.queries_from.shape else None
+
+
+def _gains(rule: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> _WeightChanges:
+    """Other gains of the norms, by a rule of those of queries and of keys."""
+
+    def changes(parts: Projections) -> dict[str, Any] | None:
+        extra = dict(parts.extra or {})
+        if not {"query_norm", "key_norm"} <= set(extra):
+            return None
+        query, key = rule(extra["query_norm"], extra["key_norm"])
+        return {"extra": {**extra, "query_norm": query, "key_norm": key}}
+
+    return changes
+
+
+def _gain_of_all_heads(matrix: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """One gain for each coordinate of all heads, which are then normalized together."""
+    return np.tile(gain, matrix.shape[1] // len(gain))
+
+
+def _normed_together(parts: Projections) -> dict[str, Any] | None:
+    changes = _gains(lambda query, key: (_gain_of_all_heads(parts.query, query), _gain_of_all_heads(parts.key, key)))
+    return changes(parts) if parts.query.shape[1] > len((parts.extra or {}).get("query_norm", ())) else None
+
+
+def _table(rule: Callable[[np.ndarray], np.ndarray]) -> _WeightChanges:
+    """Another table of position codes."""
+
+    def changes(parts: Projections) -> dict[str, Any] | None:
+        table = (parts.extra or {}).get("positions")
+        return None if table is None else {"extra": {**(parts.extra or {}), "positions": rule(table)}}
+
+    return changes
+
+
+_TABLES: dict[str, _WeightChanges] = {
+    "no position code added": _table(np.zeros_like),
+    "the position codes added twice": _table(lambda table: 2 * table),
+    "positions from one": _table(lambda table: np.roll(table, -1, axis=0)),
+    "positions from two": _table(lambda table: np.roll(table, -2, axis=0)),
+}
+
 _PROJECTIONS: dict[str, _WeightChanges] = {
     "keys and values swapped": _with_weights_of(key="value", value="key"),
     "queries and keys swapped": _with_weights_of(query="key", key="query"),
@@ -292,10 +366,16 @@ _PROJECTIONS: dict[str, _WeightChanges] = {
     **{f"the {part} projection transposed": _transposed(part) for part in _PARTS},
     **{f"no {part} bias": _without_biases(part) for part in _PARTS},
     "no biases": _without_biases(*_PARTS),
+    "no biases of queries, keys and values": _without_biases("query", "key", "value"),
     "queries and keys not normalized": _without_norm("query_norm", "key_norm"),
     "queries not normalized": _without_norm("query_norm"),
     "keys not normalized": _without_norm("key_norm"),
     "queries and keys normalized without their gains": _without_gain,
+    "the gains of queries and keys swapped": _gains(lambda query, key: (key, query)),
+    "the queries' gain for keys too": _gains(lambda query, _: (query, query)),
+    "the keys' gain for queries too": _gains(lambda _, key: (key, key)),
+    "gains without the one that is added": _gains(lambda query, key: (query - 1, key - 1)),
+    "a norm over all heads together": _normed_together,
 }
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -303,5 +383,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *plain("positions", _POSITIONS),
     *plain("kv-heads", _KV_HEADS),
     *plain("heads", _HEADS),
+    *plain("positions", {description: weight_change(changes) for description, changes in _TABLES.items()}),
+    *plain("projection", _FUSED),
+    Mutation(family="projection", description="the input added to the output", output=_with_residual),
     *plain("projection", {description: weight_change(changes) for description, changes in _PROJECTIONS.items()}),
 )
