@@ -104,7 +104,7 @@ def check(
 
     if is_isolated:
         return check_isolated(request, limits=options.get("limits"), progress=count)
-    subject, inferred = build_subject(request)
+    subject, findings = build_subject(request)
     report = check_subject(
         subject,
         laws=chosen,
@@ -112,7 +112,7 @@ def check(
         judge_law=lambda law: try_law(law, subject, request),
         progress=count,
     )
-    return replace(report, inferred=inferred)
+    return replace(report, findings=findings)
 
 
 def ensure_known(expect: Mapping[str, str], seed: int) -> None:

@@ -6,12 +6,12 @@ A law that takes too long or ends the process gets that as its verdict; the laws
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from regard.conformance import Law
 from regard.conformance.judging import chosen_laws, expected, report_on
 from regard.conformance.requests import CheckRequest, Stage, build_subject
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import Finding, Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, error_line
 from regard.core.errors import InputError, RegardError
 from regard.core.processes import GIB, Channel, Child, Ended, limit_resources
@@ -92,7 +92,7 @@ class _Run:
     progress: Progress = lambda: None
     stop: threading.Event = field(default_factory=threading.Event)
     subject: Subject = field(default_factory=Subject)
-    inferred: Mapping[str, Any] | None = None
+    findings: tuple[Finding, ...] = ()
     verdicts: list[LawVerdict] = field(default_factory=list)
     stage: Stage = "import"
 
@@ -122,7 +122,7 @@ class _Run:
                         self.stage = message["stage"]
                     case "built":
                         self.subject.name, self.subject.spec = message["name"], Spec(**message["spec"])
-                        self.inferred = message["inferred"]
+                        self.findings = tuple(Finding(**each) for each in message["findings"])
                     case "trying":
                         is_trying = True
                     case "verdict":
@@ -154,7 +154,7 @@ class _Run:
 
     def report(self) -> CheckReport:
         """The report with its grade."""
-        return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
+        return replace(report_on(self.subject, tuple(self.verdicts)), findings=self.findings)
 
 
 def check_layer(channel: Channel) -> None:
@@ -172,9 +172,11 @@ def _check(request: CheckRequest, memory: int, channel: Channel) -> None:
     from regard.conformance.reproduction import try_law
 
     limit_resources(memory=memory + _LIBRARIES)
-    subject, inferred = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
+    subject, findings = build_subject(request, lambda stage: channel.send(event="stage", stage=stage))
     limit_resources(memory=memory)
-    channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+    channel.send(
+        event="built", name=subject.name, spec=asdict(subject.spec), findings=[asdict(each) for each in findings]
+    )
     for law in chosen_laws(request.laws).values():
         channel.send(event="trying", law=law.id)
         verdict = expected(try_law(law, subject, request), request.expect)
