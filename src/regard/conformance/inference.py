@@ -107,9 +107,12 @@ def _from_calls(subject: Subject) -> _Notes:
         notes.lacks("causality, window and positions", "the outputs do not change with the inputs")
         return notes
     ahead = _moved(subject, length, [length // 2, length - 1])
-    leaks = ahead[0][: length // 2].any() or ahead[1][: length - 1].any()
+    short = min(_SHORT, length)
+    # Every place, since a prefix or a block may be open to later tokens while the rest is causal.
+    moved = np.array(_moved(subject, short, list(range(short)))).T  # [output, input]
+    leaks = ahead[0][: length // 2].any() or ahead[1][: length - 1].any() or np.triu(moved, 1).any()
     if leaks:
-        _find_reach_ahead(notes, subject)
+        _find_reach_ahead(notes, moved)
     else:
         notes.add("causal", True, f"no output of {length} changes with a later input")
     _find_window(notes, subject)
@@ -117,10 +120,9 @@ def _from_calls(subject: Subject) -> _Notes:
     return notes
 
 
-def _find_reach_ahead(notes: _Notes, subject: Subject) -> None:
+def _find_reach_ahead(notes: _Notes, moved: np.ndarray) -> None:
     """Not causal only if outputs see as far ahead as they see back: anything else is no mask that a spec can name."""
-    length = min(_SHORT, subject.spec.max_positions or _SHORT)
-    moved = np.array(_moved(subject, length, list(range(length)))).T  # [output, input]
+    length = len(moved)
     if np.array_equal(moved, moved.T):
         notes.add("causal", False, "an output changes with a later input")
         return
@@ -178,6 +180,10 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     is_still = distance(y, swapped) <= 1e-5 * size
     if is_still and (spec.depth == 1 or not is_causal):
         notes.add("positions", "none", "swapping two earlier tokens changes nothing")
+        alone, repeated = subject.call(x[:, :1])[:, 0], subject.call(x[:, [0, 0, 0]])[:, 2]
+        if not distance(alone, repeated) <= _FLAT * size:
+            why = "a token repeated gives another output than the token alone, as with keys that belong to no token"
+            notes.add("sink", True, why, is_unusual=True)
     elif not is_still and spec.depth > 1 and is_causal:
         notes.lacks("positions", "several causal layers distinguish the order of tokens without a position code")
     elif not is_still:

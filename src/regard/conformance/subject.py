@@ -258,6 +258,7 @@ class Subject:
     caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
+    `has_state` says that it carries a state from token to token, in which earlier tokens fade.
     `findings` is what an adapter found out about the layer. `is_read_off` says that nobody but the adapter says what
     the layer is, so that what the spec leaves open is to be probed for.
     """
@@ -266,6 +267,7 @@ class Subject:
     spec: Spec = Spec()
     capabilities: frozenset[str] = frozenset()
     is_routed: bool = False
+    has_state: bool = False
     findings: tuple[Finding, ...] = ()
     is_read_off: bool = False
 

@@ -23,7 +23,7 @@ _ROTARY = """
     freqs_complex rotary_embeddings cos_sin
 """.split()
 _COS, _SIN = ("cos", "cos_cached", "freqs_cos", "rope_cos"), ("sin", "sin_cached", "freqs_sin", "rope_sin")
-RotaryForm = Literal["complex", "stacked", "angles", "angles twice", "halves", "twice", "pair"]
+RotaryForm = Literal["complex", "stacked", "angles", "angles twice", "halves", "twice", "one row", "pair"]
 _BASE = 10_000.0
 
 
@@ -33,7 +33,8 @@ class CallPlan:
 
     `inputs` are the arguments that get the tokens, `constants` what else each call gets, `tables` those that get rotary
     tables for the length of the input, in one form. `embedding` is the submodule that embeds token ids: its output is
-    replaced by the tokens. `is_positions_first` says that positions come before rows.
+    replaced by the tokens. `is_positions_first` says that positions come before rows. `mask` is for a module that
+    cannot do without one: it is given whenever no other mask is.
     """
 
     inputs: tuple[str, ...]
@@ -43,12 +44,15 @@ class CallPlan:
     embedding: str | None = None
     targets: str | None = None
     is_positions_first: bool = False
+    mask: "MaskForm | None" = None
 
     def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """What the module returns for x, rows before positions; `given` goes by the module's own names."""
         tokens = x.transpose(0, 1) if self.is_positions_first else x
         tables = {name: _table(name, self.form, x, head_width) for name in self.tables}
         options = {**self.constants, **tables, **given}
+        if self.mask is not None and self.mask.name not in given:
+            options[self.mask.name] = self.mask.hiding_nothing(x)
         if self.embedding is None:
             return module(tokens, **dict.fromkeys(self.inputs[1:], tokens), **options)
         import torch
@@ -108,8 +112,17 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     needed = [name for name in required_names(module) if name not in (*inputs, *constants)]
     tables = tuple(name for name in needed if name.lower() in (*_ROTARY, *_COS, *_SIN))
     plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in tables}
-    for form in _forms(tables):
-        plan = CallPlan(inputs=inputs, constants={**plain, **constants}, tables=tables, form=form)
+    masks = names_of("mask", tuple(plain))
+    plans = [
+        CallPlan(inputs=inputs, constants={**plain, **constants}, tables=tables, form=form) for form in _forms(tables)
+    ]
+    for name in masks:
+        others = {key: value for key, value in {**plain, **constants}.items() if key != name}
+        plans += [replace(plan, constants=others, mask=mask) for plan in plans for mask in _mask_forms((name,), None)]
+    contexts = [name for name in _parameters(module) if name.lower() in _CONTEXTS and name not in inputs]
+    # Some layers of cross-attention have a default for their context, and refuse it.
+    plans += [replace(plan, inputs=(*inputs, contexts[0])) for plan in plans if contexts]
+    for plan in plans:
         if inputs[0].lower() not in _TOKENS:
             yield plan
         for name in _embeddings(module):
@@ -129,7 +142,7 @@ def _forms(tables: tuple[str, ...]) -> tuple[RotaryForm | None, ...]:
     if not tables:
         return (None,)
     if any(name.lower() in (*_COS, *_SIN) for name in tables):
-        return ("twice", "halves")
+        return ("twice", "halves", "one row")
     return ("complex", "pair", "stacked", "angles", "angles twice")
 
 
@@ -151,7 +164,7 @@ def _table(name: str, form: RotaryForm | None, x: Any, head_width: int) -> Any:
             return tuple(part(twice)[None].to(x.dtype) for part in (torch.cos, torch.sin))
         case "angles" | "angles twice":
             return (angles if form == "angles" else twice).to(x.dtype)
-    chosen = twice if form == "twice" else angles
+    chosen = {"twice": twice, "one row": twice[None]}.get(form or "", angles)
     return (chosen.cos() if name.lower() in _COS else chosen.sin()).to(x.dtype)
 
 
@@ -190,6 +203,7 @@ def mask_names(module: Any) -> tuple[str, ...]:
     return names_of("mask", tuple(_parameters(module)))
 
 
+Meaning = Literal["keep", "drop", "additive"]
 MaskShape = Literal["rows", "keys", "one query", "queries", "heads"]
 
 
@@ -198,11 +212,12 @@ class MaskForm:
     """How a layer wants its padding mask: under which name, with which meaning, and in which shape."""
 
     name: str
-    meaning: Literal["keep", "drop", "additive"]
+    meaning: Meaning
     shape: MaskShape
+    is_causal: bool = False
 
-    def of(self, mask: Any, num_queries: int) -> Any:
-        """A mask [row, key], True for real tokens, in this form."""
+    def of(self, mask: Any, num_queries: int, dtype: Any = None) -> Any:
+        """A mask [row, key], True for real tokens, in this form; the last query is that of the last key."""
         import torch
 
         rows, keys = mask.shape
@@ -215,11 +230,18 @@ class MaskForm:
                 mask = mask[:, None, :].expand(rows, num_queries, keys)
             case "heads":
                 mask = mask[:, None, None, :].expand(rows, 1, num_queries, keys)
+        if self.is_causal:
+            mask = mask & torch.ones(num_queries, keys, dtype=torch.bool, device=mask.device).tril(keys - num_queries)
         if self.meaning == "additive":
-            return torch.zeros(mask.shape, dtype=torch.get_default_dtype(), device=mask.device).masked_fill(
-                ~mask, -1e30
-            )
+            zeros = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
+            return zeros.masked_fill(~mask, _HIDDEN.get(str(dtype), -1e30))
         return ~mask if self.meaning == "drop" else mask.clone()
+
+    def hiding_nothing(self, x: Any) -> Any:
+        """The mask for tokens that are all real."""
+        import torch
+
+        return self.of(torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), x.shape[1], x.dtype)
 
     def __str__(self) -> str:
         axes = {
@@ -230,13 +252,40 @@ class MaskForm:
             "heads": "[batch, 1, query, key]",
         }
         meant = {"keep": "True for real tokens", "drop": "True for padding", "additive": "added to the logits"}
-        return f"{self.name} {axes[self.shape]}, {meant[self.meaning]}"
+        also = ", causal, since a mask replaces the layer's own" if self.is_causal else ""
+        return f"{self.name} {axes[self.shape]}, {meant[self.meaning]}{also}"
 
 
 _SHAPES: tuple[MaskShape, ...] = ("rows", "keys", "one query", "queries", "heads")
+# What is added to a hidden logit, where −1e30 is too large.
+_HIDDEN = {"torch.float16": -1e4}
 
 
-def find_mask_form(output: Callable[..., Any], x: Any, names: tuple[str, ...], meaning: str | None) -> MaskForm | None:
+def _mask_forms(names: tuple[str, ...], meaning: Meaning | None) -> Iterator[MaskForm]:
+    for name in names:
+        for shape in _SHAPES:
+            for each in ("keep", "drop", "additive") if meaning is None else (meaning,):
+                yield MaskForm(name=name, meaning=each, shape=shape)
+
+
+def with_causality(form: MaskForm, output: Callable[..., Any], x: Any) -> MaskForm:
+    """The form, causal if only so a mask that hides nothing leaves the outputs as they are without a mask."""
+    wide = "heads" if form.shape in ("rows", "keys") else "queries"
+    before = output(x)
+
+    def is_neutral(each: MaskForm) -> bool:
+        gap = (output(x, **{each.name: each.hiding_nothing(x)}) - before).abs().max()
+        return bool(gap <= 1e-5 * before.abs().max())
+
+    for each in (form, *(replace(form, shape=shape, is_causal=True) for shape in (wide, "heads", "queries"))):
+        if returned_or_error(lambda each=each: is_neutral(each))[0]:
+            return each
+    return form
+
+
+def find_mask_form(
+    output: Callable[..., Any], x: Any, names: tuple[str, ...], meaning: Meaning | None
+) -> MaskForm | None:
     """The first form of a mask under which a hidden token moves no other output while a visible one does.
 
     `output(x, **options)` calls the layer; `meaning` is the declared one, None if any may be tried.
@@ -248,16 +297,9 @@ def find_mask_form(output: Callable[..., Any], x: Any, names: tuple[str, ...], m
     hidden, shown = x.clone(), x.clone()
     hidden[~mask] += 1.5
     shown[:, 0] += 1.5
-    meanings = ("keep", "drop", "additive") if meaning is None else (meaning,)
-    forms = (
-        MaskForm(name=name, meaning=each, shape=shape)  # pyright: ignore[reportArgumentType]
-        for name in names
-        for shape in _SHAPES
-        for each in meanings
-    )
 
     def hides(form: MaskForm) -> bool:
-        given = {form.name: form.of(mask, x.shape[1])}
+        given = {form.name: form.of(mask, x.shape[1], x.dtype)}
         before, same, other = (output(each, **copy.deepcopy(given)) for each in (x, hidden, shown))
         size = before[mask].abs().max()
         is_hidden = (same[mask] - before[mask]).abs().max() <= 1e-5 * size
@@ -265,4 +307,6 @@ def find_mask_form(output: Callable[..., Any], x: Any, names: tuple[str, ...], m
         later[:, 0] = False
         return bool(is_hidden) and bool((other[later] - before[later]).abs().max() > 1e-5 * size)
 
-    return next((form for form in forms if returned_or_error(lambda form=form: hides(form))[0]), None)
+    forms = _mask_forms(names, meaning)
+    found = next((form for form in forms if returned_or_error(lambda form=form: hides(form))[0]), None)
+    return None if found is None else with_causality(found, output, x)

@@ -20,7 +20,8 @@ WIDTH = """
     embed_dim d_model dim hidden_size n_embd embed_size emb_dim embedding_dim model_dim width n_embed d_embed emb_size
     hidden_dim d_in d_out dim_in dim_out in_dim out_dim in_features out_features input_dim output_dim query_dim
     context_dim cross_dim cross_attention_dim kv_dim kdim vdim embed_dims channels in_channels out_channels input_size
-    dim_model d_hidden emb_size embedding_size n_state n_units units features dmodel d c model_size k_dim q_dim v_dim
+    dim_model d_hidden embedding_size n_state n_units units features dmodel d c model_size k_dim q_dim v_dim
+    d_cond chan dim_context
 """.split()
 HEADS = """
     num_heads n_heads n_head heads nhead h num_attention_heads nheads num_head n_attn_heads head_num attention_heads
@@ -32,7 +33,7 @@ KV_HEADS = """
 """.split()
 HEAD_WIDTH = """
     head_dim dim_head d_head head_size d_k head_width d_kv attention_head_dim attention_head_size dim_per_head
-    head_features d_q d_v dk dv size_per_head dim_key dim_value key_dim value_dim qk_dim
+    head_features d_q d_v dim_heads dk dv size_per_head dim_key dim_value key_dim value_dim qk_dim
 """.split()
 LENGTH = """
     block_size context_length max_seq_len max_len max_length seq_len max_position_embeddings max_positions n_ctx
@@ -63,6 +64,8 @@ _CHOSEN_BY_PART: Mapping[str, Any] = {
     "theta": 10_000.0,
     "rope_base": 10_000.0,
     "vocab": 99,
+    "num_tokens": 99,
+    "segment_len": 4,
     "batch": 512,
     "intermediate": 64,
     "ffn": 64,

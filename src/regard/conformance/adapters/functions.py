@@ -234,6 +234,8 @@ class CoreLayer(Layer):
         self, attend: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays, takes: frozenset[str]
     ) -> None:
         self.attend, self.spec, self.name, self.arrays, self.takes = attend, spec, name, arrays, takes
+        # A window that was found on the function is its own, and need not be asked for.
+        self.is_window_given = spec.window is not None
         self.matrices = random_matrices(spec, np.dtype(np.float32))
         self.set_capabilities({"core", "weights"} | ({"mask"} & takes))
 
@@ -278,7 +280,7 @@ class CoreLayer(Layer):
         options = self._mask_option(self._visible(length, mask))
         if "causal" in self.takes and self.spec.causal is not None:
             options["causal"] = self.spec.causal
-        if "window" in self.takes and self.spec.window is not None:
+        if "window" in self.takes and self.is_window_given:
             options["window"] = self.spec.window
         return options
 
@@ -333,7 +335,7 @@ class CoreLayer(Layer):
         visible = np.ones((length, length), dtype=bool)
         if self.spec.causal and "causal" not in self.takes:
             visible &= gaps >= 0
-        if self.spec.window is not None and "window" not in self.takes:
+        if self.is_window_given and self.spec.window is not None and "window" not in self.takes:
             visible &= np.abs(gaps) < self.spec.window
         if mask is None:
             return None if visible.all() else self.native(visible[None, None])

@@ -1,7 +1,7 @@
 """Any torch module as a subject: its sizes, and how it wants to be called, are found on the module itself."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,8 @@ _ROWS, _LENGTH = 3, 5
 # The longest input that is tried; tables and masks of fixed size are usually shorter, or much longer.
 _LONGEST = 256
 _PAIRS = 64
+# Lengths of windows and images that some layers insist on.
+_FIXED = (16, 64, 49, 196)
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
 
 
@@ -95,8 +97,7 @@ class ModuleLayer(TorchLayer):
         """The options under the module's own names, the mask in the form that it wants."""
         given = {self.names[name]: value for name, value in options.items() if name != "mask"}
         if "mask" in options and self.mask_form is not None:
-            mask = self.mask_form.of(options["mask"], x.shape[1])
-            given[self.mask_form.name] = mask.to(x.dtype) if mask.is_floating_point() else mask
+            given[self.mask_form.name] = self.mask_form.of(options["mask"], x.shape[1], x.dtype)
         return given
 
     def _tokens(self, length: int = _LENGTH, width: int | None = None) -> Any:
@@ -124,6 +125,12 @@ class ModuleLayer(TorchLayer):
                 self._note_call()
                 return
             problem = problem or reason
+        fixed = next((length for length in _FIXED if self._takes_only(length, candidates or [usual])), None)
+        if fixed is not None:
+            raise InputError(
+                f"{self.name} takes inputs of length {fixed} and not of length {_LENGTH}; laws need inputs of several "
+                "lengths. Wrap it in a function f(x) that pads them."
+            )
         needed = required_names(self.module)
         ask = f" It needs {', '.join(needed)}: give --arg forward.{needed[0]}=…." if needed else ""
         raise InputError(
@@ -132,6 +139,9 @@ class ModuleLayer(TorchLayer):
             if candidates
             else f"{self.name} could not be called: {problem}.{ask} Wrap it in a function f(x)."
         )
+
+    def _takes_only(self, length: int, widths: Sequence[Finding]) -> bool:
+        return any(find_plan(self.module, self._tokens(length, each.value), each.value, {})[0] for each in widths)
 
     def _note_call(self) -> None:
         plan = self.plan
@@ -143,6 +153,8 @@ class ModuleLayer(TorchLayer):
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
+        if plan.mask is not None:
+            self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
         if plan.embedding is not None:
             self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
         if plan.is_positions_first:
@@ -169,8 +181,7 @@ class ModuleLayer(TorchLayer):
             return
 
         def output(x: Any, **given: Any) -> Any:
-            floats = {name: each.to(x.dtype) if each.is_floating_point() else each for name, each in given.items()}
-            return self.plan.output(self.module, x, floats, self.spec.head_width)
+            return self.plan.output(self.module, x, given, self.spec.head_width)
 
         self.mask_form = find_mask_form(output, self._tokens(), names, self.spec.mask)
         if self.mask_form is not None:
@@ -178,7 +189,7 @@ class ModuleLayer(TorchLayer):
             return
         if self.spec.mask is not None or self.has_declared_spec:
             form = MaskForm(name=names[0], meaning=self.spec.mask or "keep", shape="rows")
-            given = {form.name: form.of(self._tokens()[:, :, 0] < np.inf, _LENGTH)}
+            given = {form.name: form.hiding_nothing(self._tokens())}
             if returned_or_error(lambda: output(self._tokens(), **given))[1] is None:
                 self.mask_form = form
                 return
@@ -219,6 +230,10 @@ class ModuleLayer(TorchLayer):
 
     def _head_candidates(self, own: int, shared: int) -> list[Spec]:
         """Specs with each number of heads that may be right, the smallest first; one if the number is known."""
+        width = next((each.value for each in self.findings if each.name == "head_width"), None)
+        if not self._knows_heads() and width is not None and own % width == 0:
+            self._note("num_heads", f"{own} numbers per query, {width} per head", own // width)
+            self.spec = replace(self.spec, num_heads=own // width, num_kv_heads=None, head_width=width)
         counts = [self.spec.num_heads] if self._knows_heads() else [n for n in range(1, own // 2) if own % n == 0]
         found = []
         for count in counts:

@@ -14,9 +14,9 @@ _PATTERNS = """
 _NAMES = {
     part: tuple(pattern.replace("?", letter).replace("!", word) for pattern in _PATTERNS) + more
     for part, letter, word, more in (
-        ("query", "q", "query", ("queries", "Q")),
-        ("key", "k", "key", ("keys", "K")),
-        ("value", "v", "value", ("values", "V")),
+        ("query", "q", "query", ("queries", "Q", "W_Q")),
+        ("key", "k", "key", ("keys", "K", "W_K")),
+        ("value", "v", "value", ("values", "V", "W_V")),
     )
 }
 _OUTPUT = """
