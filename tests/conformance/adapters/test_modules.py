@@ -249,3 +249,65 @@ def test_packed_matrices_are_cut_as_the_layer_cuts_them():
     subject, findings = checked(ByHead())
     assert facts(findings)["packing"] == "by heads"
     assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
+
+
+def test_a_mask_that_replaces_the_causal_one_is_given_with_causality():
+    class Replacing(Attention):
+        def forward(self, x, attention_mask=None):
+            self.is_causal_inside = attention_mask is None
+            return self.mixed(*(self.heads(x, part) for part in range(3)), attention_mask)
+
+    subject, findings = checked(Replacing())
+    assert "causal, since a mask replaces" in facts(findings)["mask"]
+    assert broken(subject) == {}
+
+
+def test_a_required_mask_is_given():
+    class Extended(Attention):
+        is_causal_inside = False
+
+        def forward(self, hidden_states, attention_mask):
+            q, k, v = (self.heads(hidden_states, part) for part in range(3))
+            weights = (q @ k.mT / q.shape[-1] ** 0.5 + attention_mask).softmax(-1)
+            return self.o_proj((weights @ v).transpose(1, 2).flatten(2))
+
+    subject, findings = checked(Extended())
+    assert "added to the logits" in facts(findings)["mask"]
+    assert outcomes(subject, "PAD", "SPEC") == {"PAD": "holds", "SPEC": "holds"}
+
+
+def test_a_prefix_that_sees_ahead_is_neither_causal_nor_refuted():
+    class Prefix(Attention):
+        is_causal_inside = False
+
+        def mixed(self, q, k, v, mask=None):
+            seen = torch.ones(q.shape[2], q.shape[2]).tril().bool()
+            seen[:, :4] = True
+            return super().mixed(q, k, v, seen)
+
+    subject, findings = checked(Prefix())
+    assert subject.spec.causal is None
+    assert any(each.name == "causal" for each in findings if each.kind == "unusual")
+    assert broken(subject) == {}
+
+
+def test_a_key_that_belongs_to_no_token_is_a_sink():
+    class Null(Attention):
+        def mixed(self, q, k, v, mask=None):
+            y = super().mixed(q, k, v, mask)
+            count = torch.arange(1, y.shape[1] + 1)[:, None].to(y.dtype)
+            return y * count / (count + 1)
+
+    subject, _ = checked(Null())
+    assert subject.spec.sink
+    assert broken(subject) == {}
+
+
+def test_a_layer_of_one_length_is_one_line():
+    class Window(Attention):
+        def forward(self, x):
+            assert x.shape[1] == 16
+            return super().forward(x)
+
+    with pytest.raises(InputError, match="length 16 and not of length 5"):
+        checked(Window())
