@@ -5,6 +5,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import checked_layers
@@ -235,3 +236,15 @@ def test_a_verdict_survives_the_way_to_another_process():
         where=Place(file="a.py", line=3, column=1),
     )
     assert LawVerdict.from_fields(json.loads(json.dumps(asdict(verdict)))) == verdict
+
+
+def test_failures_with_one_cause_are_one_group():
+    def crashing(x):
+        if x.shape[0] == 2 and x.shape[1] > 5:
+            raise RuntimeError("not two rows")
+        return np.cumsum(x, axis=1)
+
+    report = regard.check(crashing, regard.Spec(causal=True, positions="none"))
+    groups = [group for group in report.causes if group[0].outcome == "crashed"]
+    assert len(groups) < len([verdict for verdict in report.failures if verdict.outcome == "crashed"])
+    assert sorted(v.law for group in report.causes for v in group) == sorted(v.law for v in report.failures)

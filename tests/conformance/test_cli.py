@@ -126,7 +126,7 @@ def test_no_failure_means_no_test_to_write(run, tmp_path):
         (["check", "checked_layers:lawful", "--laws", "CAUSE"], "CAUSE"),
         (["check", "checked_layers:lawful", "--spec", "causality"], "causality"),
         (["check", "checked_layers:lawful", "--spec", "num_heads=none"], "num_heads is int"),
-        (["check", "checked_layers:lawful", "--spec", "num_heads=5"], "5 heads in a width of 32"),
+        (["check", "checked_layers:lawful", "--spec", "num_heads=5,width=32"], "5 heads in a width of 32"),
         (["check", "checked_layers:lawful", "--spec", "num_heads=4,num_kv_heads=3"], "4 heads over 3"),
         (["check", "checked_layers:lawful", "--expect", "DET"], "--expect DET"),
         (["check", "checked_layers:lawful", "--arg", "n=1", "--arg", "n=2"], "twice"),
@@ -147,10 +147,32 @@ def test_bad_input_is_one_line(run, arguments, told):
 def test_probing_says_what_it_found(run):
     code, out, _ = run("check", "checked_layers:lawful", "--infer", "--laws", "CAUSAL")
     assert code == 0
-    assert "found  causal = True" in out
+    assert "found      causal = True" in out
 
 
 def test_a_layout_that_is_not_known_is_refused(run, tmp_path):
     code, out, err = run("check", "--layout", "cs999", str(tmp_path))
     assert (code, out) == (2, "")
     assert "cs999" in err
+
+
+def test_a_config_comes_from_a_file(run, tmp_path):
+    (tmp_path / "layer.py").write_text(
+        "import numpy as np\n"
+        "class Mean:\n"
+        "    def __init__(self, cfg):\n"
+        "        self.width = cfg['width']\n"
+        "    def __call__(self, x):\n"
+        "        assert x.shape[-1] == self.width\n"
+        "        return np.cumsum(x, axis=1)\n",
+        encoding="utf-8",
+    )
+    for name, text in (("tiny.json", '{"width": 16}'), ("tiny.toml", "width = 16")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        target = f"{tmp_path / 'layer.py'}:Mean"
+        code, out, err = run("check", target, "--config", str(tmp_path / name), "--laws", "CAUSAL,DET")
+        assert (code, err) == (0, "")
+        assert "width 16" in out
+    (tmp_path / "bad.json").write_text("[1]", encoding="utf-8")
+    assert run("check", target, "--config", str(tmp_path / "bad.json"))[0] == 2
+    assert run("check", target, "--config", str(tmp_path / "none.json"))[0] == 2

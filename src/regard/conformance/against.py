@@ -1,6 +1,6 @@
 """Two implementations of one layer, on the inputs of every law: where they differ by more than rounding."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 from regard.conformance.law import Comparison, Law, LawTrial, epsilon_of, is_half_precision
 from regard.conformance.probing import token_gaps, worst_token
 from regard.conformance.requests import CheckRequest, Stage, adapted, probed
-from regard.conformance.subject import Subject
+from regard.conformance.subject import LayerFinding, Subject
 from regard.conformance.verdict import Diagnosis
 from regard.core.errors import InputError
 
@@ -40,6 +40,7 @@ class PairedSubject(Subject):
 
     def __init__(self, layer: Subject, reference: Subject, *, is_bitwise: bool = False) -> None:
         self.name, self.spec, self.is_routed = f"{layer.name} against {reference.name}", layer.spec, layer.is_routed
+        self.has_state = layer.has_state
         self.layer, self.reference, self.is_bitwise = layer, reference, is_bitwise
         both = layer.capabilities & reference.capabilities
         self.capabilities = both & (_SHARED | {"float64"})
@@ -182,7 +183,7 @@ def bit_by_bit(law: Law) -> Law:
     )
 
 
-def build_checked(request: CheckRequest) -> tuple[Subject, dict[str, Any] | None]:
+def build_checked(request: CheckRequest) -> tuple[Subject, tuple[LayerFinding, ...]]:
     """The subject, built in this process, paired with its reference if the request names one."""
 
     def ignore(_: Stage) -> None:
@@ -204,13 +205,13 @@ def adapted_with_reference(request: CheckRequest, on_stage: Callable[[Stage], No
 
 def paired(
     request: CheckRequest, built: Sequence[Subject], on_stage: Callable[[Stage], None]
-) -> tuple[Subject, dict[str, Any] | None]:
-    """The subject with what probing found out about it, paired with its reference if there is one."""
+) -> tuple[Subject, tuple[LayerFinding, ...]]:
+    """The subject with what was found out about it, paired with its reference if there is one."""
     layer, *references = built
-    subject, inferred = probed(request, layer, on_stage)
+    subject, findings = probed(request, layer, on_stage)
     for reference in references:
         subject = PairedSubject(subject, reference, is_bitwise=request.is_bitwise)
-    return subject, inferred
+    return subject, findings
 
 
 def share_weights(layer: Subject, reference: Subject, mapping: Callable[[Any], Any] | None = None) -> None:
@@ -222,13 +223,13 @@ def share_weights(layer: Subject, reference: Subject, mapping: Callable[[Any], A
     state = state if mapping is None else mapping(state)
     lacking, surplus = set(target.state_dict()) - set(state), set(state) - set(target.state_dict())
     if lacking or surplus:
+        misfits = "; ".join([*_listed("it lacks", lacking), *_listed("it has no", surplus)])
         raise InputError(
-            f"The weights of {layer.name} do not fit {reference.name}: {_listed('it lacks', lacking)}"
-            f"{_listed('it has no', surplus)}. "
+            f"The weights of {layer.name} do not fit {reference.name}: {misfits}. "
             "Give a function of one state dict that gives the other: --map module:name."
         )
     target.load_state_dict(state)
 
 
-def _listed(words: str, names: Iterable[str]) -> str:
-    return f" {words} {', '.join(sorted(names)[:4])};" if names else ""
+def _listed(words: str, names: Collection[str]) -> list[str]:
+    return [f"{words} {', '.join(sorted(names)[:4])}"] if names else []

@@ -122,7 +122,7 @@ def check(
 
     if is_isolated:
         return check_isolated(request, limits=options.get("limits"), progress=count)
-    subject, inferred = build_checked(request)
+    subject, findings = build_checked(request)
     report = check_subject(
         subject,
         laws=chosen,
@@ -130,7 +130,7 @@ def check(
         judge_law=lambda law: try_law(law, subject, request),
         progress=count,
     )
-    return replace(report, inferred=inferred)
+    return replace(report, findings=findings)
 
 
 def sizes_of(options: Mapping[str, Any]) -> CheckSizes:

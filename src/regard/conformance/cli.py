@@ -47,8 +47,13 @@ class _Lengths(click.ParamType):
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option(
-    "--arg", "arguments", type=_NameAndValue(), multiple=True, help="An argument for the factory; repeatable."
+    "--arg",
+    "arguments",
+    type=_NameAndValue(),
+    multiple=True,
+    help="An argument for the class, or forward.NAME=VALUE for calls.",
 )
+@click.option("--config", "config_file", metavar="FILE", help="The config that the class is built with: JSON or TOML.")
 @click.option(
     "--spec",
     metavar="SPEC",
@@ -56,7 +61,7 @@ class _Lengths(click.ParamType):
     "num_kv_heads, head_width, depth, causal, window, positions, rotary_base, rotary_width, rotary_layout, "
     "max_positions, scale, softcap, sink, mask, empty, align.",
 )
-@click.option("--infer", "is_inferring", is_flag=True, help="Probe the layer for what the spec leaves open.")
+@click.option("--infer", "is_inferring", is_flag=True, help="Probe for all that --spec leaves open.")
 @click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
@@ -92,14 +97,15 @@ def check(**options: Any) -> int:
     """Try the laws of attention on a layer.
 
     A target is the name of a layer, or of a factory that makes one: package.module:name or path/to/file.py:name.
+    What the layer itself can tell need not be declared; the report says what was found, and how.
 
     Each layer runs in its own process: a hang, a crash or a lack of memory is the verdict on the law being tried, and
     the other laws still run. Skipped checks always say why; a check passes only if a positive control also fired.
 
     \b
     Examples:
-      regard check mypkg.attn:build --arg width=64 --spec causal,positions=rotary,num_heads=8,width=64
-      regard check mypkg.attn:f --infer            probe for what is not declared, then check
+      regard check attn.py:Attention               find out what the layer is, then check
+      regard check mypkg.attn:build --arg width=64 --spec causal,positions=rotary
       regard check hf:LlamaForCausalLM             a Hugging Face class, tiny and random
       regard check torch:MultiheadAttention --laws PAD,JUNK,EMPTY --expect EMPTY="NaN rows, our issue 12"
       regard check mypkg.attn:build --write-test test_attn.py
@@ -177,7 +183,7 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
 
     common = CheckRequest(
         target="",
-        arguments=_once_each(options["arguments"], "--arg"),
+        arguments=_arguments(options),
         spec=None if options["spec"] is None else spec_from_text(options["spec"]),
         dtype=options["dtype"],
         device=options["device"],
@@ -191,6 +197,31 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
         is_bitwise=options["is_bitwise"],
     )
     return zoo_requests(common) if options["is_zoo"] else [replace(common, target=name) for name in options["targets"]]
+
+
+def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+    given: dict[str, Any] = dict(_once_each(options["arguments"], "--arg"))
+    if options["config_file"] is None:
+        return given
+    if "config" in given:
+        raise InputError("--arg config=… and --config cannot be combined. Give one of them.")
+    return {**given, "config": _read_config(Path(options["config_file"]))}
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    import json
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Give a file that exists.") from error
+    except ValueError as error:
+        raise InputError(f"{path} is no {'TOML' if path.suffix == '.toml' else 'JSON'}: {error}.") from error
+    if not isinstance(values, dict):
+        raise InputError(f'{path} has no names and values. Write an object such as {{"n_embd": 64}}.')
+    return values
 
 
 def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str]:

@@ -9,11 +9,12 @@ import numpy as np
 
 from regard.conformance import weight_reading
 from regard.conformance.law import distance, dtype_of
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import LayerFinding, Spec, Subject
 from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
+_SHORT = 12
 _SEED = 7
 _FAR = 1_000_000
 _GAPS = (1, 7, 50, 400)
@@ -24,21 +25,20 @@ _EXPLAINED = 1e-2
 _EXACT = 1e-4
 _FLAT = 1e-4
 _ROUND = 3e-5
-_NO_MIXTURE = "scale, softcap, positions and sinks: the outputs are not mixtures of the values of two tokens"
+_NO_MIXTURE = ("scale, softcap, positions and sinks", "the outputs are not mixtures of the values of two tokens")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inferred:
-    """What probing found: changes to the spec, a line of evidence for each, and a line for what it could not find.
+    """What probing found: changes to the spec, how each is known, and what it could not find.
 
-    A value that the spec declares already is never among the changes; if it is contradicted, a line says so. `found`
+    A value that the spec declares already is never among the changes; if it is contradicted, a finding says so. `found`
     holds everything, including `slopes`, `sinks` and `key_heads`, which are not part of a spec.
     """
 
     found: Mapping[str, Any]
     changes: Mapping[str, Any]
-    evidence: tuple[str, ...]
-    unknown: tuple[str, ...]
+    findings: tuple[LayerFinding, ...]
 
 
 @dataclass(kw_only=True)
@@ -46,13 +46,20 @@ class _Notes:
     """What has been found so far, why it is believed, and what could not be found."""
 
     found: dict[str, Any] = field(default_factory=dict)
-    evidence: list[str] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
+    findings: list[LayerFinding] = field(default_factory=list)
 
-    def add(self, name: str, value: Any, why: str) -> None:
+    def add(self, name: str, value: Any, why: str, *, is_unusual: bool = False) -> None:
         """A value of the spec."""
         self.found[name] = value
-        self.evidence.append(f"{name} = {value}: {why}")
+        self.findings.append(LayerFinding(name=name, value=value, how=why, kind="unusual" if is_unusual else "found"))
+
+    def remark(self, name: str, what: str) -> None:
+        """Something that most layers do otherwise."""
+        self.findings.append(LayerFinding(name=name, how=what, kind="unusual"))
+
+    def lacks(self, name: str, why: str) -> None:
+        """Something that could not be found."""
+        self.findings.append(LayerFinding(name=name, how=why, kind="not found"))
 
 
 def infer(subject: Subject) -> Inferred:
@@ -64,9 +71,9 @@ def infer(subject: Subject) -> Inferred:
         wide = subject.converted("float64") if is_converted else subject
         reader = reader_of(wide)
         if reader is None:
-            notes.unknown.append(
-                "scale, softcap, rotary layout, ALiBi slopes, key-value heads and sinks: they are read from the "
-                "weights or the bare q, k, v function of a single layer with heads wider than 2"
+            notes.lacks(
+                "scale, softcap, rotary layout, ALiBi slopes, key-value heads and sinks",
+                "they are read from the weights or the bare q, k, v function of a single layer with heads wider than 2",
             )
         else:
             _from_weights(notes, wide, reader)
@@ -77,7 +84,7 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
     """The changes among what was found, and a line for each declaration that it contradicts."""
     defaults = {field.name: field.default for field in fields(Spec)}
     defaults["num_kv_heads"] = spec.num_heads
-    changes, evidence = {}, list(notes.evidence)
+    changes, findings = {}, list(notes.findings)
     for name, value in notes.found.items():
         if name not in defaults:
             continue
@@ -85,8 +92,9 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
         if declared == defaults[name] or declared is None:
             changes[name] = value
         elif declared != value and not (isinstance(value, float) and np.isclose(value, declared, rtol=1e-3)):
-            evidence.append(f"{name} is declared to be {declared}, but {value} was found")
-    return Inferred(found=dict(notes.found), changes=changes, evidence=tuple(evidence), unknown=tuple(notes.unknown))
+            how = f"declared to be {declared}, but {value} was found"
+            findings.append(LayerFinding(name=name, how=how, kind="unusual"))
+    return Inferred(found=dict(notes.found), changes=changes, findings=tuple(findings))
 
 
 # What plain calls reveal: which inputs move which outputs, and whether order matters.
@@ -96,15 +104,34 @@ def _from_calls(subject: Subject) -> _Notes:
     notes, spec = _Notes(), subject.spec
     length = min(_LENGTHS[0], spec.max_positions or _LENGTHS[0])
     if not _moved(subject, length, [0])[0].any():
-        notes.unknown.append("causality, window and positions: the outputs do not change with the inputs")
+        notes.lacks("causality, window and positions", "the outputs do not change with the inputs")
         return notes
     ahead = _moved(subject, length, [length // 2, length - 1])
-    leaks = ahead[0][: length // 2].any() or ahead[1][: length - 1].any()
-    reason = "an output changes with a later input" if leaks else f"no output of {length} changes with a later input"
-    notes.add("causal", not leaks, reason)
+    short = min(_SHORT, length)
+    # Every place, since a prefix or a block may be open to later tokens while the rest is causal.
+    moved = np.array(_moved(subject, short, list(range(short)))).T  # [output, input]
+    leaks = ahead[0][: length // 2].any() or ahead[1][: length - 1].any() or np.triu(moved, 1).any()
+    if leaks:
+        _find_reach_ahead(notes, moved)
+    else:
+        notes.add("causal", True, f"no output of {length} changes with a later input")
     _find_window(notes, subject)
     _find_order(notes, subject, is_causal=not leaks)
     return notes
+
+
+def _find_reach_ahead(notes: _Notes, moved: np.ndarray) -> None:
+    """Not causal only if outputs see as far ahead as they see back: anything else is no mask that a spec can name."""
+    length = len(moved)
+    if np.array_equal(moved, moved.T):
+        notes.add("causal", False, "an output changes with a later input")
+        return
+    aheads = [int(np.flatnonzero(row)[-1]) - place if row.any() else 0 for place, row in enumerate(moved)]
+    if moved[np.tril_indices(length)].all() and len(set(aheads[: length - max(aheads)])) == 1:
+        seen = f"every output sees {max(aheads)} token{'' if max(aheads) == 1 else 's'} ahead"
+    else:
+        seen = f"the outputs see {aheads} tokens ahead"
+    notes.remark("causal", f"neither causal nor open to all tokens: {seen}; declare causal=True or causal=False")
 
 
 def _moved(subject: Subject, length: int, places: list[int]) -> list[np.ndarray]:
@@ -132,12 +159,12 @@ def _find_window(notes: _Notes, subject: Subject) -> None:
         ]
         if max(reaches) < length - max(places):
             if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
-                notes.unknown.append(f"window: inputs reach {reaches} outputs, which no window explains")
+                notes.lacks("window", f"inputs reach {reaches} outputs, which no window explains")
                 return
             window = (reaches[0] - 1) // spec.depth + 1
             notes.add("window", window, f"an input changes {reaches[0]} outputs, from its own on, and no others")
             return
-    notes.unknown.append(f"window: none below {length}; longer ones were not tried")
+    notes.lacks("window", f"none below {length}; longer ones were not tried")
 
 
 def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
@@ -145,7 +172,7 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     spec, dtype = subject.spec, dtype_of(subject.spec.dtype)
     window = notes.found.get("window", 3)
     if window < 3 or (spec.max_positions or 3) < 3:
-        notes.unknown.append("positions: a token sees too few others to swap two of them")
+        notes.lacks("positions", "a token sees too few others to swap two of them")
         return
     x = np.random.default_rng(_SEED).standard_normal((2, 3, spec.width)).astype(dtype)
     y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
@@ -153,8 +180,12 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     is_still = distance(y, swapped) <= 1e-5 * size
     if is_still and (spec.depth == 1 or not is_causal):
         notes.add("positions", "none", "swapping two earlier tokens changes nothing")
+        alone, repeated = subject.call(x[:, :1])[:, 0], subject.call(x[:, [0, 0, 0]])[:, 2]
+        if not distance(alone, repeated) <= _FLAT * size:
+            why = "a token repeated gives another output than the token alone, as with keys that belong to no token"
+            notes.add("sink", True, why, is_unusual=True)
     elif not is_still and spec.depth > 1 and is_causal:
-        notes.unknown.append("positions: several causal layers distinguish the order of tokens without a position code")
+        notes.lacks("positions", "several causal layers distinguish the order of tokens without a position code")
     elif not is_still:
         _find_code(notes, subject, x, size)
 
@@ -162,15 +193,15 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
 def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:
     """Absolute or relative, and falling with distance or not."""
     if not subject.has("positions"):
-        notes.unknown.append("positions: order matters, but the layer takes no positions to find out how")
+        notes.lacks("positions", "order matters, but the layer takes no positions to find out how")
         return
     places = np.broadcast_to(np.arange(3), x.shape[:2])
     usual, later = subject.call(x, positions=places), subject.call(x, positions=places + 2)
     if distance(usual, later) > 1e-3 * size:
-        notes.unknown.append("positions: they are absolute, learned or sinusoidal, which calls cannot distinguish")
+        notes.lacks("positions", "they are absolute, learned or sinusoidal, which calls cannot distinguish")
         return
     if subject.spec.max_positions is not None:
-        notes.unknown.append("positions: only distances matter, but there are too few to tell slopes from rotations")
+        notes.lacks("positions", "only distances matter, but there are too few to tell slopes from rotations")
         return
     far = subject.call(x[:, :2], positions=np.broadcast_to(np.array([0, _FAR]), (len(x), 2)))[:, 1]
     alone = subject.call(x[:, 1:2])[:, 0]
@@ -188,7 +219,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     together = 0 if reader.has_gaps else None
     reading = reader.read(reader.draw(pairs_needed(subject.spec.head_width) if are_apart else _PAIRS), together)
     if not reading.is_clear:
-        notes.unknown.append(_NO_MIXTURE)
+        notes.lacks(*_NO_MIXTURE)
         return
     key_heads = weight_reading.fit_key_heads(reading)
     _add_heads(notes, reading, key_heads)
@@ -199,7 +230,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
         reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads
     )
     if not fit.left < _EXPLAINED:
-        notes.unknown.append("scale and softcap: no scale and cap explain the weights")
+        notes.lacks("scale and softcap", "no scale and cap explain the weights")
         return
     _add_scale(notes, subject.spec, fit)
     sinks = weight_reading.fit_sinks(reading, fit, key_heads)
@@ -211,7 +242,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
 
 def _from_neighbours(notes: _Notes, spec: Spec, reading: WeightReading, key_heads: np.ndarray) -> None:
     """The same if tokens cannot be put at one position: the first is always one before the second."""
-    notes.unknown.append("softcap: the layer takes no positions, so two tokens cannot share one")
+    notes.lacks("softcap", "the layer takes no positions, so two tokens cannot share one")
     scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
         _add_scale(notes, spec, LogitFit(scale=scale, softcap=None, left=left))
@@ -219,7 +250,7 @@ def _from_neighbours(notes: _Notes, spec: Spec, reading: WeightReading, key_head
         return
     found = weight_reading.fit_scale_and_rotation(reading, key_heads)
     if found is None:
-        notes.unknown.append("scale and positions: neither slopes nor rotations explain the weights of neighbours")
+        notes.lacks("scale and positions", "neither slopes nor rotations explain the weights of neighbours")
         return
     _add_scale(notes, spec, LogitFit(scale=found[0], softcap=None, left=0.0))
     _add_rotation(notes, spec, found[1])
@@ -229,7 +260,9 @@ def _add_scale(notes: _Notes, spec: Spec, fit: LogitFit) -> None:
     """Scale and softcap, as the round numbers that they equal up to rounding."""
     usual = (spec.head_width**-0.5, 1 / spec.head_width, spec.width**-0.5)
     scale = next((size for size in usual if abs(fit.scale / size - 1) < _ROUND), _rounded(fit.scale))
-    notes.add("scale", scale, f"logits are {fit.scale:.6g} q·k")
+    is_usual = scale == usual[0]
+    known = "" if is_usual else f"; usually 1/√{spec.head_width} = {usual[0]:.6g}"
+    notes.add("scale", scale, f"logits are {fit.scale:.6g} q·k{known}", is_unusual=not is_usual)
     if fit.softcap is not None:
         notes.add("softcap", _rounded(fit.softcap), f"logits saturate at {fit.softcap:.6g}")
 
@@ -249,13 +282,11 @@ def _add_heads(notes: _Notes, reading: WeightReading, key_heads: np.ndarray) -> 
     repeated, tiled = np.arange(num_heads) // group, np.arange(num_heads) % num_shared
     if not np.array_equal(key_heads, reading.value_map):
         used = f"keys of heads {key_heads.tolist()}, but values of {reading.value_map.tolist()}"
-        notes.evidence.append(f"heads use {used}")
+        notes.remark("heads", f"they use {used}")
     elif num_shared > 1 and np.array_equal(key_heads, tiled) and not np.array_equal(tiled, repeated):
-        notes.evidence.append(f"key heads are tiled, {key_heads.tolist()}; grouped attention repeats them")
+        notes.remark("key heads", f"they are tiled, {key_heads.tolist()}; grouped attention repeats them")
     elif not np.array_equal(key_heads, repeated):
-        notes.evidence.append(f"heads use the key heads {key_heads.tolist()}, an unusual order")
-    elif num_shared < num_heads:
-        notes.evidence.append(f"heads use the key heads {key_heads.tolist()}")
+        notes.remark("key heads", f"heads use {key_heads.tolist()}, an unusual order")
 
 
 def _find_positions(
@@ -265,7 +296,7 @@ def _find_positions(
     if not reader.has_gaps:
         return
     if not reader.is_placed:
-        notes.unknown.append("rotary layout, width and base, ALiBi slopes: the q, k, v function takes no positions")
+        notes.lacks("rotary layout, width and base, ALiBi slopes", "the q, k, v function takes no positions")
         return
     limit = subject.spec.max_positions
     tokens = reader.draw(max(pairs_needed(subject.spec.head_width), _PAIRS))
@@ -283,25 +314,28 @@ def _add_slopes(notes: _Notes, slopes: np.ndarray) -> None:
         return
     usual = alibi_slopes(len(slopes))
     is_usual = np.allclose(slopes, usual, rtol=1e-3, atol=1e-6)
-    known = "as in ALiBi" if is_usual else f"ALiBi has {_numbers(usual)}"
     notes.found["slopes"] = tuple(slopes.tolist())
-    notes.add("positions", "alibi", f"logits fall with distance by {_numbers(slopes)} per head; {known}")
+    if is_usual:
+        notes.add("positions", "alibi", f"logits fall with distance by {_numbers(slopes)} per head, as in ALiBi")
+    else:
+        why = f"logits change with distance by {_numbers(-slopes)} per head; ALiBi has {_numbers(-usual)}"
+        notes.add("positions", "relative", why)
 
 
 def _add_rotation(notes: _Notes, spec: Spec, fit: RotaryFit | None) -> None:
     if fit is None:
-        notes.unknown.append("positions: a gap between two tokens changes the weights like no rotary layout or slope")
+        notes.lacks("positions", "a gap between two tokens changes the weights like no rotary layout or slope")
         return
     notes.add("positions", "rotary", f"pairs of coordinates rotate by {_numbers(fit.frequencies)} per position")
     notes.add("rotary_layout", fit.layout, f"pairs are {fit.layout}")
     width = None if fit.width == spec.head_width else fit.width
     notes.add("rotary_width", width, f"{fit.width} of {spec.head_width} coordinates rotate")
     if fit.is_backward:
-        notes.evidence.append("pairs rotate backward: the sine has the opposite of the usual sign")
+        notes.remark("rotary", "pairs rotate backward: the sine has the opposite of the usual sign")
     if fit.base is not None:
         notes.add("rotary_base", _rounded(fit.base, 10 * _ROUND), f"frequencies are {fit.base:.6g}^(−2i/d)")
     else:
-        notes.unknown.append("rotary_base: the frequencies are too few, or not of the form B^(−2i/d)")
+        notes.lacks("rotary_base", "the frequencies are too few, or not of the form B^(−2i/d)")
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from regard.conformance import Law
 from regard.conformance.against import adapted_with_reference, paired
 from regard.conformance.judging import chosen_laws, expected, report_on
 from regard.conformance.requests import CheckRequest, Stage
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import SIZES, LayerFinding, Spec, Subject
 from regard.conformance.subject_process import LayerRefused, SubjectProcess, SubjectServer
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome, error_line
 from regard.core.errors import InputError
@@ -107,7 +107,7 @@ class _Run:
     progress: Progress = lambda: None
     stop: threading.Event = field(default_factory=threading.Event)
     subject: Subject = field(default_factory=Subject)
-    inferred: Mapping[str, Any] | None = None
+    findings: tuple[LayerFinding, ...] = ()
     verdicts: list[LawVerdict] = field(default_factory=list)
     stage: Stage = "import"
     num_lost_in_a_row: int = 0
@@ -140,7 +140,7 @@ class _Run:
                         self.stage = message["stage"]
                     case "built":
                         self.subject.name, self.subject.spec = message["name"], Spec(**message["spec"])
-                        self.inferred = message["inferred"]
+                        self.findings = tuple(LayerFinding(**each) for each in message["findings"])
                     case "trying":
                         is_trying = True
                     case "verdict":
@@ -186,7 +186,7 @@ class _Run:
 
     def report(self) -> CheckReport:
         """The report with its grade."""
-        return replace(report_on(self.subject, tuple(self.verdicts)), inferred=self.inferred)
+        return replace(report_on(self.subject, tuple(self.verdicts)), findings=self.findings)
 
 
 def check_layer(channel: Channel) -> None:
@@ -221,8 +221,9 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     laws = chosen_laws(request.laws).values()
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
     with _built(request, memory, channel, on_stage) as built:
-        subject, inferred = paired(request, built, on_stage)
-        channel.send(event="built", name=subject.name, spec=asdict(subject.spec), inferred=inferred)
+        subject, findings = paired(request, built, on_stage)
+        told = [asdict(each) for each in findings]
+        channel.send(event="built", name=subject.name, spec=asdict(subject.spec), findings=told)
         for law in laws:
             channel.send(event="trying", law=law.id)
             verdict = expected(try_law(law, subject, request), request.expect)
@@ -245,13 +246,18 @@ def _built(
 
 
 def _as_requested(subject: Subject, request: CheckRequest) -> Subject:
-    """The subject with the name and the spec that were given, whatever its process says."""
+    """The subject with the name and the spec that were given, whatever its process says.
+
+    Sizes that were not declared are those that were found, and so is the width, without which it cannot be called.
+    """
     if not isinstance(subject, Subject):
         raise TypeError("the layer's process did not answer with a layer")
     if request.label is not None:
         subject.name = request.label
     if request.spec is not None:
-        subject.spec = replace(subject.spec, **request.spec.non_defaults())
+        declared = request.spec.declared_values()
+        names = ({*request.spec.non_defaults(), *SIZES} & set(declared)) - {"width"}
+        subject.spec = replace(subject.spec, **{name: declared[name] for name in names})
     return subject
 
 

@@ -119,9 +119,8 @@ def _layer(report: CheckReport, *, is_single: bool) -> str:
     tried = [verdict for verdict in report.verdicts if verdict.outcome != "skipped"]
     tried.sort(key=lambda verdict: verdict.is_as_expected)
     cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
-    inferred = report.inferred or {}
-    found = _list([*inferred.get("evidence", ()), *(f"not found: {line}" for line in inferred.get("unknown", ()))])
-    found = f'<div class="found"><h3>Found by probing</h3>{found}</div>' if found else ""
+    found = _list([f"{each}" if each.kind == "found" else f"{each.kind}: {each}" for each in report.findings])
+    found = f'<div class="found"><h3>Found on the layer</h3>{found}</div>' if found else ""
     body = f"{found}{cards}{_skipped(report)}{_grade(report)}"
     if is_single:
         return f'<section class="layer" id="layer-{slug}">{body}</section>'

@@ -1,12 +1,14 @@
 """Reports on checked layers: in a terminal, as JSON, and as JUnit XML."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from xml.etree import ElementTree
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from regard.conformance.subject import LayerFinding
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.render.json import as_json
 from regard.render.page import printable
@@ -27,15 +29,15 @@ _MOST_DIAGNOSES = 3
 
 
 def show_check(console: Console, report: CheckReport) -> None:
-    """Prints a line per law, then each failure, the skipped laws, the counts, and what the check cannot detect."""
+    """Prints what was found, a line per law, failures by cause, skipped laws, counts, and what cannot be detected."""
     lead = Text(f"{spelled(report.layer, console.encoding)}  ", style="bold")
     say(console, spec_line(report), style="dim", lead=lead)
-    for kind, label, style in (("evidence", "found", "cyan"), ("unknown", "not found", "yellow")):
-        for line in (report.inferred or {}).get(kind, ()):
-            say(console, line, lead=Text(f"  {label}  ", style=style))
-    _show_lines(console, [verdict for verdict in report.verdicts if verdict.outcome != "skipped"])
-    for verdict in report.failures:
-        _show_failure(console, verdict)
+    _show_findings(console, report.findings)
+    causes = [(group[0], tuple(verdict.law for verdict in group[1:])) for group in report.causes]
+    rest = [each for each in report.verdicts if each.is_as_expected and each.outcome != "skipped"]
+    _show_lines(console, [*(verdict for verdict, _ in causes), *rest])
+    for verdict, others in causes:
+        _show_failure(console, verdict, others)
     if report.skipped:
         console.print()
         say(console, "skipped", style="bold")
@@ -53,6 +55,14 @@ def show_check(console: Console, report: CheckReport) -> None:
         say(console, bug, lead=Text("  - "))
 
 
+def _show_findings(console: Console, findings: Sequence[LayerFinding]) -> None:
+    """One block: what was found out about the layer and how, what is unusual, and what could not be found."""
+    styles = {"found": "cyan", "unusual": "magenta", "not found": "yellow"}
+    for kind, style in styles.items():
+        for finding in (each for each in findings if each.kind == kind):
+            say(console, str(finding), lead=Text(f"  {kind.ljust(9)}  ", style=style), indent=13)
+
+
 def spec_line(report: CheckReport) -> str:
     """What the layer declares, in one line; empty for what is no attention layer."""
     spec = report.spec
@@ -60,7 +70,9 @@ def spec_line(report: CheckReport) -> str:
         return ""
     heads, shared = spec.get("num_heads"), spec.get("num_kv_heads")
     causal = {True: "causal", False: "not causal", None: "causality not declared"}
-    parts = [f"width {spec.get('width')}", f"{heads} heads" + (f" over {shared}" if shared != heads else "")]
+    parts = [f"width {spec.get('width')}"]
+    if not any(each.name == "num_heads" and each.kind == "not found" for each in report.findings):
+        parts += [f"{heads} head{'' if heads == 1 else 's'}" + (f" over {shared}" if shared != heads else "")]
     parts += [causal[spec.get("causal")]]
     parts += [f"window {spec['window']}"] if spec.get("window") else []
     parts += [f"positions {spec['positions']}" if spec.get("positions") else "positions not declared"]
@@ -124,13 +136,16 @@ def _show_line(console: Console, lead: Text, text: str) -> None:
     console.print(line, soft_wrap=True, no_wrap=True, crop=False)
 
 
-def _show_failure(console: Console, verdict: LawVerdict) -> None:
+def _show_failure(console: Console, verdict: LawVerdict, others: Sequence[str]) -> None:
+    """One failure in full; `others` are the laws that fail for the same cause."""
     console.print()
     lead = Text(spelled(f"{verdict.outcome}[{verdict.law}]: ", console.encoding), style=_LOOKS[verdict.outcome][1])
     say(console, verdict.statement, style="bold", indent=4, lead=lead)
     console.print(Text(" --> ", style="blue") + Text(spelled(verdict.layer, console.encoding)), soft_wrap=True)
     for label, text in _facts(verdict):
         say(console, text, lead=_label(label))
+    if others:
+        say(console, ", ".join(others), lead=_label(f"and {len(others)} more, for the same cause"), indent=4)
     if verdict.reproduce:  # commands are copied, so each stays on one line
         commands = {"reproduce": verdict.reproduce}
         if verdict.reproduction:
@@ -165,8 +180,9 @@ def show_matrix(console: Console, reports: Sequence[CheckReport]) -> None:
     legend = " ".join(f"{sign} {name}" for name, (sign, _) in _LOOKS.items())
     say(console, f"{legend}   (blank: not tried)", style="dim")
     for report in reports:
-        for verdict in report.failures:
-            lead = Text(f"{spelled(report.layer, console.encoding)} {verdict.law} {verdict.outcome}: ", style=ALARM)
+        for verdict, *others in report.causes:
+            laws = ", ".join([verdict.law, *(other.law for other in others)])
+            lead = Text(f"{spelled(report.layer, console.encoding)} {laws} {verdict.outcome}: ", style=ALARM)
             say(console, f"{verdict.counterexample or verdict.reason}", lead=lead, indent=4)
     failing = sum(not report.ok for report in reports)
     style = ALARM if failing else "bold"
@@ -192,8 +208,11 @@ def _show_block(console: Console, reports: Sequence[CheckReport], laws: Sequence
 def reports_as_json(reports: Sequence[CheckReport], *, is_ascii: bool = False) -> str:
     """The JSON that all commands share: the verdicts on all layers, and `subjects`, a row per layer."""
     verdicts = [verdict for report in reports for verdict in report.verdicts]
-    fields = ("layer", "ok", "spec", "grade", "blind_to", "inferred", "counts")
-    subjects = [{name: getattr(report, name) for name in fields} for report in reports]
+    fields = ("layer", "ok", "spec", "grade", "blind_to", "counts")
+    subjects = [
+        {**{name: getattr(report, name) for name in fields}, "findings": [asdict(each) for each in report.findings]}
+        for report in reports
+    ]
     return as_json("check", verdicts, {"subjects": subjects}, is_ascii=is_ascii)
 
 

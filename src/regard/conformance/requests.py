@@ -1,12 +1,12 @@
 """A request to check one layer, which can be sent to another process, and the subject built from it."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from regard.conformance.law import CheckSizes
-from regard.conformance.subject import Spec, Subject
+from regard.conformance.subject import LayerFinding, Spec, Subject
 from regard.core.errors import InputError
 
 ZOO = "zoo:"
@@ -60,14 +60,16 @@ class CheckRequest:
     def adjusted(self, spec: Spec) -> Spec:
         """The spec with the dtype and the device that were asked for."""
         changes = {"dtype": self.dtype, "device": self.device}
-        return replace(spec, **{name: value for name, value in changes.items() if value is not None})
+        return Spec(
+            **{**spec.declared_values(), **{name: value for name, value in changes.items() if value is not None}}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         assert self.has_named_target
         return {
             **{f.name: getattr(self, f.name) for f in fields(self)},
-            "spec": self.spec and asdict(self.spec),
+            "spec": self.spec and self.spec.declared_values(),
             "sizes": asdict(self.sizes),
         }
 
@@ -105,8 +107,10 @@ class CheckRequest:
 
 def build_subject(
     request: CheckRequest, on_stage: Callable[[Stage], None] = lambda _: None
-) -> tuple[Subject, dict[str, Any] | None]:
-    """The subject, built in this process, and what probing found out about it if the request asks for that.
+) -> tuple[Subject, tuple[LayerFinding, ...]]:
+    """The subject, built in this process, and what was found out about it.
+
+    What the spec leaves open is probed for if the request asks for that, or if nobody else can say it.
 
     `on_stage` is called when the layer's first calls begin, and when probing does.
     """
@@ -127,17 +131,69 @@ def adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subject
 
 def probed(
     request: CheckRequest, subject: Subject, on_stage: Callable[[Stage], None]
-) -> tuple[Subject, dict[str, Any] | None]:
-    """The subject with what probing found out about it, if the request asks for that."""
-    if not request.is_inferring:
-        return subject, None
+) -> tuple[Subject, tuple[LayerFinding, ...]]:
+    """The subject with what was found out about it, by probing too if the request asks for that or leaves it open."""
+    findings = subject.findings
+    if request.is_inferring or (subject.is_read_off and is_open(subject.spec)):
+        on_stage("probing")
+        is_whole = request.is_inferring or request.spec is None
+        subject, found = _probed(subject, is_whole=is_whole)
+        known = {finding.name for finding in findings}
+        findings += tuple(finding for finding in found if finding.name not in known)
+    return subject, findings
+
+
+def _probed(subject: Subject, *, is_whole: bool) -> tuple[Subject, tuple[LayerFinding, ...]]:
+    """The subject with what probing found in its spec; unless `is_whole`, only what an oracle cannot do without.
+
+    If all of the spec was found and yet the layer differs from its oracle, it is no layer that the oracle covers.
+    """
     from regard.conformance.inference import infer
 
-    on_stage("probing")
     found = infer(subject)
+    names = set(found.changes)
+    if not is_whole:
+        names = {name for name in ("causal", "positions") if getattr(subject.spec, name) is None}
+        names |= {name for name in found.changes if "positions" in names and name.startswith("rotary_")}
     changes = {name: value.item() if hasattr(value, "item") else value for name, value in found.changes.items()}
-    inferred = {"spec": changes, "evidence": list(found.evidence), "unknown": list(found.unknown)}
-    return subject.declared(**changes), inferred
+    other = subject.declared(**{name: value for name, value in changes.items() if name in names})
+    findings = tuple(each for each in found.findings if _is_telling(each, names, other.spec))
+    if not is_whole:
+        return other, findings
+    dropped = _uncovered(other)
+    other.capabilities -= dropped
+    why = LayerFinding(
+        name="oracle", how="none: the layer does more than its spec and weights explain", kind="not found"
+    )
+    return other, (*findings, why) if dropped else findings
+
+
+def _is_telling(finding: LayerFinding, names: Collection[str], spec: Spec) -> bool:
+    """False for what a reader can't use: what follows from the rest, and values that no law needs."""
+    if finding.kind == "found":
+        is_even = finding.name == "num_kv_heads" and spec.num_kv_heads == spec.num_heads
+        return finding.name in names and finding.value is not None and not is_even
+    return finding.kind == "unusual" or (finding.name == "positions" and spec.positions is None)
+
+
+def _uncovered(subject: Subject) -> frozenset[str]:
+    """The capabilities by which a spec that was read off the layer would be refuted by the layer itself."""
+    from regard.conformance import all_laws
+    from regard.conformance.judging import judge
+
+    law, dropped = all_laws()["SPEC"], frozenset()
+    trial = subject.declared()
+    for capability in ("weights", "core"):
+        if judge(law, trial).outcome not in ("refuted", "crashed"):
+            break
+        dropped |= {capability} & subject.capabilities
+        trial.capabilities = subject.capabilities - dropped
+    return dropped
+
+
+def is_open(spec: Spec) -> bool:
+    """True if the spec says too little for an oracle."""
+    return spec.causal is None or spec.positions is None
 
 
 def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subject:
@@ -148,14 +204,13 @@ def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subjec
         if name not in entries:
             raise InputError(f"The zoo has no {name}. It has {', '.join(entries)}.")
         subject = entries[name].subject()
-        return subject if request.spec is None else subject.declared(**asdict(request.spec))
-    if request.has_named_target:
-        target = adapters.load(request.target, request.arguments)
-    else:
-        target = adapters.call_factory(request.target, request.arguments)
+        return subject if request.spec is None else subject.declared(**request.spec.changes())
+    target, chosen = adapters.load_with_findings(request.target, request.arguments)
     spec = None if request.spec is None else request.adjusted(request.spec)
     on_stage("first calls")
-    return adapters.adapt(target, spec, name=request.label)
+    subject = adapters.adapt(target, spec, name=request.label)
+    subject.findings = (*chosen, *subject.findings)
+    return subject
 
 
 def importable_name(target: Any) -> str | None:

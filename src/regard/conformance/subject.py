@@ -6,8 +6,8 @@ Every method beyond the call is optional; each one that a subject has unlocks th
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_args, get_origin
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
 
@@ -28,6 +28,10 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "native": ("arrays of a framework", "needs the framework's own arrays"),
     "float64": ("a float64 version", "the layer does not work in float64"),
 }
+# The sizes of a layer that can be found on the layer itself, and what they are where nothing says.
+SIZES = ("width", "num_heads", "num_kv_heads", "head_width")
+_WIDTH, _NUM_HEADS, _HEAD_WIDTH = 32, 4, 8
+FindingKind = Literal["found", "unusual", "not found"]
 Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
@@ -35,9 +39,11 @@ Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relativ
 class Spec:
     """What a layer is meant to be. None means that nothing is declared; laws that need it are skipped.
 
+    Sizes that are not given are found on the layer where an adapter can; see `undeclared_sizes`.
+
     Args:
-        width: the size of an embedding.
-        num_heads: the number of query heads.
+        width: the size of an embedding, 32 by default.
+        num_heads: the number of query heads, 4 by default.
         num_kv_heads: the number of key and value heads, `num_heads` by default.
         head_width: the size of a head, `width / num_heads` by default.
         depth: how many attention layers are stacked.
@@ -51,7 +57,8 @@ class Spec:
         scale: what multiplies q·k, 1/√head_width by default.
         softcap: the cap of the logits.
         sink: True if each head has a sink logit.
-        mask: the padding mask that the layer wants: True for real tokens ("keep") or padding ("drop"), or "additive".
+        mask: the padding mask that the layer wants: True for real tokens ("keep") or padding ("drop"), or "additive";
+            found by trying if it is not declared.
         empty: what a query without any visible key gets.
         align: how causality matches queries and keys if their numbers differ.
         device: where the layer runs.
@@ -61,8 +68,8 @@ class Spec:
     8
     """
 
-    width: int = 32
-    num_heads: int = 4
+    width: int = 0
+    num_heads: int = 0
     num_kv_heads: int | None = None
     head_width: int = 0
     depth: int = 1
@@ -76,13 +83,18 @@ class Spec:
     scale: float | None = None
     softcap: float | None = None
     sink: bool = False
-    mask: Literal["keep", "drop", "additive"] = "keep"
+    mask: Literal["keep", "drop", "additive"] | None = None
     empty: Literal["zero", "uniform", "nan"] | None = None
     align: Literal["top-left", "bottom-right"] | None = None
     device: str = "cpu"
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
+        # Not a field: a spec that is changed or sent elsewhere says all of its sizes.
+        object.__setattr__(self, "undeclared_sizes", frozenset(name for name in SIZES if not getattr(self, name)))
+        object.__setattr__(self, "num_heads", self.num_heads or _NUM_HEADS)
+        usual = _WIDTH if _WIDTH % self.num_heads == 0 else self.num_heads * (self.head_width or _HEAD_WIDTH)
+        object.__setattr__(self, "width", self.width or usual)
         for name in ("width", "num_heads", "depth"):
             if getattr(self, name) < 1:
                 raise InputError(f"Spec has {name} = {getattr(self, name)}. Give a whole number from one up.")
@@ -101,6 +113,23 @@ class Spec:
         if self.window is not None and self.window < 1:
             raise InputError(f"Spec has window = {self.window}, which hides every key. Give at least 1.")
 
+    undeclared_sizes: ClassVar[frozenset[str]] = frozenset()
+
+    def declared_values(self) -> dict[str, Any]:
+        """Everything but the sizes that were not given.
+
+        >>> Spec(num_heads=8).declared_values().get("width"), Spec(num_heads=8).declared_values()["num_heads"]
+        (None, 8)
+        """
+        return {name: value for name, value in asdict(self).items() if name not in self.undeclared_sizes}
+
+    def changes(self) -> dict[str, Any]:
+        """What this spec declares, as changes to another; sizes that follow from changed ones follow again."""
+        changes = self.declared_values()
+        if {"width", "num_heads"} & set(changes):
+            return {"head_width": 0, "num_kv_heads": None, **changes}
+        return changes
+
     def matrix_shapes(self) -> dict[str, tuple[int, int]]:
         """The shapes of the four projections, as x @ matrix."""
         own, shared = self.num_heads * self.head_width, (self.num_kv_heads or 1) * self.head_width
@@ -117,7 +146,8 @@ class Spec:
         >>> Spec(width=64, num_kv_heads=2, causal=True).non_defaults()
         {'width': 64, 'num_kv_heads': 2, 'causal': True}
         """
-        derived = {"num_kv_heads": self.num_heads, "head_width": self.width // self.num_heads}
+        derived = {"width": _WIDTH, "num_heads": _NUM_HEADS}
+        derived |= {"num_kv_heads": self.num_heads, "head_width": self.width // self.num_heads}
         defaults = {each.name: derived.get(each.name, each.default) for each in fields(self)}
         return {name: getattr(self, name) for name, usual in defaults.items() if getattr(self, name) != usual}
 
@@ -198,6 +228,29 @@ def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class LayerFinding:
+    """Something that was found out about a layer, and how.
+
+    `kind` is "unusual" for what most layers do otherwise, or what contradicts a declaration: a reader should look at
+    it. "not found" is what could not be found out, and why.
+
+    >>> str(LayerFinding(name="width", value=64, how="attribute embed_dim"))
+    'width = 64: attribute embed_dim'
+    """
+
+    name: str
+    how: str
+    value: Any = None
+    kind: FindingKind = "found"
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.name}: {self.how}"
+        value = f"{self.value:.6g}" if isinstance(self.value, float) else self.value
+        return f"{self.name} = {value}: {self.how}"
+
+
 class Subject:
     """Anything that can be checked. Subclass it for an unusual layer: `call` is enough, the rest unlocks more laws.
 
@@ -206,12 +259,18 @@ class Subject:
     caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
+    `has_state` says that it carries a state from token to token, in which earlier tokens fade.
+    `findings` is what an adapter found out about the layer. `is_read_off` says that nobody but the adapter says what
+    the layer is, so that what the spec leaves open is to be probed for.
     """
 
     name: str = "layer"
     spec: Spec = Spec()
     capabilities: frozenset[str] = frozenset()
     is_routed: bool = False
+    has_state: bool = False
+    findings: tuple[LayerFinding, ...] = ()
+    is_read_off: bool = False
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         """The output [batch, position, anything] for an array [batch, position, width].

@@ -14,11 +14,11 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.subject import FindingKind, LayerFinding, Projections, Spec, Subject
 from regard.conformance.value_messages import BadMessage, MessageSocket
 from regard.conformance.verdict import LayerError, code_place, error_text
 from regard.core.errors import InputError, RegardError
@@ -27,6 +27,7 @@ from regard.core.processes import die_with_parent
 
 # What subjects may have besides the methods of the class.
 _ON_CACHES = ("reorder_cache", "crop_cache")
+_FLAGS = ("is_routed", "has_state", "is_read_off")
 _HOOKS = ("function", "mask_forms", "kept_table", *_ON_CACHES)
 # Of the memory that a layer may take, one call or answer may take this part.
 _PART_OF_A_MESSAGE = 8
@@ -177,7 +178,9 @@ class RemoteSubject(Subject):
     def __init__(self, handle: _Handle, about: Mapping[str, Any]) -> None:
         self._handle = handle
         self.name, self.spec = str(about["name"]), Spec(**about["spec"])
-        self.capabilities, self.is_routed = frozenset(map(str, about["capabilities"])), bool(about["is_routed"])
+        self.capabilities = frozenset(map(str, about["capabilities"]))
+        self.is_routed, self.has_state, self.is_read_off = (bool(about[name]) for name in _FLAGS)
+        self.findings = tuple(_finding(**each) for each in about["findings"])
         for hook in set(about["hooks"]) & set(_HOOKS):
             setattr(self, hook, partial(self._ask, hook, kept="all" if hook in _ON_CACHES else "nothing"))
 
@@ -194,13 +197,14 @@ class RemoteSubject(Subject):
     def in_dtype(self, dtype: str) -> Subject:
         """The layer in another dtype; what it is meant to be stays ours to say."""
         other = self._ask("in_dtype", dtype)
-        other.spec = self.spec
+        other.spec, other.capabilities = self.spec, self.capabilities & other.capabilities
         return other
 
     def declared(self, **changes: Any) -> Subject:
         """The layer there with some values of its spec changed, since its adapter may read them."""
         other = self._ask("declared", **changes)
         other.spec = replace(self.spec, **changes)
+        other.capabilities = self.capabilities & other.capabilities
         return other
 
     def empty_cache(self, batch: int) -> Any:
@@ -244,6 +248,13 @@ class RemoteSubject(Subject):
     def numpy(self, x: Any) -> np.ndarray:
         """A copy of an array of the framework."""
         return self._array("numpy", x)
+
+
+def _finding(*, name: Any, how: Any, value: Any, kind: Any) -> LayerFinding:
+    """A finding of text and numbers, whatever it was made of."""
+    plain = value if value is None or isinstance(value, bool | int | float) else error_text(value)
+    kinds = {each: each for each in get_args(FindingKind)}
+    return LayerFinding(name=error_text(name), how=error_text(how), value=plain, kind=kinds.get(kind, "unusual"))
 
 
 def _checked(value: Any) -> np.ndarray:
@@ -327,7 +338,8 @@ def _description(subject: Subject) -> dict[str, Any]:
         "name": subject.name,
         "spec": asdict(subject.spec),
         "capabilities": sorted(subject.capabilities),
-        "is_routed": bool(subject.is_routed),
+        **{name: bool(getattr(subject, name)) for name in _FLAGS},
+        "findings": [asdict(_finding(**vars(each))) for each in subject.findings],
         "hooks": [hook for hook in _HOOKS if hasattr(subject, hook)],
     }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from regard.conformance.subject import LayerFinding
 from regard.core.errors import InputError, RegardError
 from regard.core.verdict import Place, Verdict
 
@@ -156,7 +157,7 @@ class CheckReport:
         grade: "spec" if its outputs were compared with a float64 oracle, else "black-box".
         blind_to: the bugs that this grade cannot detect.
         verdicts: one per law.
-        inferred: what probing found out about the layer, None if it was not asked for.
+        findings: what was found out about the layer, and how.
     """
 
     layer: str
@@ -164,7 +165,7 @@ class CheckReport:
     grade: str
     blind_to: tuple[str, ...]
     verdicts: tuple[LawVerdict, ...]
-    inferred: Mapping[str, Any] | None = None
+    findings: tuple[LayerFinding, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -179,6 +180,16 @@ class CheckReport:
         ranks = {name: law.rank for name, law in all_laws().items()}
         broken = [verdict for verdict in self.verdicts if not verdict.is_as_expected]
         return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, Law.rank)))
+
+    @property
+    def causes(self) -> tuple[tuple[LawVerdict, ...], ...]:
+        """The failures, those with one cause together: the same error, or the same first diagnosis."""
+        groups: dict[object, list[LawVerdict]] = {}
+        for verdict in self.failures:
+            bug = verdict.diagnosis[0] if verdict.diagnosis else None
+            cause = bug if verdict.outcome == "refuted" else verdict.reason
+            groups.setdefault((verdict.outcome, cause or verdict.law), []).append(verdict)
+        return tuple(map(tuple, groups.values()))
 
     @property
     def counts(self) -> dict[str, int]:

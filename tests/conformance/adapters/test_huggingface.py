@@ -6,6 +6,7 @@ import pytest
 from conformance.adapters.judged import broken, outcomes
 from regard.conformance.adapters import adapt, hf
 from regard.conformance.adapters.huggingface import build_model
+from regard.core.errors import InputError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -73,3 +74,27 @@ def test_a_model_by_hand_is_adapted_too():
 def test_a_model_has_the_same_weights_every_time():
     first, second = (build_model("GptOssForCausalLM", num_local_experts=2).state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("name", ["DeepseekV3ForCausalLM", "GPTJForCausalLM", "GPTNeoForCausalLM", "BartForCausalLM"])
+def test_classes_that_want_another_tiny_config_get_one(name):
+    subject = adapt(hf(name))
+    assert subject.has("cache", "mask")
+    assert outcomes(subject, "CAUSAL", "CACHE") == dict.fromkeys(("CACHE", "CAUSAL"), "holds")
+
+
+def test_a_layer_that_carries_a_state_is_not_refuted_for_it():
+    subject = adapt(hf("FalconH1ForCausalLM"))
+    assert subject.spec.positions is None
+    found = outcomes(subject, "CONST", "GAP", "SUPPORT", "CAUSAL")
+    assert found == {"CAUSAL": "holds", "CONST": "skipped", "GAP": "skipped", "SUPPORT": "skipped"}
+
+
+def test_an_encoder_for_text_generation_decodes():
+    subject = adapt(hf("CamembertForCausalLM"))
+    assert outcomes(subject, "CAUSAL", "CACHE") == dict.fromkeys(("CACHE", "CAUSAL"), "holds")
+
+
+def test_a_class_that_needs_token_ids_is_one_line():
+    with pytest.raises(InputError, match="neither builds nor runs on embeddings"):
+        adapt(hf("CpmAntForCausalLM"))

@@ -1,8 +1,11 @@
 """Functions as subjects: layers f(x), and bare attention f(queries, keys, values) between fixed random projections."""
 
+import copy
+import importlib
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,10 +19,13 @@ from regard.conformance.adapters.layers import (
     returned_or_error,
     sample,
 )
-from regard.conformance.subject import Projections, Spec, Subject, random_matrices
+from regard.conformance.law import distance
+from regard.conformance.subject import LayerFinding, Projections, Spec, Subject, random_matrices
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
+# Widths to try on a function of tokens, whose signature does not say which it takes.
+_WIDTHS = (64, 16, 128, 8, 256, 512, 768)
 _FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
@@ -31,8 +37,9 @@ def function_subject(
     function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = _FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
-    is_bare = is_bare_attention(parameter_names(function))
-    make = _bare_attention if is_bare else FunctionLayer
+    names = parameter_names(function)
+    is_bare = is_bare_attention(names) or names[:1] == ("qkv",)
+    make = _bare_attention if is_bare else _function_of_tokens
     errors = []
     for package, kind in frameworks.items():
         if package in sys.modules:
@@ -47,28 +54,46 @@ def function_subject(
     )
 
 
-def _takes_parts(function: Callable[..., Any], inputs: list[Any], parts: list[Any]) -> bool:
-    """False if the function takes these inputs, True if it takes only parts of them; raises _CannotCall if neither."""
-    problems = []
-    for given in (inputs, parts):
-        found, error = returned_or_error(lambda given=given: first_output(function(*given)))
-        shape, wanted = getattr(found, "shape", ()), given[0].shape
-        if isinstance(found, type(given[0])) and (shape == wanted or (len(given) == 1 and shape[:-1] == wanted[:-1])):
-            return given is parts
-        returned = f"it returns {type(found).__name__} {tuple(shape) or ''} for {tuple(wanted)}"
-        problems.append(returned if error is None else error_line(error))
-    raise _CannotCall(problems[0])
+def _returned(function: Callable[[], Any], wanted: tuple[int, ...], like: Any) -> Any:
+    """What the function returns if it is an array of the wanted shape, up to its width; raises _CannotCall if not."""
+    found, error = returned_or_error(function)
+    shape = tuple(getattr(found, "shape", ()))
+    if error is not None:
+        raise _CannotCall(error_line(error))
+    if not isinstance(found, type(like)) or shape[:-1] != wanted[:-1]:
+        raise _CannotCall(f"it returns {type(found).__name__} {shape or ''} for {wanted}")
+    return found
+
+
+def _function_of_tokens(function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> "FunctionLayer":
+    """A function f(x) with the declared width, else with the first usual one that it takes."""
+    widths = [spec.width, *(_WIDTHS if "width" in spec.undeclared_sizes else ())]
+    problem: _CannotCall | None = None
+    for width in widths:
+        try:
+            sized = Spec(**{**spec.declared_values(), **({"width": width} if len(widths) > 1 else {})})
+            layer = FunctionLayer(function, sized, name=name, arrays=arrays)
+        except _CannotCall as error:
+            problem = problem or error
+            continue
+        if width != spec.width:
+            layer.findings = (LayerFinding(name="width", value=width, how="the first that the function takes"),)
+        return layer
+    assert problem is not None
+    raise problem
 
 
 class FunctionLayer(Layer):
     """A function f(x) of one framework; what it calls its mask and positions is read off its signature."""
+
+    is_read_off = True
 
     def __init__(self, function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> None:
         self.function, self.spec, self.name, self.arrays = function, spec, name, arrays
         self.names = option_names(parameter_names(function))
         x = arrays.array(sample(2, 5, spec.width))
         # A function of one sequence is called row by row.
-        self.takes_rows = _takes_parts(function, [x], [x[0]])
+        self.takes_rows = self._takes_rows(x)
         self.set_capabilities(set() if self.takes_rows else self.accepted_options(self.names))
 
     def forward(self, x: Any, **options: Any) -> Any:
@@ -77,37 +102,140 @@ class FunctionLayer(Layer):
             return self.arrays.stack([first_output(self.function(row)) for row in x])
         return first_output(self.function(x, **self.renamed(options, self.names)))
 
+    def _takes_rows(self, x: Any) -> bool:
+        """False if the function takes a batch, True if it takes a single row; raises _CannotCall if neither."""
+        problems = []
+        for given in (x, x[0]):
+            try:
+                _returned(lambda given=given: first_output(self.function(given)), tuple(given.shape), given)
+            except _CannotCall as error:
+                problems.append(error)
+                continue
+            return given is not x
+        raise problems[0]
+
+
+# Where attention functions have their heads, and how they want queries, keys and values.
+CoreLayout = Literal[
+    "[batch, head, position, width]",
+    "[batch, position, head, width]",
+    "[batch · head, position, width]",
+    "[batch, position, 3, head, width]",
+    "[batch, 3, head, position, width]",
+    "[3, batch, head, position, width]",
+]
+_SEPARATE: tuple[CoreLayout, ...] = (
+    "[batch, head, position, width]",
+    "[batch, position, head, width]",
+    "[batch · head, position, width]",
+)
+_PACKED: tuple[CoreLayout, ...] = (
+    "[batch, position, 3, head, width]",
+    "[batch, 3, head, position, width]",
+    "[3, batch, head, position, width]",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _AttentionFunction:
+    """An attention function, and how it is called on [batch, head, position, width]."""
+
+    function: Callable[..., Any]
+    arrays: Arrays
+    layout: CoreLayout
+    names: Mapping[str, str]
+
+    def __call__(self, q: Any, k: Any, v: Any, **options: Any) -> Any:
+        """Attention; the options go by our names."""
+        given = {self.names[name]: self._as_wanted(name, value) for name, value in options.items()}
+        stack = importlib.import_module(self.arrays.module).stack
+        match self.layout:
+            case "[batch, head, position, width]":
+                return first_output(self.function(q, k, v, **given))
+            case "[batch, position, head, width]":
+                return first_output(self.function(*(each.swapaxes(1, 2) for each in (q, k, v)), **given)).swapaxes(1, 2)
+            case "[batch · head, position, width]":
+                flat = (each.reshape(each.shape[0] * each.shape[1], *each.shape[2:]) for each in (q, k, v))
+                return first_output(self.function(*flat, **given)).reshape(*q.shape[:3], -1)
+            case "[batch, position, 3, head, width]":
+                packed = stack([each.swapaxes(1, 2) for each in (q, k, v)], 2)
+                return first_output(self.function(packed, **given)).swapaxes(1, 2)
+            case "[batch, 3, head, position, width]":
+                return first_output(self.function(stack([q, k, v], 1), **given))
+            case "[3, batch, head, position, width]":
+                return first_output(self.function(stack([q, k, v], 0), **given))
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The options that it has."""
+        is_flat = self.layout == "[batch · head, position, width]"
+        return frozenset(() if is_flat else set(self.names) & {"mask", "causal", "window"})
+
+    def _as_wanted(self, name: str, value: Any) -> Any:
+        # flash-attention counts the keys on both sides of a query.
+        return (value - 1, 0) if name == "window" and self.names[name] == "window_size" else value
+
+    def mixes(self, heads: Sequence[Any], axis: int) -> bool:
+        """True if outputs change with a key and a value elsewhere on this axis of [batch, head, position, width]."""
+        q, k, v = heads
+        at = (slice(None),) * axis + (slice(0, 1),)
+        rest = (slice(None),) * axis + (slice(1, None),)
+        bump = np.zeros(q.shape)
+        bump[at] = 3.0
+        moved = self.arrays.array(bump)
+        before, after = self(q, k, v), self(q, k + moved, v + moved)
+        return bool(np.any(self.arrays.numpy(before)[rest] != self.arrays.numpy(after)[rest]))
+
 
 def _bare_attention(function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> "CoreLayer":
-    """Attention f(q, k, v, …) as a layer; the heads may be part of the batch, and then it takes no options."""
-    names, shared = option_names(parameter_names(function)), spec.num_kv_heads or 1
-    inputs = [arrays.array(sample(2, heads, 5, spec.head_width)) for heads in (spec.num_heads, shared, shared)]
-
-    def flat(heads: Any) -> Any:
-        return heads.reshape(heads.shape[0] * heads.shape[1], *heads.shape[2:])
-
-    def attend(q: Any, k: Any, v: Any, **options: Any) -> Any:
-        return first_output(function(q, k, v, **{names[option]: value for option, value in options.items()}))
-
-    def attend_flat(q: Any, k: Any, v: Any) -> Any:
-        return first_output(function(flat(q), flat(k), flat(v))).reshape(*q.shape[:3], -1)
-
-    if _takes_parts(function, inputs, [flat(each) for each in inputs]):
-        return CoreLayer(attend_flat, spec, name=name, arrays=arrays, takes=frozenset())
-    return CoreLayer(attend, spec, name=name, arrays=arrays, takes=frozenset(names) & {"mask", "causal"})
+    """Attention f(q, k, v, …) or f(qkv, …) as a layer, in the first layout in which positions mix and heads do not."""
+    all_names = parameter_names(function)
+    names, shared = option_names(all_names), spec.num_kv_heads or 1
+    heads = [
+        arrays.array(sample(2, count, 5, spec.head_width, seed=count)) for count in (spec.num_heads, shared, shared)
+    ]
+    even = [arrays.array(sample(2, spec.num_heads, 5, spec.head_width, seed=part)) for part in range(3)]
+    problem: _CannotCall | None = None
+    fallback: CoreLayer | None = None
+    for layout in _PACKED if all_names[:1] == ("qkv",) else _SEPARATE:
+        attend = _AttentionFunction(function=function, arrays=arrays, layout=layout, names=names)
+        try:
+            with arrays.quietly():
+                _returned(lambda attend=attend: attend(*heads), tuple(heads[0].shape), heads[0])
+                is_right = attend.mixes(even, 2) and not attend.mixes(even, 1)
+        except _CannotCall as error:
+            problem = problem or error
+            continue
+        layer = CoreLayer(attend, spec, name=name, arrays=arrays, takes=attend.takes)
+        layer.is_read_off = True
+        layer.findings = (
+            LayerFinding(name="layout", value=layout, how="outputs depend on other positions and not on other heads"),
+        )
+        if is_right:
+            return layer.with_mask_found()
+        fallback = fallback or layer
+    if fallback is None:
+        assert problem is not None
+        raise problem
+    fallback.findings = ()
+    return fallback
 
 
 class CoreLayer(Layer):
     """y = W_o · attend(W_q x, W_k x, W_v x): `attend` is asked for the causality and the window of the spec.
 
     `attend(q, k, v, mask=…, causal=…)` works on [batch, head, position, width] of the framework; the mask is
-    [batch, 1, query, key], True where a query may look. `takes` says which of the two options it has.
+    [batch, 1, query, key], True where a query may look. `takes` says which of the options it has, "window" among them.
     """
+
+    mask_axes: Literal[3, 4] = 4
 
     def __init__(
         self, attend: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays, takes: frozenset[str]
     ) -> None:
         self.attend, self.spec, self.name, self.arrays, self.takes = attend, spec, name, arrays, takes
+        # A window that was found on the function is its own, and need not be asked for.
+        self.is_window_given = spec.window is not None
         self.matrices = random_matrices(spec, np.dtype(np.float32))
         self.set_capabilities({"core", "weights"} | ({"mask"} & takes))
 
@@ -149,13 +277,45 @@ class CoreLayer(Layer):
 
     def options_for(self, length: int, mask: Any) -> dict[str, Any]:
         """The mask and the causal flag for `attend`; the mask says what no flag can say."""
-        is_causal_by_flag = bool(self.spec.causal) and "causal" in self.takes
         options = self._mask_option(self._visible(length, mask))
-        return {**options, "causal": True} if is_causal_by_flag else options
+        if "causal" in self.takes and self.spec.causal is not None:
+            options["causal"] = self.spec.causal
+        if "window" in self.takes and self.is_window_given:
+            options["window"] = self.spec.window
+        return options
+
+    def with_mask_found(self) -> "CoreLayer":
+        """The layer with the meaning of its mask found by trying, unless it is declared; without it if none hides."""
+        if "mask" not in self.takes or self.spec.mask is not None:
+            return self
+        for axes in (4, 3):
+            for meaning in ("keep", "drop", "additive"):
+                other = copy.copy(self)
+                other.spec, other.mask_axes = replace(self.spec, mask=meaning), axes
+                if returned_or_error(other._hides)[0]:
+                    shape = "[batch, 1, query, key]" if axes == 4 else "[batch, query, key]"
+                    how = f"a key hidden by {shape} of this kind changes no output"
+                    other.findings += (LayerFinding(name="mask", value=meaning, how=how),)
+                    return other
+        self.takes, self.capabilities = self.takes - {"mask"}, self.capabilities - {"mask"}
+        how = "it hides no key in any form tried; declare mask=keep, drop or additive"
+        self.findings += (LayerFinding(name="mask", how=how, kind="not found"),)
+        return self
+
+    def _hides(self) -> bool:
+        """True if a masked key changes no output, and another key does."""
+        q, k, v = (sample(2, self.spec.num_heads, 5, self.spec.head_width, seed=part) for part in range(3))
+        mask = np.ones((2, 5, 5), dtype=bool)
+        mask[:, :, 1] = False
+        hidden, shown = v.copy(), v.copy()
+        hidden[:, :, 1] += 3.0
+        shown[:, :, 0] += 3.0
+        before, same, moved = (self.core(q, k, each, mask=mask) for each in (v, hidden, shown))
+        return distance(before, same) <= 1e-5 and distance(before, moved) > 1e-3
 
     # Methods and not lambdas, since a framework compiles a function once and finds it again by its identity.
     def _attend(self, heads: tuple[Any, Any, Any], **options: Any) -> Any:
-        return self.attend(*heads, **options)
+        return self.attend(*heads, **({"causal": False} if "causal" in self.takes else {}), **options)
 
     def _attend_causally(self, heads: tuple[Any, Any, Any], **options: Any) -> Any:
         return self.attend(*heads, causal=True, **options)
@@ -175,11 +335,13 @@ class CoreLayer(Layer):
         visible = np.ones((length, length), dtype=bool)
         if self.spec.causal and "causal" not in self.takes:
             visible &= gaps >= 0
-        if self.spec.window is not None:
+        if self.is_window_given and self.spec.window is not None and "window" not in self.takes:
             visible &= np.abs(gaps) < self.spec.window
         if mask is None:
             return None if visible.all() else self.native(visible[None, None])
         return mask[:, None, None, :] & self.native(visible[None, None])
 
     def _mask_option(self, visible: Any) -> dict[str, Any]:
-        return {} if visible is None else {"mask": self.padding_mask(visible)}
+        if visible is None:
+            return {}
+        return {"mask": self.padding_mask(visible if self.mask_axes == 4 else visible[:, 0])}

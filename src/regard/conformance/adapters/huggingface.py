@@ -12,11 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.adapters.huggingface_specs import TINY, attention_spec, is_rotary_known, is_routed, model_spec
-from regard.conformance.adapters.layers import first_output
+from regard.conformance.adapters.huggingface_specs import (
+    TINY,
+    VARIANTS,
+    attention_spec,
+    counts_from_each_call,
+    is_recurrent,
+    is_rotary_known,
+    is_routed,
+    model_spec,
+)
+from regard.conformance.adapters.layers import first_output, returned_or_error
 from regard.conformance.adapters.projections import find_projections, fused_name
 from regard.conformance.adapters.torch_layers import TorchLayer
-from regard.conformance.subject import Projections, Spec
+from regard.conformance.subject import LayerFinding, Projections, Spec
+from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 _OFFSETS = (0, 1, 2)
@@ -36,21 +46,60 @@ def build_model(class_name: str, **config: Any) -> Any:
     kind = getattr(transformers, class_name)
     known = kind.config_class
     implementation = config.pop("attn_implementation", None)
+    problems: list[Exception] = []
+    for variant in VARIANTS:
+        with quiet_transformers(), torch.random.fork_rng(devices=()):
+            torch.manual_seed(0)
+            try:
+                model = kind._from_config(known(**{**_tiny(known, variant), **_decoding(kind, known), **config}))
+                _run_once(model)
+            except Exception as error:  # noqa: BLE001 - classes raise anything for a config that does not suit them
+                problems.append(error)
+                continue
+            if implementation is not None:
+                model.set_attn_implementation(implementation)
+        return model
+    raise InputError(
+        f"{class_name} neither builds nor runs on embeddings with a tiny config: {error_line(problems[0])}. "
+        "Give --arg NAME=VALUE for its config."
+    )
+
+
+def _tiny(known: Any, variant: Mapping[str, Any]) -> dict[str, Any]:
+    """The tiny values that a config class knows, and tiny configs for its parts."""
     names = {*inspect.signature(known.__init__).parameters, *(known.attribute_map or {})}
-    usual = {name: value for name, value in {**TINY, "num_key_value_heads": 2}.items() if name in names}
-    with quiet_transformers(), torch.random.fork_rng(devices=()):
-        torch.manual_seed(0)
-        model = kind._from_config(known(**{**usual, **config}))
-        if implementation is not None:
-            model.set_attn_implementation(implementation)
-    return model
+    values = {name: value for name, value in {**TINY, **variant}.items() if name in names}
+    parts = {name: kind for name, kind in (known.sub_configs or {}).items() if hasattr(kind, "sub_configs")}
+    return {**values, **{name: {**_tiny(kind, variant), **_model_type(kind)} for name, kind in parts.items()}}
+
+
+def _model_type(known: Any) -> dict[str, str]:
+    return {"model_type": known.model_type} if known.model_type else {}
+
+
+def _decoding(kind: type, known: Any) -> dict[str, Any]:
+    """An encoder's class for text generation is causal only if its config says that it decodes."""
+    is_asked = kind.__name__.endswith(("ForCausalLM", "LMHeadModel")) and hasattr(known, "is_decoder")
+    return {"is_decoder": True} if is_asked else {}
+
+
+def _run_once(model: Any) -> None:
+    """Raises what the model raises on a few embeddings."""
+    import torch
+
+    width = model.config.get_text_config(decoder=True).hidden_size
+    options = {"use_cache": False} if "use_cache" in _forward_names(type(model)) else {}
+    with torch.no_grad():
+        found = first_output(model.eval()(inputs_embeds=torch.randn(1, 3, width), **options))
+    if tuple(found.shape[:2]) != (1, 3):
+        raise ValueError(f"one row of 3 tokens gives outputs of shape {tuple(found.shape)}")
 
 
 class HuggingFaceModel(TorchLayer):
     """A whole model from embeddings to logits or last states; masks, positions and caches are transformers' own."""
 
     def __init__(self, model: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
-        self.offset, self.is_routed = 0, is_routed(model)
+        self.offset, self.is_routed, self.has_state = 0, is_routed(model), is_recurrent(model)
         if not _has_windows(model):
             self.crop_cache = _cropped
         with quiet_transformers():
@@ -71,7 +120,19 @@ class HuggingFaceModel(TorchLayer):
         if self.spec.positions == "alibi":
             # Slopes follow the mask; the argument is accepted and ignored.
             named.discard("positions")
-        return named if self.spec.causal else named - {"cache"}
+        if self.has_state:
+            # How a state passes over padding differs from class to class, and from prefill to decoding.
+            named.discard("mask")
+            self.findings += (LayerFinding(name="mask", how="not used: some layers carry a state", kind="not found"),)
+        return named if self.spec.causal and self._has_cache() else named - {"cache"}
+
+    def _has_cache(self) -> bool:
+        """True if a step with an empty cache works: layers without attention need caches of their own."""
+        x = np.random.default_rng(0).standard_normal((1, 3, self.spec.width))
+        error = returned_or_error(lambda: self.step(x, self.empty_cache(1)))[1]
+        if error is not None:
+            self.findings += (LayerFinding(name="cache", how=f"a step raises {error_line(error)}", kind="not found"),)
+        return error is None
 
     def empty_cache(self, batch: int) -> Any:
         """A DynamicCache."""
@@ -83,6 +144,9 @@ class HuggingFaceModel(TorchLayer):
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """New tokens on a copy of the cache."""
         longer = copy.deepcopy(cache)
+        if counts_from_each_call(self.module) and "positions" not in options:
+            start = longer.get_seq_length()
+            options["positions"] = np.tile(np.arange(start, start + x.shape[1]), (x.shape[0], 1))
         given = {**self._native_options(options), "past_key_values": longer, "use_cache": True}
         with self.arrays.quietly():
             y = self.forward(self.native(x), **given)

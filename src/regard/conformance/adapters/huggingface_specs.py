@@ -16,9 +16,45 @@ TINY: dict[str, Any] = {
     "pad_token_id": 0,
     "bos_token_id": 1,
     "eos_token_id": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64,
+    "decoder_ffn_dim": 64,
+    "embedding_size": 32,
+    "rotary_dim": 4,
+    "attention_types": [[["global", "local"], 1]],
+    "num_kv_shared_layers": 0,
+    "mamba_d_ssm": 64,
+    "mamba_n_heads": 4,
+    "mamba_d_head": 16,
+    "mamba_d_state": 16,
+    "mamba_n_groups": 1,
+    "mamba_expand": 2,
 }
+# What else to try until a class builds and runs: some want as many key-value heads as heads, or both kinds of layer.
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"num_key_value_heads": 2},
+    {"num_key_value_heads": 4},
+    {"num_key_value_heads": 4, "head_dim": 8},
+    {"num_key_value_heads": 2, "num_hidden_layers": 4},
+    {"num_heads": 4, "head_dim": 16, "n_groups": 1},
+    {
+        "num_key_value_heads": 4,
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        "n_group": 1,
+        "topk_group": 1,
+        "n_shared_experts": 1,
+        "moe_intermediate_size": 32,
+    },
+)
+# Parts of the names of modules and kinds of layers that carry a state from token to token.
+_RECURRENT = ("mamba", "deltanet", "recurrent", "linear_attention", "linearattention", "rwkv", "shortconv", "lightning")
 _POSITIONS = {
     **dict.fromkeys(("gpt2", "gpt_bigcode", "opt", "bart", "bert", "roberta", "xlm-roberta", "electra"), "learned"),
+    **dict.fromkeys(("data2vec-text", "xlm-roberta-xl", "xmod", "roberta-prelayernorm"), "learned"),
     **dict.fromkeys(("gpt_neo", "biogpt", "albert", "camembert", "distilbert", "ernie"), "learned"),
     **dict.fromkeys(("bloom", "mpt"), "alibi"),
     **dict.fromkeys(("t5", "umt5", "mt5", "xlnet"), "relative"),
@@ -31,29 +67,50 @@ _HALF_SPLIT = """
     stablelm smollm3 granite gpt_oss
 """.split()
 _INTERLEAVED = ("gptj", "cohere", "cohere2", "glm", "glm4")
+# RoBERTa and its kin keep the first positions of their table for padding.
+_SHIFTED = "roberta xlm-roberta camembert data2vec-text xlm-roberta-xl xmod roberta-prelayernorm".split()
+# The parameter by which logits grow with the position.
+_BY_POSITION = "llama_4_scaling_beta"
 _ALWAYS_SLIDING = ("mistral", "starcoder2", "mixtral", "phi3", "moshi")
 _ENCODERS = """
     bert roberta xlm-roberta electra modernbert deberta-v2 deberta roformer t5 umt5 mt5 fnet albert camembert
-    distilbert ernie nomic_bert eurobert gte
+    distilbert ernie nomic_bert eurobert gte data2vec-text xlm-roberta-xl xmod roberta-prelayernorm
 """.split()
+
+
+def is_recurrent(model: Any) -> bool:
+    """True if some layer carries a state: then equal tokens give different outputs, and no position code is all."""
+    config = model.config.get_text_config(decoder=True)
+    kinds = [str(kind) for kind in _value(config, "layer_types") or ()]
+    names = kinds + [type(module).__name__ for module in model.modules()]
+    # Short convolutions are the sign of a state-space layer whose name does not say so.
+    return "Conv1d" in names or any(part in name.lower() for name in names for part in _RECURRENT)
+
+
+def _value(config: Any, name: str) -> Any:
+    """A value of the config, None where it has none or one per layer."""
+    try:
+        return getattr(config, name, None)
+    except Exception:  # noqa: BLE001 - configs with a value per layer raise errors of their own
+        return None
 
 
 def model_spec(model: Any) -> Spec:
     """The spec of a whole model on embeddings."""
     config = model.config.get_text_config(decoder=True)
-    heads = getattr(config, "num_attention_heads", None) or 1
-    kv_heads = getattr(config, "num_key_value_heads", None)
+    heads = _value(config, "num_attention_heads") or 1
+    kv_heads = _value(config, "num_key_value_heads")
     is_shared = getattr(config, "multi_query", False) and not getattr(config, "new_decoder_architecture", False)
     is_shared = is_shared and config.model_type in ("falcon", "gpt_bigcode")
     return Spec(
         width=config.hidden_size,
         num_heads=heads,
         num_kv_heads=1 if is_shared else kv_heads if kv_heads and heads % kv_heads == 0 else None,
-        head_width=getattr(config, "head_dim", None) or 0,
+        head_width=_value(config, "head_dim") or 0,
         depth=config.num_hidden_layers,
         causal=_is_causal(model, config),
         window=_window(config),
-        positions=_positions(config),
+        positions=None if is_recurrent(model) or _is_switching(config) else _positions(config),
         max_positions=_num_positions(config),
         sink=any(name.endswith("sinks") for name, _ in model.named_parameters()),
         **_rotary(config),
@@ -95,6 +152,23 @@ def _is_plain(config: Any) -> bool:
     return all(not isinstance(kind, dict) or kind.get("rope_type", "default") == "default" for kind in kinds)
 
 
+def counts_from_each_call(model: Any) -> bool:
+    """True if positions that are not given start anew with each chunk of embeddings, whatever the cache holds."""
+    return model.config.get_text_config(decoder=True).model_type in _SHIFTED
+
+
+def _is_switching(config: Any) -> bool:
+    """True if shifted positions are other positions: frequencies that depend on the length, or layers without a code.
+
+    Some scale their logits by the position, and layers without rotary positions may do so.
+    """
+    rope = _value(config, "rope_parameters") or {}
+    kinds = [rope] if "rope_type" in rope else list(rope.values())
+    named = [kind for kind in kinds if isinstance(kind, dict)]
+    is_scaled = any(kind.get("rope_type") in ("dynamic", "longrope") or _BY_POSITION in kind for kind in named)
+    return is_scaled or any(kind is None for kind in kinds)
+
+
 def is_routed(model: Any) -> bool:
     """True if tokens are routed to experts."""
     config = model.config.get_text_config(decoder=True)
@@ -103,6 +177,11 @@ def is_routed(model: Any) -> bool:
 
 def _is_causal(model: Any, config: Any) -> bool | None:
     name = type(model).__name__
+    if config.model_type in ("xlm", "flaubert"):
+        return bool(config.causal)
+    if config.model_type == "prophetnet":
+        # It predicts several tokens ahead, which no causal mask describes.
+        return None
     if config.model_type in _ENCODERS:
         return bool(getattr(config, "is_decoder", False)) and "Encoder" not in name
     return True if name.endswith(("ForCausalLM", "LMHeadModel")) else None
@@ -124,14 +203,13 @@ def _num_positions(config: Any) -> int | None:
     has_rotary_table = config.model_type in ("gptj", "codegen", "roformer")
     if _positions(config) not in ("learned", "sinusoidal") and not has_rotary_table:
         return getattr(config, "attention_chunk_size", None)
-    # RoBERTa keeps the first positions of its table for padding.
-    is_shifted = config.model_type in ("roberta", "xlm-roberta", "camembert")
+    is_shifted = config.model_type in _SHIFTED
     return config.max_position_embeddings - (config.pad_token_id + 1 if is_shifted else 0)
 
 
 def _rotary(config: Any) -> dict[str, Any]:
     """Base, width and layout; of models with one base per kind of layer, that of the first layer."""
-    width = getattr(config, "head_dim", None) or config.hidden_size // max(getattr(config, "num_attention_heads", 1), 1)
+    width = _value(config, "head_dim") or config.hidden_size // max(_value(config, "num_attention_heads") or 1, 1)
     layout = "interleaved" if config.model_type in _INTERLEAVED else "half-split"
     rope = getattr(config, "rope_parameters", None) or {}
     if rope and "rope_theta" not in rope:

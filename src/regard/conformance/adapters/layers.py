@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays
-from regard.conformance.subject import Subject
+from regard.conformance.subject import LayerFinding, Subject
+from regard.conformance.verdict import error_line
 
 _OPTIONS = {
-    "mask": ("mask", "attention_mask", "padding_mask", "pad_mask", "attn_mask"),
-    "positions": ("positions", "position_ids", "input_pos"),
-    "cache": ("cache", "kv_cache", "past", "past_key_value", "past_key_values", "layer_past"),
+    "mask": tuple(
+        "padding_mask pad_mask key_padding_mask src_key_padding_mask key_mask attention_mask mask attn_mask src_mask "
+        "input_mask valid_mask".split()
+    ),
+    "positions": ("positions", "position_ids", "input_pos", "pos_ids"),
+    "cache": tuple("cache kv_cache past past_key_value past_key_values layer_past past_kv past_kvs kv".split()),
     "causal": ("causal", "is_causal", "use_causal_mask"),
+    "window": ("window", "window_size", "sliding_window"),
 }
 _STEPS = (1e-5, 1e-9)
 _AGREEMENT = 0.05
@@ -69,13 +74,28 @@ class Layer(Subject):
     def set_capabilities(self, more: Iterable[str]) -> None:
         """Sets what the layer can do: `more`, and what follows from its arrays and from a few calls."""
         capabilities = {"native", *more}
-        if self.arrays.has_gradient:
+        if self.arrays.has_gradient and not (self.is_read_off and self._gradient_error() is not None):
             capabilities.add("gradient")
-        if self.paths():
+        if self.paths() and ("gradient" in capabilities or not self.arrays.has_gradient):
             capabilities.add("paths")
         if _is_smooth_in_float64(lambda: self.in_dtype("float64").call, self.spec.width):
             capabilities.add("float64")
         self.capabilities = frozenset(capabilities)
+
+    def _gradient_error(self) -> Exception | None:
+        """What a gradient raises, taken twice: a layer that keeps what it computed cannot be differentiated again."""
+        x = sample(2, 5, self.spec.width).astype(np.float32)
+
+        def differentiate() -> None:
+            direction = np.ones_like(self.call(x))
+            for _ in range(2):
+                self.gradient(x, direction)
+
+        error = returned_or_error(differentiate)[1]
+        if error is not None:
+            how = f"they raise {error_line(error)}"
+            self.findings += (LayerFinding(name="gradients", how=how, kind="not found"),)
+        return error
 
     def accepts(self, **option: np.ndarray) -> bool:
         """True if a call with this mask or these positions raises nothing."""
@@ -89,7 +109,7 @@ class Layer(Subject):
 
     def padding_mask(self, mask: Any) -> Any:
         """A mask that is True for real tokens, in the convention that the spec declares."""
-        if self.spec.mask == "keep":
+        if self.spec.mask in (None, "keep"):
             return mask
         if self.spec.mask == "drop":
             return ~mask
@@ -129,10 +149,20 @@ class Layer(Subject):
         return {name: self.native(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
 
 
+def output_for(found: Any, x: Any) -> Any:
+    """The first of the returned arrays that has an output for each token of x, else the first of all."""
+    each = list(found.values()) if isinstance(found, Mapping) else found
+    several = each if isinstance(each, tuple | list) else [first_output(each)]
+    fitting = [
+        one for one in several if getattr(one, "ndim", 0) == x.ndim and tuple(one.shape[:2]) == tuple(x.shape[:2])
+    ]
+    return (fitting or [first_output(found)])[0]
+
+
 def first_output(found: Any) -> Any:
     """The output itself, where a layer returns its weights or its cache beside it."""
     if isinstance(found, tuple | list):
-        return found[0]
+        return found[0] if found else None
     for name in ("logits", "last_hidden_state"):
         if getattr(found, name, None) is not None:
             return getattr(found, name)
@@ -164,8 +194,13 @@ def option_names(names: tuple[str, ...]) -> dict[str, str]:
     >>> option_names(("x", "attention_mask", "position_ids"))
     {'mask': 'attention_mask', 'positions': 'position_ids'}
     """
-    found = {option: [name for name in known if name in names] for option, known in _OPTIONS.items()}
+    found = {option: names_of(option, names) for option in _OPTIONS}
     return {option: chosen[0] for option, chosen in found.items() if chosen}
+
+
+def names_of(option: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the names that public code gives to an option, the likeliest first."""
+    return tuple(name for name in _OPTIONS[option] if name in names)
 
 
 def sample(*shape: int, seed: int = 0) -> np.ndarray:

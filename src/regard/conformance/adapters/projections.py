@@ -1,27 +1,47 @@
 """Where modules keep their query, key, value and output matrices, by the names that public code gives them."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from regard.conformance.subject import Projections, Spec
 
+# Patterns of names, ? for the letter and ! for the word of a part.
+_PATTERNS = """
+    ?_proj ! to_? w? w_? W? W_? ?_lin ? W_! w_! W! c_? ?_linear linear_? fc_? !_proj !_layer !_linear lin_? proj_? to_!s
+    !_projection fc_! linear_! W_?s ?proj w!
+""".split()
 _NAMES = {
-    "query": tuple("q_proj query to_q wq w_q Wq W_q q_lin q".split()),
-    "key": tuple("k_proj key to_k wk w_k Wk W_k k_lin k".split()),
-    "value": tuple("v_proj value to_v wv w_v Wv W_v v_lin v".split()),
-    "output": tuple("o_proj out_proj dense to_out wo w_o Wo W_o out_lin c_proj proj out o".split()),
+    part: tuple(pattern.replace("?", letter).replace("!", word) for pattern in _PATTERNS) + more
+    for part, letter, word, more in (
+        ("query", "q", "query", ("queries", "Q", "W_Q")),
+        ("key", "k", "key", ("keys", "K", "W_K")),
+        ("value", "v", "value", ("values", "V", "W_V")),
+    )
 }
-# Queries, keys and values one after the other in one matrix …
-_CONCATENATED = ("c_attn", "qkv_proj", "Wqkv", "to_qkv", "qkv", "W_pack")
-# … or head by head.
+_OUTPUT = """
+    o_proj out_proj dense to_out wo w_o Wo W_o out_lin c_proj proj out o fc_out w_concat output_proj projection
+    output_linear fc_o o_lin proj_out w_out W_out linear_out out_projection output_projection unify_heads unifyheads
+    combine_heads final_linear fc output dense_out linear_o o_linear proj_o W_O w_O resid_proj out_layer W_0
+""".split()
+# Queries, keys and values in one matrix, or keys and values in one.
+_PACKED = """
+    c_attn qkv_proj Wqkv to_qkv qkv W_pack wqkv w_qkv W_qkv in_proj in_proj_qkv qkv_linear proj_qkv qkv_projection
+    to_qkvs attn_qkv linear_qkv query_key_value fused_qkv
+""".split()
+_PACKED_PAIR = "to_kv kv kv_proj wkv w_kv W_kv Wkv kv_linear key_value c_kv".split()
 _BY_HEAD = ("query_key_value",)
 Pair = tuple[np.ndarray, np.ndarray | None]
+# How a packed matrix is cut: part by part, head by head, or number by number.
+Packing = Literal["parts", "heads", "numbers"]
 
 
-def find_projections(module: Any, spec: Spec) -> Projections | None:
-    """The matrices of an attention module, None where its names or sizes are not understood."""
-    parts = _parts(module, spec)
+def find_projections(module: Any, spec: Spec, packing: Packing | None = None) -> Projections | None:
+    """The matrices of an attention module, None where its names or sizes are not understood.
+
+    `packing` says how a matrix for several parts is cut; by default, as public code with that name does.
+    """
+    parts = _parts(module, spec, packing)
     if parts is None:
         return None
     wanted = spec.matrix_shapes()
@@ -31,63 +51,96 @@ def find_projections(module: Any, spec: Spec) -> Projections | None:
     return Projections.from_pairs(parts, _extra(module) or None)
 
 
-def _parts(module: Any, spec: Spec) -> dict[str, Pair] | None:
-    """Matrix and bias of each of the four parts, if all are found among the module's own children."""
-    fused = fused_name(module)
-    if _has_other_norms(module):
-        return None
-    if fused is not None:
-        three = _split(_linear(getattr(module, fused)), spec, by_head=fused in _BY_HEAD)
-    else:
-        named = {part: _child(module, _NAMES[part]) for part in ("query", "key", "value")}
-        three = {part: _linear(child) for part, child in named.items() if child is not None}
-    if three is None or len(three) < 3 or any(pair is None for pair in three.values()):
-        return None
-    found = _child(module, _NAMES["output"])
-    own = spec.num_heads * spec.head_width
-    output = (np.eye(own), None) if found is None else _linear(found)
-    return None if output is None else {**{part: pair for part, pair in three.items() if pair}, "output": output}
+def matrix_sizes(module: Any) -> tuple[int, int] | None:
+    """How many numbers the queries and the keys of a token have, None where the matrices are not found."""
+    named = _named(module)
+    query, packed = (_linear(named.get(part)) for part in ("query", "packed"))
+    if query is None:
+        return None if packed is None or packed[0].shape[1] % 3 else (packed[0].shape[1] // 3,) * 2
+    pair, key = _linear(named.get("packed pair")), _linear(named.get("key"))
+    shared = pair[0].shape[1] // 2 if pair is not None else None if key is None else key[0].shape[1]
+    return None if shared is None else (query[0].shape[1], shared)
+
+
+def is_packed(module: Any) -> bool:
+    """True if one matrix serves several parts."""
+    return not {"packed", "packed pair"}.isdisjoint(_named(module))
 
 
 def fused_name(module: Any) -> str | None:
     """The name under which a module keeps all three in one matrix."""
     children = dict(module.named_children())
-    return next((name for name in (*_CONCATENATED, *_BY_HEAD) if name in children), None)
+    return next((name for name in _PACKED if name in children), None)
 
 
-def _child(module: Any, names: tuple[str, ...]) -> Any:
+def _named(module: Any) -> dict[str, Any]:
+    """The children that are projections, by what they give: a part, or several packed into one."""
+    names = {**_NAMES, "output": _OUTPUT, "packed": _PACKED, "packed pair": _PACKED_PAIR}
     children = dict(module.named_children())
-    return next((children[name] for name in names if name in children), None)
+    found = {part: next((children[name] for name in known if name in children), None) for part, known in names.items()}
+    linears = children.get("linears")
+    if linears is not None and type(linears).__name__ == "ModuleList" and len(linears) == 4:
+        # The Annotated Transformer keeps all four in a list.
+        found |= dict(zip(("query", "key", "value", "output"), linears, strict=True))
+    return {part: child for part, child in found.items() if child is not None}
+
+
+def _parts(module: Any, spec: Spec, packing: Packing | None) -> dict[str, Pair] | None:
+    """Matrix and bias of each of the four parts, if all are found among the module's own children."""
+    named, heads, shared = _named(module), spec.num_heads, spec.num_kv_heads or 1
+    if _has_other_norms(module):
+        return None
+    three: dict[str, Pair | None] = {}
+    if "packed" in named and "query" not in named:
+        usual = "heads" if fused_name(module) in _BY_HEAD else "parts"
+        cut = _cut(_linear(named["packed"]), (heads, shared, shared), spec.head_width, packing or usual)
+        three = dict(zip(("query", "key", "value"), cut, strict=False))
+    elif "packed pair" in named and "query" in named:
+        cut = _cut(_linear(named["packed pair"]), (shared, shared), spec.head_width, packing or "parts")
+        three = {"query": _linear(named["query"]), **dict(zip(("key", "value"), cut, strict=False))}
+    else:
+        three = {part: _linear(named[part]) for part in ("query", "key", "value") if part in named}
+    output = _output(module, named, heads * spec.head_width)
+    found = {part: pair for part, pair in {**three, "output": output}.items() if pair is not None}
+    return found if len(found) == 4 else None
+
+
+def _output(module: Any, named: dict[str, Any], own: int) -> Pair | None:
+    """The output matrix; the identity only if the module has no other matrix that could be it."""
+    if "output" in named:
+        child = named["output"]
+        return (np.eye(own), None) if type(child).__name__ == "Identity" else _linear(child)
+    known = {id(part) for child in named.values() for part in child.modules()}
+    is_alone = all(id(part) in known or _linear(part) is None for part in module.modules())
+    return (np.eye(own), None) if is_alone else None
 
 
 def _linear(child: Any) -> Pair | None:
     """x @ matrix + bias of a linear map; the Conv1D of GPT-2 keeps its matrix the other way round."""
-    if type(child).__name__ == "Sequential" and len(child) > 0:
+    if type(child).__name__ in ("Sequential", "ModuleList") and len(child) > 0:
         child = child[0]
     weight = getattr(child, "weight", None)
-    if weight is None or weight.ndim != 2:
+    if getattr(weight, "ndim", 0) != 2 or type(child).__name__ == "Embedding":
         return None
     matrix = numbers(weight) if type(child).__name__ == "Conv1D" else numbers(weight).T
     bias = getattr(child, "bias", None)
     return matrix, None if bias is None else numbers(bias)
 
 
-def _split(pair: Pair | None, spec: Spec, *, by_head: bool) -> dict[str, Pair] | None:
-    if pair is None:
-        return None
-    heads, shared, width = spec.num_heads, spec.num_kv_heads or 1, spec.head_width
-    if pair[0].shape[1] != (heads + 2 * shared) * width:
-        return None
+def _cut(pair: Pair | None, heads: tuple[int, ...], width: int, packing: Packing) -> list[Pair]:
+    """The parts of a packed matrix, none if the sizes do not fit; `heads` are the numbers of heads of each part."""
+    if pair is None or pair[0].shape[1] != sum(heads) * width or (packing != "parts" and len(set(heads)) > 1):
+        return []
     places = np.arange(pair[0].shape[1])
-    if by_head:
-        if heads != shared:
-            return None
-        three = list(places.reshape(heads, 3, width).swapaxes(0, 1).reshape(3, -1))
-    else:
-        three = np.split(places, [heads * width, (heads + shared) * width])
+    match packing:
+        case "parts":
+            each = np.split(places, np.cumsum(heads)[:-1] * width)
+        case "heads":
+            each = list(places.reshape(heads[0], len(heads), width).swapaxes(0, 1).reshape(len(heads), -1))
+        case "numbers":
+            each = list(places.reshape(-1, len(heads)).T)
     matrix, bias = pair
-    cut = [(matrix[:, each], None if bias is None else bias[each]) for each in three]
-    return dict(zip(("query", "key", "value"), cut, strict=True))
+    return [(matrix[:, part], None if bias is None else bias[part]) for part in each]
 
 
 def _extra(module: Any) -> dict[str, np.ndarray]:
@@ -108,7 +161,8 @@ def _extra(module: Any) -> dict[str, np.ndarray]:
 def _has_other_norms(module: Any) -> bool:
     """True if queries or keys go through a norm that is not the RMS norm."""
     norms = [getattr(module, name, None) for name in ("q_norm", "k_norm", "q_layernorm", "k_layernorm", "qk_norm")]
-    return any(norm is not None and "rms" not in type(norm).__name__.lower() for norm in norms)
+    known = ("rms", "identity")
+    return any(norm is not None and not any(word in type(norm).__name__.lower() for word in known) for norm in norms)
 
 
 def numbers(tensor: Any) -> np.ndarray:

@@ -10,18 +10,20 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
+from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
+# The prefix of arguments that are for calls and not for building.
+_FORWARD = "forward."
 _TORCH = (
     "MultiheadAttention",
     "TransformerEncoderLayer",
@@ -52,7 +54,7 @@ def adapt(
     if isinstance(target, type) and issubclass(target, Subject):
         target = target()
     if isinstance(target, Subject):
-        return target if spec is None else target.declared(**asdict(spec))
+        return target if spec is None else target.declared(**spec.changes())
     if getattr(target, "is_factory", False):
         return adapt(target(), spec, name=name, redraw=redraw, projections=projections)
     subject = _adapted(target, spec, name or _name(target), redraw=redraw)
@@ -94,7 +96,7 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
 def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject | None:
     import torch
 
-    from regard.conformance.adapters import torch_layers
+    from regard.conformance.adapters import modules, torch_layers
 
     is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
     if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
@@ -112,7 +114,7 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
         return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
-    return torch_layers.ModuleLayer(target, spec, name=name, redraw=redraw)
+    return modules.ModuleLayer(target, spec, name=name, redraw=redraw)
 
 
 def _name(target: Any) -> str:
@@ -121,7 +123,24 @@ def _name(target: Any) -> str:
 
 def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
     """What the name stands for; a class or a factory is called with the arguments, which may be text."""
-    given = {name: literal(value) if isinstance(value, str) else value for name, value in (arguments or {}).items()}
+    return load_with_findings(text, arguments or {})[0]
+
+
+def load_with_findings(target: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[LayerFinding, ...]]:
+    """What a name or a factory stands for, and the arguments that were chosen for it.
+
+    Arguments called "forward.NAME" are for every call of the layer.
+    """
+    given = {name: literal(value) if isinstance(value, str) else value for name, value in arguments.items()}
+    calls = {name.removeprefix(_FORWARD): given.pop(name) for name in list(given) if name.startswith(_FORWARD)}
+    if isinstance(target, str):
+        found, findings = _load_named(target, given)
+    else:
+        found, findings = _made(target, given, _name(target))
+    return (_with_options(found, calls) if calls else found), findings
+
+
+def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFinding, ...]]:
     place, sign, name = text.rpartition(":")
     if not sign or not place or not name:
         raise InputError(
@@ -129,16 +148,24 @@ def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
             "torch:MultiheadAttention or hf:LlamaForCausalLM."
         )
     if place == "hf":
-        return hf(name, **given)()
+        return hf(name, **given)(), ()
     if place == "torch":
-        return _load_torch(name, given)
-    return call_factory(load_attribute(text), given, text)
+        return _load_torch(name, given), ()
+    return _made(load_attribute(text), given, text)
 
 
 def load_attribute(text: str) -> Any:
     """What the name stands for, not called."""
     place, _, name = text.rpartition(":")
     return _attribute(_imported(place), name, text)
+
+
+def _with_options(layer: Any, options: Mapping[str, Any]) -> Any:
+    """The layer with these options on every call."""
+    if not hasattr(layer, "forward"):
+        return functools.partial(layer, **options)
+    layer.forward = functools.partial(layer.forward, **options)
+    return layer
 
 
 def literal(text: str) -> Any:
@@ -199,10 +226,10 @@ def _load_torch(name: str, given: dict[str, Any]) -> Any:
         return _without_arguments(flex_attention, given, name)
     if name == "MultiheadAttention":
         usual = {"embed_dim": 32, "num_heads": 4, "batch_first": True}
-        return _call(torch.nn.MultiheadAttention, {**usual, **given}, name)
+        return build(torch.nn.MultiheadAttention, {**usual, **given}, name)[0]
     depth = given.pop("num_layers", 2)
     usual = {"d_model": 32, "nhead": 4, "dim_feedforward": 64, "batch_first": True, "dropout": 0.0}
-    layer = _call(torch.nn.TransformerEncoderLayer, {**usual, **given}, name)
+    layer = build(torch.nn.TransformerEncoderLayer, {**usual, **given}, name)[0]
     return layer if name == "TransformerEncoderLayer" else torch.nn.TransformerEncoder(layer, depth)
 
 
@@ -259,14 +286,17 @@ def call_factory(target: Any, arguments: Mapping[str, Any], label: str | None = 
     >>> call_factory(dict, {"a": 1}), call_factory(len, {})
     ({'a': 1}, <built-in function len>)
     """
-    label = label or _name(target)
+    return _made(target, arguments, label or _name(target))[0]
+
+
+def _made(target: Any, arguments: Mapping[str, Any], label: str) -> tuple[Any, tuple[LayerFinding, ...]]:
     is_function = inspect.isroutine(target) or isinstance(target, functools.partial)
     is_factory = inspect.isclass(target) or getattr(target, "is_factory", False)
-    if is_factory or (is_function and (arguments or not _needs_arguments(target))):
-        return _call(target, arguments, label)
+    if is_factory or (is_function and (arguments or not _needs_arguments(target) or makes_layers(target))):
+        return build(target, arguments, label)
     if arguments:
         raise InputError(f"'{label}' is an instance and takes no arguments, but {', '.join(arguments)} was given.")
-    return target
+    return target, ()
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:
@@ -278,13 +308,3 @@ def _needs_arguments(function: Callable[..., Any]) -> bool:
         each.default is inspect.Parameter.empty and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
         for each in parameters
     )
-
-
-def _call(make: Callable[..., Any], given: Mapping[str, Any], text: str) -> Any:
-    try:
-        return make(**given)
-    except InputError:
-        raise
-    except Exception as error:
-        said = ", ".join(f"{name}={value!r}" for name, value in given.items()) or "no arguments"
-        raise InputError(f"'{text}' could not be made with {said}: {error_line(error)}. See --arg.") from error

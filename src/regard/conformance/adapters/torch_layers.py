@@ -14,20 +14,14 @@ import numpy as np
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import CoreLayer
-from regard.conformance.adapters.layers import (
-    Layer,
-    first_output,
-    is_bare_attention,
-    option_names,
-    parameter_names,
-    returned_or_error,
-    sample,
-)
+from regard.conformance.adapters.layers import Layer, parameter_names
 from regard.conformance.adapters.projections import find_projections, numbers
 from regard.conformance.subject import Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
+# Memory that was never written to often holds such numbers.
+_UNINITIALISED = 1e6
 _TABLES = ("freq", "slope", "rotary", "alibi", "sinusoid")
 
 
@@ -47,7 +41,11 @@ class TorchLayer(Layer):
         if redraw:
             redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
+        self.prepare()
         self.set_capabilities(self.own_capabilities())
+
+    def prepare(self) -> None:
+        """Called before the capabilities are asked for: what the class finds out about its module."""
 
     def own_capabilities(self) -> set[str]:
         """What the class can do beyond what every torch layer can."""
@@ -72,9 +70,9 @@ class TorchLayer(Layer):
 
 
 def redraw_weights(module: Any, *, seed: int = 0) -> None:
-    """Draws matrices and biases from a normal distribution; norms, buffers, frozen parameters and tables stay.
+    """Draws matrices and biases from a normal distribution; norms, buffers, frozen tables and other tables stay.
 
-    The outputs of a freshly initialised layer are too small to show a leak.
+    The outputs of a freshly initialised layer are too small to show a leak. Gains that were never initialised become 1.
     """
     import torch
 
@@ -84,6 +82,9 @@ def redraw_weights(module: Any, *, seed: int = 0) -> None:
             std = _STD * (_FAN_IN / parameter.shape[-1]) ** 0.5 if parameter.ndim > 1 else _STD
             drawn = torch.randn(parameter.shape, generator=generator) * min(std, _LARGEST)
             parameter.copy_(drawn.to(parameter.dtype))
+        for parameter in module.parameters():
+            if parameter.is_floating_point() and not (parameter.abs() < _UNINITIALISED).all():
+                parameter.fill_(1.0)
 
 
 def _drawable(module: Any) -> list[Any]:
@@ -94,65 +95,10 @@ def _drawable(module: Any) -> list[Any]:
         for label, parameter in part.named_parameters(recurse=False):
             is_table = any(table in label.lower() for table in _TABLES)
             is_drawn = parameter.is_floating_point() and (parameter.ndim > 1 or "bias" in label)
-            if parameter.requires_grad and is_drawn and not is_table:
+            is_frozen = not parameter.requires_grad and not hasattr(part, "in_features")
+            if is_drawn and not is_table and not is_frozen:
                 found[id(parameter)] = parameter
     return list(found.values())
-
-
-class ModuleLayer(TorchLayer):
-    """A module whose conventions are read off its signature.
-
-    forward(x), forward(q, k, v) with projections of its own, or a whole model on embeddings; a mask and positions under
-    the usual names; a cache if `forward(x, cache=None)` returns (y, cache).
-    """
-
-    def forward(self, x: Any, **options: Any) -> Any:
-        """The module's output, the first of several."""
-        return first_output(self._call_module(x, options))
-
-    def own_capabilities(self) -> set[str]:
-        """What the module accepts."""
-        capabilities = super().own_capabilities() | self.accepted_options(self._names())
-        if "cache" in self._names() and self._returns_cache():
-            capabilities.add("cache")
-        if _has_norms(self.module):
-            capabilities.discard("weights")
-        return capabilities
-
-    def empty_cache(self, batch: int) -> Any:
-        """What the module makes, else None."""
-        make = getattr(self.module, "empty_cache", None)
-        return None if make is None else make(batch)
-
-    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """One call with a copy of the cache, since the module may change it in place."""
-        with self.arrays.quietly():
-            given = {**self._native_options(options), "cache": copy.deepcopy(cache)}
-            y, longer = self._call_module(self.native(x), given)[:2]
-        return self.numpy(y), longer
-
-    def _call_module(self, x: Any, options: Mapping[str, Any]) -> Any:
-        all_names = parameter_names(self.module.forward)
-        given = self.renamed(options, self._names())
-        if "cache" in options and "use_cache" in all_names:
-            given["use_cache"] = True
-        return self.module(*([x] * 3 if is_bare_attention(all_names) else [x]), **given)
-
-    def _names(self) -> dict[str, str]:
-        return option_names(parameter_names(self.module.forward))
-
-    def _returns_cache(self) -> bool:
-        x = sample(2, 5, self.spec.width).astype(np.float32)
-        found, error = returned_or_error(lambda: self.step(x, self.empty_cache(x.shape[0])))
-        return error is None and found[1] is not None
-
-
-def _has_norms(module: Any) -> bool:
-    """A block with norms is more than the attention that an oracle knows, unless they are those of queries and keys."""
-    return any(
-        "norm" in type(part).__name__.lower() and name.rpartition(".")[2] not in ("q_norm", "k_norm")
-        for name, part in module.named_modules()
-    )
 
 
 class MultiheadLayer(TorchLayer):

@@ -10,6 +10,7 @@ from regard.conformance.law import (
     InputSize,
     Law,
     LawTrial,
+    NotTried,
     only_if,
     reach,
 )
@@ -33,6 +34,8 @@ def declared_support(spec: Spec, length: int) -> np.ndarray:
 
 def _compare(trial: LawTrial) -> Comparisons:
     """Each x_j is changed by itself; the outputs that change must be those that declare to see it."""
+    if trial.subject.has_state:
+        raise NotTried("the layer carries a state, in which earlier tokens fade")
     length = trial.size.length
     declared, places = declared_support(trial.spec, length), np.arange(length)
     gaps = _gaps(trial, places)

@@ -1,0 +1,299 @@
+"""Any torch module as a subject: its sizes, and how it wants to be called, are found on the module itself."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from regard.conformance.adapters.calling import (
+    CallPlan,
+    MaskForm,
+    find_mask_form,
+    find_plan,
+    mask_names,
+    required_names,
+)
+from regard.conformance.adapters.layers import option_names, parameter_names, returned_or_error, sample
+from regard.conformance.adapters.projections import Packing, find_projections, is_packed, matrix_sizes
+from regard.conformance.adapters.sizes import head_findings, sized, width_candidates
+from regard.conformance.adapters.torch_layers import TorchLayer
+from regard.conformance.law import distance
+from regard.conformance.oracle import Oracle
+from regard.conformance.subject import LayerFinding, Projections, Spec
+from regard.conformance.weight_reading import reader_of
+from regard.core.errors import InputError
+
+_ROWS, _LENGTH = 3, 5
+# The longest input that is tried; tables and masks of fixed size are usually shorter, or much longer.
+_LONGEST = 256
+_PAIRS = 64
+# Lengths of windows and images that some layers insist on.
+_FIXED = (16, 64, 49, 196)
+_PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
+
+
+class ModuleLayer(TorchLayer):
+    """A module whose conventions are found by looking at it and calling it.
+
+    forward(x), forward(q, k, v) with projections of its own, cross-attention, a whole model on embeddings or token ids;
+    a mask, positions and a cache under the usual names.
+    """
+
+    plan: CallPlan
+    mask_form: MaskForm | None = None
+    packing: Packing | None = None
+    is_read_off = True
+
+    def prepare(self) -> None:
+        """Finds the sizes, the way to call the module, its longest input, its mask and its matrices."""
+        self.names = option_names(parameter_names(self.module.forward))
+        self.has_declared_heads = "num_heads" not in self.spec.undeclared_sizes
+        self.has_declared_spec = self.spec != Spec(dtype=self.spec.dtype, device=self.spec.device)
+        with self.arrays.quietly():
+            self._find_call()
+            self._find_longest()
+            self._find_mask()
+            self.has_weights = self._find_weights()
+
+    def forward(self, x: Any, **options: Any) -> Any:
+        """The module's output, the first of several that has a place for each token."""
+        return self.plan.output(self.module, x, self._given(x, options), self.spec.head_width)
+
+    def own_capabilities(self) -> set[str]:
+        """What the module accepts."""
+        capabilities = self.accepted_options(set(self.names) & {"positions"})
+        capabilities |= {"mask"} if self.mask_form is not None else set()
+        capabilities |= {"weights"} if self.has_weights else set()
+        if "cache" in self.names and self._has_cache():
+            capabilities.add("cache")
+        return capabilities
+
+    def projections(self) -> Projections:
+        """The matrices, cut as was found."""
+        found = find_projections(self.module, self.spec, self.packing)
+        assert found is not None, "weights are among the capabilities only if they were found"
+        return found
+
+    def empty_cache(self, batch: int) -> Any:
+        """What the module makes, else None."""
+        make = getattr(self.module, "empty_cache", None)
+        return None if make is None else make(batch)
+
+    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
+        """One call with a copy of the cache, since the module may change it in place."""
+        with self.arrays.quietly():
+            tokens = self.native(x)
+            given = self._given(tokens, {**self._native_options(options), "cache": copy.deepcopy(cache)})
+            if "use_cache" in parameter_names(self.module.forward):
+                given["use_cache"] = True
+            found = self.plan.call(self.module, tokens, given, self.spec.head_width)
+        if not isinstance(found, tuple | list) or len(found) < 2:
+            raise InputError(f"{self.name} returns no cache beside its output.")
+        return self.numpy(found[0]), found[1]
+
+    def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options under the module's own names, the mask in the form that it wants."""
+        given = {self.names[name]: value for name, value in options.items() if name != "mask"}
+        if "mask" in options and self.mask_form is not None:
+            given[self.mask_form.name] = self.mask_form.of(options["mask"], x.shape[1], x.dtype)
+        return given
+
+    def _tokens(self, length: int = _LENGTH, width: int | None = None) -> Any:
+        return self.native(sample(_ROWS, length, width or self.spec.width))
+
+    def _note(self, name: str, how: str, value: Any = None) -> None:
+        """Adds a finding; without a value, something that was not found."""
+        kind = "not found" if value is None else "found"
+        self.findings = (*self.findings, LayerFinding(name=name, value=value, how=how, kind=kind))
+
+    def _find_call(self) -> None:
+        """Width, heads and plan: the first width that the module takes."""
+        heads, declared = head_findings(self.module), self.spec
+        candidates = width_candidates(self.module)
+        usual = LayerFinding(name="width", value=declared.width, how="nothing says otherwise")
+        problem = ""
+        if "width" not in declared.undeclared_sizes:
+            candidates = [replace(usual, how="declared"), *candidates]
+        for width in [*candidates, *([] if candidates else [usual])]:
+            spec, used = sized(declared, {"width": width, **heads})
+            plan, reason = find_plan(self.module, self._tokens(width=width.value), spec.head_width, {})
+            if plan is not None:
+                spec = spec if spec.width == width.value else replace(spec, width=width.value)
+                self.spec, self.plan, self.findings = spec, plan, used
+                self._note_call()
+                return
+            problem = problem or reason
+        fixed = next((length for length in _FIXED if self._takes_only(length, candidates or [usual])), None)
+        if fixed is not None:
+            raise InputError(
+                f"{self.name} takes inputs of length {fixed} and not of length {_LENGTH}; laws need inputs of several "
+                "lengths. Wrap it in a function f(x) that pads them."
+            )
+        needed = required_names(self.module)
+        ask = f" It needs {', '.join(needed)}: give --arg forward.{needed[0]}=…." if needed else ""
+        raise InputError(
+            f"{self.name} could not be called with tokens [batch, position, {candidates[0].value}]: {problem}.{ask} "
+            "Or declare its width in the spec, or wrap it in a function f(x)."
+            if candidates
+            else f"{self.name} could not be called: {problem}.{ask} Wrap it in a function f(x)."
+        )
+
+    def _takes_only(self, length: int, widths: Sequence[LayerFinding]) -> bool:
+        return any(find_plan(self.module, self._tokens(length, each.value), each.value, {})[0] for each in widths)
+
+    def _note_call(self) -> None:
+        plan = self.plan
+        if len(plan.inputs) > 1 and plan.embedding is None:
+            self._note("called with", "all of them get the same tokens", ", ".join(plan.inputs))
+        if plan.tables:
+            how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
+            self._note("called with", how, ", ".join(plan.tables))
+        if plan.constants:
+            listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
+            self._note("called with", "required by forward", listed)
+        if plan.mask is not None:
+            self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
+        if plan.embedding is not None:
+            self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
+        if plan.is_positions_first:
+            self._note("axes", "outputs depend on the first axis only", "[position, batch, width]")
+
+    def _find_longest(self) -> None:
+        """The longest input up to a bound, by bisection."""
+        if self.spec.max_positions is not None or self._takes(_LONGEST):
+            return
+        low, high = _LENGTH, _LONGEST
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._takes(middle) else (low, middle)
+        self._note("max_positions", f"an input of length {high} raises an error", low)
+        self.spec = replace(self.spec, max_positions=low)
+
+    def _takes(self, length: int) -> bool:
+        found, error = returned_or_error(lambda: self.forward(self._tokens(length)))
+        return error is None and found.shape[1] == length
+
+    def _find_mask(self) -> None:
+        names = mask_names(self.module)
+        if not names or self.plan.embedding is not None and self.plan.is_positions_first:
+            return
+
+        def output(x: Any, **given: Any) -> Any:
+            return self.plan.output(self.module, x, given, self.spec.head_width)
+
+        self.mask_form = find_mask_form(output, self._tokens(), names, self.spec.mask)
+        if self.mask_form is not None:
+            self._note("mask", "a token hidden by it changes no other output", str(self.mask_form))
+            return
+        if self.spec.mask is not None or self.has_declared_spec:
+            form = MaskForm(name=names[0], meaning=self.spec.mask or "keep", shape="rows")
+            given = {form.name: form.hiding_nothing(self._tokens())}
+            if returned_or_error(lambda: output(self._tokens(), **given))[1] is None:
+                self.mask_form = form
+                return
+        self._note("mask", f"{', '.join(names)} hides no token in any form tried; declare mask=keep, drop or additive")
+
+    def _find_weights(self) -> bool:
+        """True if the matrices are found; heads and packing that nobody declares are found by reading weights."""
+        names = [name for name, _ in self.module.named_children()]
+        sizes = matrix_sizes(self.module)
+        if sizes is None:
+            if not self._knows_heads():
+                self._note("num_heads", "no attribute says it; declare num_heads")
+            if names:
+                self._note("oracle", f"none: the matrices are not found among {', '.join(names)}")
+            return False
+        for spec in self._head_candidates(*sizes):
+            for packing in _PACKINGS if is_packed(self.module) else (None,):
+                if self._reads_clearly(spec, packing):
+                    self._note_heads(spec, packing)
+                    self.spec, self.packing = spec, packing
+                    return True
+        for spec in self._head_candidates(*sizes) if self._knows_heads() else ():
+            for packing in _PACKINGS if is_packed(self.module) else (None,):
+                if self._explains_single_tokens(spec, packing):
+                    self.spec, self.packing = spec, packing
+                    return True
+        if (
+            self.has_declared_spec
+            and self._knows_heads()
+            and not _has_norms(self.module)
+            and find_projections(self.module, self.spec) is not None
+        ):
+            return True
+        if not self._knows_heads():
+            self._note("num_heads", "no attribute says it, and the outputs do not show it; declare num_heads")
+        self._note("oracle", f"none: the outputs are not weighted means of the values; children: {', '.join(names)}")
+        return False
+
+    def _head_candidates(self, own: int, shared: int) -> list[Spec]:
+        """Specs with each number of heads that may be right, the smallest first; one if the number is known."""
+        width = next((each.value for each in self.findings if each.name == "head_width"), None)
+        if not self._knows_heads() and width is not None and own % width == 0:
+            self._note("num_heads", f"{own} numbers per query, {width} per head", own // width)
+            self.spec = replace(self.spec, num_heads=own // width, num_kv_heads=None, head_width=width)
+        counts = [self.spec.num_heads] if self._knows_heads() else [n for n in range(1, own // 2) if own % n == 0]
+        found = []
+        for count in counts:
+            if own % count == 0 and shared % (own // count) == 0 and count % (shared // (own // count)) == 0:
+                width = own // count
+                found.append(replace(self.spec, num_heads=count, head_width=width, num_kv_heads=shared // width))
+        return found
+
+    def _knows_heads(self) -> bool:
+        return any(finding.name == "num_heads" for finding in self.findings) or self.has_declared_heads
+
+    def _explains_single_tokens(self, spec: Spec, packing: Packing | None) -> bool:
+        """True if the output for a token alone is its value, projected: then the matrices are the right ones."""
+        found = find_projections(self.module, spec, packing)
+        if found is None:
+            return False
+        oracle = Oracle(spec=replace(spec, causal=True, positions="none"), parts=found)
+        x = sample(_ROWS, 1, spec.width)
+        y, error = returned_or_error(lambda: self.call(x))
+        return error is None and distance(y, oracle(x)) <= 1e-3 * float(np.abs(y).max())
+
+    def _reads_clearly(self, spec: Spec, packing: Packing | None) -> bool:
+        trial = copy.copy(self)
+        trial.spec, trial.packing, trial.capabilities = spec, packing, frozenset({"weights"})
+        if find_projections(self.module, spec, packing) is None:
+            return False
+
+        def is_clear() -> bool:
+            reader = reader_of(trial)
+            return reader is not None and reader.read(reader.draw(_PAIRS), None).is_clear
+
+        return bool(returned_or_error(is_clear)[0])
+
+    def _note_heads(self, spec: Spec, packing: Packing | None) -> None:
+        for name in ("num_heads", "num_kv_heads", "head_width"):
+            value, before = getattr(spec, name), getattr(self.spec, name)
+            if value != before and name != "head_width":
+                self._note(name, "each head's outputs are weighted means of its values", value)
+        if packing not in (None, "parts"):
+            self._note("packing", "the outputs are weighted means of values cut this way", f"by {packing}")
+
+    def _has_cache(self) -> bool:
+        """True if a second step differs from a call without the first, and neither raises an error."""
+        x = sample(_ROWS, _LENGTH, self.spec.width).astype(np.float32)
+
+        def is_used() -> bool:
+            _, cache = self.step(x, self.empty_cache(_ROWS))
+            later, _ = self.step(x[:, :2], cache)
+            return cache is not None and later.shape[:2] == (_ROWS, 2) and bool((later != self.call(x[:, :2])).any())
+
+        found, error = returned_or_error(is_used)
+        if not found:
+            why = "it has no effect" if error is None else str(error)
+            self._note("cache", f"{self.names['cache']} was tried and is not used: {why}")
+        return bool(found)
+
+
+def _has_norms(module: Any) -> bool:
+    """A block with norms is more than the attention that an oracle knows, unless they are those of queries and keys."""
+    return any(
+        "norm" in type(part).__name__.lower() and name.rpartition(".")[2] not in ("q_norm", "k_norm")
+        for name, part in module.named_modules()
+    )

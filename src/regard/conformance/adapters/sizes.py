@@ -1,0 +1,84 @@
+"""The sizes of a torch module, read off its attributes, its config and its matrices."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeGuard
+
+from regard.conformance.adapters.construction import HEAD_WIDTH, HEADS, KV_HEADS, WIDTH
+from regard.conformance.subject import LayerFinding, Spec
+from regard.core.errors import InputError
+
+_ATTRIBUTES: Mapping[str, Iterable[str]] = {"num_heads": HEADS, "num_kv_heads": KV_HEADS, "head_width": HEAD_WIDTH}
+_CONFIGS = ("config", "args", "cfg", "params")
+_MOST_WIDTHS = 8
+
+
+def width_candidates(module: Any) -> list[LayerFinding]:
+    """Widths that the module may take, the likeliest first: its attributes, then the sizes of its matrices."""
+    found: dict[int, LayerFinding] = {}
+    for name in WIDTH:
+        for owner, values in _named_values(module):
+            if _is_count(values.get(name)):
+                found.setdefault(values[name], _of_attribute("width", owner, name, values[name]))
+    for name, part in module.named_modules():
+        for size in (getattr(part, "in_features", None), getattr(part, "embedding_dim", None)):
+            if _is_count(size):
+                found.setdefault(
+                    size, LayerFinding(name="width", value=size, how=f"the size of {name or 'its matrix'}")
+                )
+    for name, parameter in module.named_parameters():
+        for size in parameter.shape if parameter.ndim == 2 else ():
+            found.setdefault(size, LayerFinding(name="width", value=size, how=f"the size of {name}"))
+    return list(found.values())[:_MOST_WIDTHS]
+
+
+def head_findings(module: Any) -> dict[str, LayerFinding]:
+    """Numbers and widths of heads by the attributes of the module, its config or the first part that has them."""
+    found: dict[str, LayerFinding] = {}
+    for part_name, part in module.named_modules():
+        for size, names in _ATTRIBUTES.items():
+            for owner, values in _named_values(part) if size not in found else ():
+                name = next((each for each in names if _is_count(values.get(each))), None)
+                if name is not None:
+                    where = ".".join(filter(None, (part_name, owner)))
+                    found.setdefault(size, _of_attribute(size, where, name, values[name]))
+    return found
+
+
+def sized(spec: Spec, found: Mapping[str, LayerFinding]) -> tuple[Spec, tuple[LayerFinding, ...]]:
+    """The spec with the sizes that were found in place of those not declared, and what was used or contradicted."""
+    used, changes = [], {}
+    for name, finding in found.items():
+        declared = None if name in spec.undeclared_sizes else getattr(spec, name)
+        if declared is None:
+            changes[name] = finding.value
+            used.append(finding)
+        elif declared != finding.value:
+            how = f"declared to be {declared}, but {finding.value} was found ({finding.how})"
+            used.append(LayerFinding(name=name, how=how, kind="unusual"))
+    for dropped in ((), ("num_kv_heads",), ("num_kv_heads", "head_width")):
+        kept = {name: value for name, value in changes.items() if name not in dropped}
+        try:
+            return Spec(**{**spec.declared_values(), **kept}), tuple(each for each in used if each.name not in dropped)
+        except InputError:
+            continue
+    width = found["width"].value if "width" in changes else spec.width
+    return Spec(**{**spec.declared_values(), "width": width, "num_heads": 1}), tuple(used)
+
+
+def _named_values(module: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The module's own attributes, then those of its config, each with the name of their owner."""
+    yield "", vars(module)
+    for name in _CONFIGS:
+        config = vars(module).get(name)
+        if isinstance(config, Mapping):
+            yield name, config
+        elif hasattr(config, "__dict__"):
+            yield name, vars(config)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _of_attribute(name: str, owner: str, attribute: str, value: int) -> LayerFinding:
+    return LayerFinding(name=name, value=value, how=f"attribute {owner}{'.' if owner else ''}{attribute}")
