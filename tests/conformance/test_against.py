@@ -138,3 +138,12 @@ def test_rows_may_have_to_agree_bit_by_bit():
     assert judge(LAWS["BATCH"], Noisy(ROTARY)).outcome == "holds"
     assert judge(bit_by_bit(LAWS["BATCH"]), Noisy(ROTARY)).outcome == "refuted"
     assert bit_by_bit(LAWS["CACHE"]) is LAWS["CACHE"]
+
+
+def test_a_pair_is_compared_in_a_process_of_its_own():
+    causal = Spec(causal=True, positions="none")
+    same = check("checked_layers:lawful", causal, against="checked_layers:lawful", laws="CAUSAL,DET")
+    assert [verdict.outcome for verdict in same.verdicts] == ["holds", "holds"]
+    other = check("checked_layers:lawful", causal, against="checked_layers:leaky", laws="CAUSAL,DET")
+    assert [verdict.outcome for verdict in other.verdicts] == ["refuted", "refuted"]
+    assert other.layer == "checked_layers:lawful against checked_layers:leaky"

@@ -198,6 +198,22 @@ def test_a_function_can_be_isolated_on_request():
     )
 
 
+CLASS = "conformance.adapters.causal_self_attention:CausalSelfAttention"
+
+
+@pytest.mark.parametrize("spec", [None, Spec(num_heads=4, num_kv_heads=2, causal=True, positions="rotary")])
+def test_an_isolated_layer_is_found_out_like_any_other(spec):
+    from conformance.adapters.causal_self_attention import CausalSelfAttention
+
+    laws = ("CAUSAL", "DET", "SPEC")
+    here = regard.check(CausalSelfAttention, spec, laws=laws, lengths=())
+    there = regard.check(CLASS, spec, laws=laws, lengths=(), limits=CheckLimits(seconds=60.0))
+    assert outcomes(there) == outcomes(here) == dict.fromkeys(laws, "holds")
+    assert there.findings == here.findings
+    assert there.spec == here.spec
+    assert "width" in {finding.name for finding in there.findings}
+
+
 def test_only_what_can_be_imported_can_be_isolated():
     assert importable_name(checked_layers.leaky) == "checked_layers:leaky"
     assert importable_name(lambda x: x) is None
