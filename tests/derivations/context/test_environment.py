@@ -88,6 +88,16 @@ def test_a_scale_that_the_author_calls_gamma_is_not_the_random_length():
     assert found[-1].probability == pytest.approx(0.5, abs=1e-4)
 
 
+def test_a_scale_of_an_earlier_question_does_not_take_the_letter_of_the_random_length():
+    text = (
+        "1.(b) An average of two\n\nTake $q = \\gamma(k_a + k_b)$ with a large $\\gamma$.\n\n"
+        "1.(c) Drawbacks of single-headed attention\n\ni. Take $q = \\beta(\\mu_a + \\mu_b)$.\n\n"
+        "ii. $k_a \\approx \\gamma\\mu_a$ and $k_a \\approx 2\\gamma\\mu_a$.\n"
+    )
+    found = judge_document(read_text(text), PROBLEM).verdicts
+    assert [step.status for step in found] == ["holds", "holds", "holds", "refuted"]
+
+
 def test_new_symbols_that_are_all_equal_are_all_defined():
     design = r"Take $q = \beta(k_a + k_b)$ with a large β."
     text = r"Let $\pi_a = \pi_b = \frac{e^\beta}{2e^\beta + n - 2}$."
