@@ -19,7 +19,7 @@ def statuses(text: str) -> list[str]:
 def test_what_follows_from_a_false_supposition_is_not_refuted():
     passage = r"No. Suppose $\Phi_{t_1} = \Phi_{t_2}$. For the first frequency this says $\sin t_1 = \sin t_2$."
     assert all(verdict.status != "refuted" for verdict in judged("2b.ii", passage))
-    assert last("2b.ii", passage, r"In any case $\sin t_1 = \sin t_2$.").status == "refuted"
+    assert last("2b.ii", passage, r"In any case $\sin(-t_1) = \sin t_1$.").status == "refuted"
 
 
 def test_a_proportion_is_an_equation_between_ratios():
@@ -40,8 +40,8 @@ def test_a_condition_that_words_state_in_portuguese():
 
 @pytest.mark.parametrize("words", ["ignoring $\\gamma < 0$", "except for $\\gamma < 0$"])
 def test_what_is_left_aside_is_no_condition(words: str):
-    assert last("1d.ii", rf"So ({words}) $c_1 \approx v_a$.").status != "refuted"
-    assert last("1d.ii", r"If $\gamma < 0$ then $c_1 \approx v_a$.").status == "refuted"
+    assert last("1d.ii", rf"So ({words}) $\alpha_{{1a}} \approx 1$.").status != "refuted"
+    assert last("1d.ii", r"If $\gamma < 0$ then $\alpha_{1a} \approx 1$.").status == "refuted"
 
 
 def test_a_condition_on_the_distance_of_the_random_length_from_its_mean():

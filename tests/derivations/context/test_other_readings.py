@@ -13,7 +13,7 @@ from derivations.passages import judged, last
         (r"\langle R_{t_1}z_1, R_{t_2}z_2\rangle = z_1^\top R_{t_1}R_{t_2}z_2", "refuted"),
         (r"\|R_t z\| = \|z\|", "holds"),
         (r"\|R_t z\| = 2\|z\|", "refuted"),
-        (r"\overline{z_1} = z_1", "refuted"),
+        (r"\overline{z_1} = z_1", "undecided"),
         (r"\operatorname{Re}(z_1\bar z_2) = \langle z_1, z_2\rangle", "holds"),
         (r"\operatorname{Re}(z_1z_2) = \langle z_1, z_2\rangle", "refuted"),
     ],
@@ -28,7 +28,7 @@ def test_rotations_act_on_numbers_and_on_vectors(step, status):
         (r"\sin^2(t\omega) + \cos^2(t\omega) = 1", "holds"),
         (r"\sin((t+s)\omega) = \sin t\omega\cos s\omega + \cos t\omega\sin s\omega", "holds"),
         (r"\cos((t-u)\omega) = \cos t\omega\cos u\omega - \sin t\omega\sin u\omega", "refuted"),
-        (r"\sin(t\omega) = \sin t", "refuted"),
+        (r"\sin(t\omega) = \sin t", "undecided"),
     ],
 )
 def test_omega_may_be_one_frequency(step, status):
@@ -49,7 +49,8 @@ def test_letters_that_name_coordinates(x, y):
     chain = rf"$AA^\top s = AA^\top A{x} + AA^\top B{y} = A{x} = v_a$"
     assert {step.status for step in judged("1b.subspace", named, chain)} == {"holds"}
     assert last("1b.subspace", named, rf"$B^\top s = {y}$").status == "holds"
-    assert last("1b.subspace", named, rf"$A^\top s = {y}$").status == "refuted"
+    assert last("1b.subspace", named, rf"$A^\top s = {y}$").outcome == "doubtful"
+    assert last("1b.subspace", named, rf"$B^\top s = 2{y}$").status == "refuted"
 
 
 def test_a_vector_has_no_coordinates_in_another_space():
@@ -68,7 +69,7 @@ def test_a_random_number_may_be_counted_from_its_mean():
     text = r"$k_a \approx (1 + \epsilon)\mu_a$ with $\epsilon \sim \mathcal N(0, \frac12)$"
     assert {step.status for step in judged("1c.ii", text)} == {"holds"}
     assert last("1c.ii", text, r"$k_a^\top q \approx \beta(1 + \epsilon)$").status == "holds"
-    assert last("1c.ii", text, r"$k_a^\top q \approx \beta\epsilon$").status == "refuted"
+    assert last("1c.ii", text, r"$k_a^\top q \approx \beta(1 - \epsilon)$").status == "refuted"
 
 
 def test_each_head_may_have_a_scale_of_its_own():

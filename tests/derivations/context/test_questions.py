@@ -64,7 +64,7 @@ def test_below_the_title_of_a_chapter_the_letter_counts_first():
 
 
 def test_a_title_above_letters_of_its_own_refutes_nothing():
-    text = "## 1. Copying in attention\n\n(a) Large scores.\n\n(b) Then $c \\approx v_j$ and $c = v_j + v_j$.\n"
+    text = "## 1. Copying in attention\n\n(a) Large scores.\n\n(b) Then $c \\approx v_j$ and $c \\approx 2v_j$.\n"
     assert [step.status for step in judge_document(read_text(text), PROBLEM).verdicts] == ["holds", "refuted"]
 
 
@@ -127,7 +127,7 @@ def test_identities_hold_for_whatever_the_symbols_are():
 def test_declared_symbols_are_judged():
     declared = r"Let $x \in \mathbb{R}^d$ and $y \in \mathbb{R}^d$. "
     assert judged(declared + r"$\|x+y\|^2 = \|x\|^2 + 2x^\top y + \|y\|^2$")[-1] == "holds"
-    assert judged(declared + r"$\|x+y\|^2 = \|x\|^2 + \|y\|^2$")[-1] == "refuted"
+    assert judged(declared + r"$\|x+y\|^2 = \|x\|^2 - 2x^\top y + \|y\|^2$")[-1] == "refuted"
 
 
 def test_shapes_and_families_are_inferred():

@@ -6,12 +6,13 @@ from derivations.passages import judged, last
 from regard.derivations.context.formulas import JudgedStep, read_formulas
 from regard.derivations.context.placing import Placement, Region
 from regard.derivations.context.review import ReviewedStep, doubtful, reviewed
-from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, true
+from regard.derivations.judging.findings import CORRECTIONS, Finding, Note, NoteKind, OpenBecause, true
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
 from regard.derivations.results import Role
 
 QUESTION = load_problem("cs224n-a4").question("1b")
+SMALL_CHANGE = NoteKind.CORRECTED.note("a factor 2")
 OTHER_CASE = NoteKind.OTHER_CASE.note("K_a", "k_a")
 GUESSES = [
     OTHER_CASE,
@@ -23,13 +24,17 @@ GUESSES = [
 ]
 
 
-def failure(*notes: Note) -> Finding:
-    return Finding(kind="false", reason="The two sides differ", counterexample="1 is not 2", notes=notes)
+def failure(*notes: Note, is_correctable: bool = True) -> Finding:
+    """A failure read with these notes, and one on the small change that would correct it."""
+    changes = (SMALL_CHANGE,) if is_correctable else ()
+    return Finding(kind="false", reason="The two sides differ", counterexample="1 is not 2", notes=(*notes, *changes))
 
 
-def findings(*found: Finding, text: str = "", is_sure: bool = True, role: Role = Role.ASSERTION) -> list[Finding]:
+def findings(
+    *found: Finding, text: str = "", step: str = "x = 1", is_sure: bool = True, role: Role = Role.ASSERTION
+) -> list[Finding]:
     """What the review leaves of these findings, one for each of as many formulas."""
-    document = read_text(text + " $x = 1$" * len(found))
+    document = read_text(text + f" ${step}$" * len(found))
     formulas = read_formulas(document)
     place = Placement(question=QUESTION, region=Region(start=0, body=0, end=0), is_sure=is_sure)
     steps = [
@@ -72,6 +77,22 @@ def test_an_uncertain_place_is_not_enough():
     (found,) = findings(failure(), is_sure=False)
     assert is_doubtful(found)
     assert found.reason == "Looks wrong if this belongs to “An average of two” (1 is not 2)"
+
+
+def test_what_no_small_change_corrects_is_not_enough():
+    (found,) = findings(failure(is_correctable=False))
+    assert is_doubtful(found)
+    assert found.reason == "Looks wrong if its symbols mean what they were taken to mean (1 is not 2)"
+
+
+@pytest.mark.parametrize("kind", CORRECTIONS)
+def test_every_kind_of_correction_counts(kind):
+    assert findings(failure(kind.note("2", "large"), is_correctable=False))[0].is_false
+
+
+def test_plain_numbers_and_designs_need_no_correction():
+    assert findings(failure(is_correctable=False), step="3 = 1")[0].is_false
+    assert findings(failure(is_correctable=False), role=Role.DESIGN)[0].is_false
 
 
 def test_what_holds_or_is_open_stays_as_it_is():

@@ -33,6 +33,7 @@ def test_an_event_is_no_condition_for_its_neighbours():
     heading = "1.(c) Drawbacks of single-headed attention\n\nii. "
     text = heading + "$\\mathrm{Var}(\\gamma) = 2$, $P(\\gamma > 0) \\approx 0.92$."
     assert statuses(text)[:2] == ["refuted", "holds"]
+    assert statuses(heading + "$\\mathrm{Var}(\\gamma) = 2$, $\\mathbf{1}[\\gamma > 0] \\leq 1$.")[0] == "refuted"
 
 
 def test_a_rejected_design_is_not_the_students_own():
@@ -44,7 +45,7 @@ def test_a_rejected_design_is_not_the_students_own():
 def test_a_letter_for_coefficients_is_not_taken_for_a_size():
     heading = "1.(b) Subspace extraction\n\n"
     assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Ac + Bd)$") == ["holds"]
-    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Bc + Ad)$") == ["refuted"]
+    assert statuses(heading + "$AA^\\top(v_a + v_b) = AA^\\top(Bd - Ac)$") == ["refuted"]
 
 
 def test_a_variant_of_a_question_needs_no_heading_of_its_own():

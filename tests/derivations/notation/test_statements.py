@@ -71,7 +71,13 @@ def test_a_remark_in_brackets_is_no_factor():
 
 @pytest.mark.parametrize(
     ("source", "inside"),
-    [(r"a = b \quad (x = y)", "x = y"), (r"(x = y) \quad a = b", "x = y"), (r"P(\gamma > 0) = 1", "\\gamma > 0")],
+    [
+        (r"a = b \quad (x = y)", "x = y"),
+        (r"(x = y) \quad a = b", "x = y"),
+        (r"P(\gamma > 0) = 1", "\\gamma > 0"),
+        (r"\mathbf{1}[\gamma > 0] = 1", "\\gamma > 0"),
+        (r"\mathbb{I}(\gamma > 0) = 1", "\\gamma > 0"),
+    ],
 )
 def test_a_relation_in_brackets_is_nested(source, inside):
     assert [spelt(chain) for chain in read_chains(source) if chain.is_nested] == [inside]
@@ -80,6 +86,12 @@ def test_a_relation_in_brackets_is_nested(source, inside):
 
 def test_an_event_stays_with_its_probability():
     assert chains(r"P(\gamma > 0) = 1")[0] == "P ) \\gamma > 0 ) = 1"
+
+
+@pytest.mark.parametrize("event", [r"P(\gamma > 0)", r"\mathbf{1}[\gamma > 0]", r"\mathbb{I}(\gamma > 0)"])
+def test_the_event_of_an_indicator_is_marked_like_that_of_a_probability(event):
+    assert [chain.is_event for chain in read_chains(f"{event} = 1")] == [False, True]
+    assert [chain.is_event for chain in read_chains(r"2(\gamma > 0) = 1")] == [False, False]
 
 
 def test_conditions_of_cases_are_marked():

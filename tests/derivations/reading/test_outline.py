@@ -20,6 +20,10 @@ def paths(text: str, kind: str = "markdown") -> list[str]:
         ("1. (a)", "1/a", ""),
         ("1(a)", "1/a", ""),
         ("1a.", "1/a", ""),
+        ("(1a) Copying", "1/a", "Copying"),
+        ("(1.b.ii) Copying", "1/b/ii", "Copying"),
+        ("(e.ii) Copying", "/e/ii", "Copying"),
+        ("(e, ii)", "/e/ii", ""),
         ("1.a Copying", "1/a", "Copying"),
         ("1)(a) Copying", "1/a", "Copying"),
         ("1.(b) i. Combining values", "1/b/i", "Combining values"),
@@ -175,6 +179,8 @@ def test_a_line_that_is_all_there_is_counts_as_text():
         (r"\section*{1 (b)} x \subsection*{ii.} y", "1/b 1/b/ii"),
         ("\\section{Attention}\n\\begin{description}\n\\item[(a)] x\n\\item[(b)] y\n\\end{description}", " /a /b"),
         ("\\textbf{1.(a) Copying}\n\n\\textbf{(b)} y", "1/a 1/b"),
+        ("\\bigskip\\noindent\\textbf{1a.} x\n\n\\vspace{1em}\\noindent\\textbf{1b.} y", "1/a 1/b"),
+        ("\\noindent{\\large\\bfseries 1b.} x\n\n\\medskip\\textsf{(c)} y", "1/b 1/c"),
         ("\\question x\n\\part y\n\\part[2] z\n\\subpart u\n\\titledquestion{T}[3]\n\\part v", "1 1/a 1/b 1/b/i 2 2/a"),
         (
             "\\section*{1}\n\\begin{enumerate}[label=(\\alph*)]\n\\item x\n"

@@ -12,7 +12,7 @@ from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
-from regard.derivations.judging.judge import decide
+from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting, SymbolMeaning
@@ -85,7 +85,7 @@ class Appeal:
             or self._about_unread(sides)
             or self._at_earlier_values(sides)
             or self._in_some_case(sides)
-            or finding
+            or self._correctable(finding, sides)
         )
 
     def _found(self, sides: Sides, scope: Scope) -> Finding:
@@ -104,8 +104,7 @@ class Appeal:
     # -- elsewhere ---------------------------------------------------------------------------------------------------
     def _elsewhere(self, sides: Sides) -> Finding | None:
         """A failure that is true at values that came before it, or in the setting's alternative."""
-        earlier = tuple(chain for chain in self.sentence.earlier if is_number(chain, self.scope))
-        nearby = at_particular_values((*earlier, *self.sentence.chains[:_NEARBY]), self.scope)
+        nearby = self._nearby()
         if nearby is not None and (found := decide(replace(sides, is_particular=True), nearby)).is_true:
             return found.with_notes([_AT_VALUES])
         other = self.scope.setting.otherwise
@@ -114,6 +113,35 @@ class Appeal:
                 return found
             other = other.otherwise
         return None
+
+    def _nearby(self) -> Scope | None:
+        """The scope at the particular values that stand in the sentence or before it."""
+        earlier = tuple(chain for chain in self.sentence.earlier if is_number(chain, self.scope))
+        return at_particular_values((*earlier, *self.sentence.chains[:_NEARBY]), self.scope)
+
+    def _correctable(self, failure: Finding, sides: Sides) -> Finding:
+        """A failure as it is read, or else in another reading in which a small change would correct it."""
+        if not self.clause.role.is_claim:
+            return failure
+        failure = shown(failure)
+        others = () if failure.is_correctable else map(shown, self._findings_elsewhere(sides))
+        return next((other for other in others if other.is_false and other.is_correctable), failure)
+
+    def _findings_elsewhere(self, sides: Sides) -> Iterator[Finding]:
+        """The findings on a claim at values that came before it, and in the alternatives that the text allows."""
+        nearby, other = self._nearby(), self.scope.setting.otherwise
+        if nearby is not None:
+            yield decide(replace(sides, is_particular=True), nearby).with_notes([_AT_VALUES])
+        while other is not None:
+            if other.reading or self._is_said(other):
+                yield self._found(sides, replace(self.scope, setting=other))
+                if nearby is not None:
+                    yield decide(replace(sides, is_particular=True), replace(nearby, setting=other))
+            other = other.otherwise
+
+    def _is_said(self, other: Setting) -> bool:
+        """True if the text makes the assumption of an alternative setting."""
+        return any(word in self.sentence.passage.lower() for word in other.said_by)
 
     def _at_earlier_values(self, sides: Sides) -> Finding | None:
         """A failure that is true at the values that the document gave somewhere before."""
@@ -136,7 +164,7 @@ class Appeal:
             return found.with_notes([NoteKind.OTHER_READING.note(other.reading)])
         if not found.is_true or found.is_approximation_meant:
             return None
-        if any(word in self.sentence.passage.lower() for word in other.said_by):
+        if self._is_said(other):
             return found.with_notes([NoteKind.ASSUMED_IN_TEXT.note(other.assuming)])
         return Finding(kind="unknown", reason=f"True if {other.assuming}, which the question does not say")
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement, outer_symbols
 from regard.derivations.context.questions import DOCUMENT
-from regard.derivations.judging.findings import CORRECTIONS, Finding, Note, NoteKind, OpenBecause, left_open
+from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
@@ -84,7 +84,7 @@ class _Review:
             return "its numbers are in the same unit"
         if is_inferred and any(isinstance(node, Identity) for side in item.formula.expressions for node in walk(side)):
             return "I is the identity matrix"
-        if item.step.role is Role.ASSERTION and not (_is_of_numbers(item) or _is_correctable(finding)):
+        if item.step.role is Role.ASSERTION and not (_is_of_numbers(item) or finding.is_correctable):
             return "its symbols mean what they were taken to mean"
         if item.step.role is Role.DESIGN and self._has_other_answer(item):
             return "it is the answer, and not the other design of the same symbol"
@@ -152,11 +152,6 @@ class _Review:
     def _established_letters(self) -> set[tuple[str, bool]]:
         certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
         return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
-
-
-def _is_correctable(finding: Finding) -> bool:
-    """True if a small change makes a false claim true, so that its symbols were read as they are meant."""
-    return any(note.kind in CORRECTIONS for note in finding.notes)
 
 
 def _says_which(item: ReviewedStep) -> bool:

@@ -657,10 +657,12 @@ class QuestionJudge:
         is_sibling = other.question.path[:2] == self.question.path[:2]
         if is_sibling and self.question.design is None:
             self.offered = other.offered or self.offered
+        designed = {describe(symbol) for expression in other.designs.values() for symbol in symbols(expression)}
         for key, meaning in other.scope.own.items():
             is_part = is_sibling or (is_continued and key not in other.designs)
             is_scale = meaning.tends == "infinity" and meaning.formula is None
-            is_open = key not in self.question.setting.symbols or (is_part and self.question.design is None)
+            is_used = is_part and (key in designed or not is_scale)
+            is_open = key not in self.question.setting.symbols or (is_used and self.question.design is None)
             is_tied = is_shifted(Symbol(key), other.scope) or is_renamed_scale(meaning, other.scope)
             is_random = is_tied or (meaning.variance is not None and not self.question.setting.is_random)
             is_written = meaning is not other.intended.own.get(key)

@@ -13,6 +13,7 @@ from typing import Any
 from regard.derivations.judging.relations import Relation, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.notation.syntax import (
+    Accent,
     Apply,
     BigOperator,
     Expression,
@@ -35,7 +36,7 @@ from regard.derivations.notation.syntax import (
 _MOST_TRIED = 400
 _MOST_NODES = 80
 _OTHER_SIGNS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≫": "≪", "≪": "≫"}
-_ONE, _TWO, _HALF = Number(Fraction(1)), Number(Fraction(2)), Number(Fraction(1, 2))
+_ZERO, _ONE, _TWO, _HALF = (Number(Fraction(value)) for value in ("0", "1", "2", "1/2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +52,36 @@ def correction(relation: Relation, scope: Scope, is_true: Callable[[Relation], b
     if sum(1 for side in (relation.left, relation.right) for _ in walk(side)) > _MOST_NODES:
         return None
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
-        if changed.left != changed.right and is_true(changed):
+        if mapped(changed.left, _undone) != mapped(changed.right, _undone) and is_true(changed):
             return words
     return None
 
 
 def _changed(relation: Relation, scope: Scope) -> Iterator[tuple[Relation, str]]:
+    """The relation with one change, in its sign or in a side; nearly any makes an ≠ true, so there only = counts."""
+    if relation.sign == "≠":
+        yield replace(relation, sign="="), "= instead of ≠"
+        return
     if relation.sign in _OTHER_SIGNS:
         yield replace(relation, sign=_OTHER_SIGNS[relation.sign]), "the opposite relation sign"
-    for edit in _edits(relation.right, scope):
+    for edit in _edits(relation.right, relation.left, scope):
         yield replace(relation, right=edit.node), edit.words
-    for edit in _edits(relation.left, scope):
+    for edit in _edits(relation.left, relation.right, scope):
         yield replace(relation, left=edit.node), edit.words
 
 
-def _edits(side: Expression, scope: Scope) -> Iterator[Edit]:
+def _edits(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
     """A side with one change anywhere in it, the whole of it included, or with one exchange of names throughout."""
     seen = {side}
-    for edit in (*_whole(side, scope), *_throughout(side, scope), *_inside(side, scope)):
+    scaled = _scaled(side, scope) if other != _ZERO else ()  # what is small enough is always close to 0
+    for edit in (Edit(_times(_HALF, side), "a factor 1/2"), *scaled, *_throughout(side, scope), *_inside(side, scope)):
         if edit.node not in seen:
             seen.add(edit.node)
             yield edit
 
 
-def _whole(side: Expression, scope: Scope) -> Iterator[Edit]:
-    """A side with a factor that it lacks: a plain one, or one of the scales."""
-    yield Edit(_times(_HALF, side), "a factor 1/2")
+def _scaled(side: Expression, scope: Scope) -> Iterator[Edit]:
+    """A side with one of the scales as a factor that it lacks."""
     scales = (Symbol(key) for key, meaning in scope.meanings.items() if meaning.tends is not None and "_" not in key)
     for scale in scales:
         yield Edit(_times(scale, side), f"a factor {spell(scale.name)}")
@@ -150,15 +155,18 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             yield Edit(Power(node.base, Negative(node.exponent)), "the opposite sign in the exponent")
         case Transpose():
             yield Edit(node.body, "no transpose")
+        case Accent(kind="bar"):
+            yield Edit(node.body, "no conjugate")
         case Apply() if len(node.arguments) == 1:
             yield Edit(node.arguments[0], f"no {node.function}")
         case _:
             pass
     if not isinstance(node, Number | Label | BigOperator):
-        yield from _wrapped(node)
+        yield from _wrapped(node, scope)
 
 
-def _wrapped(node: Expression) -> Iterator[Edit]:
+def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:
+    """A node with something around it that it lacks."""
     yield Edit(Transpose(node), "a transpose")
     yield Edit(Power(node, Negative(_ONE)), "an inverse")
     yield Edit(Power(node, _TWO), "a square")
@@ -166,16 +174,30 @@ def _wrapped(node: Expression) -> Iterator[Edit]:
     yield Edit(Apply("exp", (node,)), "an exponential")
     yield Edit(_times(_TWO, node), "a factor 2")
     yield Edit(Negative(node), "the opposite sign")
+    if scope.setting.is_complex:
+        yield Edit(Accent("bar", node), "a conjugate")
 
 
 def _other_numbers(node: Number) -> Iterator[Edit]:
     value = node.value
     near = [value - 2, value - 1, value + 1, value + 2] if value.denominator == 1 else []
-    for other in dict.fromkeys((*near, 2 * value, value / 2, value * value)):
+    for other in dict.fromkeys((*near, 2 * value, value / 2, value * value, *_with_digits_exchanged(node))):
         if other >= 0 and other != value:
-            yield Edit(Number(other), f"{other} instead of {describe(node)}")
+            yield Edit(Number(other, node.places), f"{_printed(other)} instead of {_printed(value)}")
     if value > 1:
-        yield Edit(Apply("sqrt", (node,)), f"√{describe(node)} instead of {describe(node)}")
+        yield Edit(Apply("sqrt", (node,)), f"√{_printed(value)} instead of {_printed(value)}")
+
+
+def _with_digits_exchanged(node: Number) -> Iterator[Fraction]:
+    """The values of a decimal with two neighbouring digits exchanged: 0.4869 for 0.4689."""
+    digits = str(int(node.value * 10**node.places)) if node.places else ""
+    for place in range(len(digits) - 1):
+        exchanged = digits[:place] + digits[place + 1] + digits[place] + digits[place + 2 :]
+        yield Fraction(int(exchanged), 10**node.places)
+
+
+def _printed(value: Fraction) -> str:
+    return str(value) if value.denominator == 1 else f"{float(value):g}"
 
 
 def _other_members(symbol: Symbol, scope: Scope) -> Iterator[Edit]:
@@ -202,6 +224,15 @@ def _without(node: Expression, out: Symbol) -> Expression:
     return node
 
 
+def _undone(node: Expression) -> Expression:
+    """What a transpose, sign or bar leaves that stands around another one."""
+    match node:
+        case Transpose(Transpose(body)) | Negative(Negative(body)) | Accent(_, Accent(_, body)):
+            return body
+        case _:
+            return node
+
+
 def _times(*factors: Expression) -> Expression:
     if not factors:
         return _ONE
@@ -210,5 +241,5 @@ def _times(*factors: Expression) -> Expression:
 
 def _sum(*terms: Expression) -> Expression:
     if not terms:
-        return Number(Fraction(0))
+        return _ZERO
     return terms[0] if len(terms) == 1 else Sum(terms)

@@ -57,6 +57,7 @@ class NoteKind(Enum):
 
 # What says how little a failure is away from the truth.
 CORRECTIONS = (
+    NoteKind.APPROXIMATION_MEANT,
     NoteKind.TRANSPOSED,
     NoteKind.WRONG_SIGN,
     NoteKind.WRONG_FACTOR,
@@ -118,6 +119,11 @@ class Finding:
     def is_approximation_meant(self) -> bool:
         """True if an = was written where only ≈ is true."""
         return self.has_note(NoteKind.APPROXIMATION_MEANT)
+
+    @property
+    def is_correctable(self) -> bool:
+        """True if a small change makes a false claim true, so that its symbols were read as they are meant."""
+        return any(note.kind in CORRECTIONS for note in self.notes)
 
     def has_note(self, kind: NoteKind) -> bool:
         """True if one of the notes is of that kind."""

@@ -316,8 +316,9 @@ def _nearly(instances: Instances, exact: Finding) -> Finding:
 
 
 def _is_close(instances: Instances) -> bool:
-    """True if the sides are numbers that differ by at most 2 %, or by 0.01 from zero."""
-    for pair in instances.pairs(instances.base(num_draws=4), BALLS):
+    """True if the sides are numbers that differ by at most 2 %, or by 0.01 from zero, whatever the sizes."""
+    bases = (instances.base(num_draws=4, larger=larger) for larger in (0, 1))
+    for pair in (pair for base in bases for pair in instances.pairs(base, BALLS)):
         if not (pair.left.is_scalar and pair.right.is_scalar):
             return False
         pairs = zip(*np.broadcast_arrays(pair.left.array, pair.right.array), strict=True)
