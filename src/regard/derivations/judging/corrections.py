@@ -12,6 +12,7 @@ from typing import Any
 
 from regard.derivations.judging.relations import Relation, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -33,7 +34,7 @@ from regard.derivations.notation.syntax import (
     walk,
 )
 
-_MOST_TRIED = 400
+_MOST_TRIED = 600
 _MOST_NODES = 80
 _OTHER_SIGNS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≫": "≪", "≪": "≫"}
 _ZERO, _ONE, _TWO, _HALF = (Number(Fraction(value)) for value in ("0", "1", "2", "1/2"))
@@ -74,10 +75,22 @@ def _edits(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
     """A side with one change anywhere in it, the whole of it included, or with one exchange of names throughout."""
     seen = {side}
     scaled = _scaled(side, scope) if other != _ZERO else ()  # what is small enough is always close to 0
-    for edit in (Edit(_times(_HALF, side), "a factor 1/2"), *scaled, *_throughout(side, scope), *_inside(side, scope)):
+    for edit in (
+        Edit(_times(_HALF, side), "a factor 1/2"),
+        *_rooted(side),
+        *scaled,
+        *_throughout(side, scope),
+        *_inside(side, scope),
+    ):
         if edit.node not in seen:
             seen.add(edit.node)
             yield edit
+
+
+def _rooted(side: Expression) -> Iterator[Edit]:
+    root = Apply("sqrt", (_TWO,))
+    yield Edit(_times(root, side), "a factor √2")
+    yield Edit(Quotient(side, root), "a factor 1/√2")
 
 
 def _scaled(side: Expression, scope: Scope) -> Iterator[Edit]:
@@ -163,6 +176,7 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             pass
     if not isinstance(node, Number | Label | BigOperator):
         yield from _wrapped(node, scope)
+        yield from _multiplied(node, scope)
 
 
 def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:
@@ -176,6 +190,15 @@ def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:
     yield Edit(Negative(node), "the opposite sign")
     if scope.setting.is_complex:
         yield Edit(Accent("bar", node), "a conjugate")
+
+
+def _multiplied(node: Expression, scope: Scope) -> Iterator[Edit]:
+    """A node with a permutation as a factor that it lacks, on either side."""
+    for key, meaning in scope.setting.symbols.items():
+        if Assumption.PERMUTATION in meaning.assume:
+            for factor in (Symbol(key), Transpose(Symbol(key))):
+                yield Edit(_times(factor, node), f"a factor {key}")
+                yield Edit(_times(node, factor), f"a factor {key}")
 
 
 def _other_numbers(node: Number) -> Iterator[Edit]:
