@@ -7,6 +7,7 @@ from functools import cached_property, partial
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
+from regard.derivations.context.declarations import SectionSymbols
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.context.environment import (
     Premises,
@@ -112,6 +113,7 @@ class QuestionJudge:
     _settled: frozenset[str] = field(init=False, default=frozenset())
     _sound: set[str] = field(init=False, default_factory=set)
     _supposed_in: int | None = field(init=False, default=None)
+    _inherited: frozenset[str] = field(init=False, default=frozenset())
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -185,9 +187,19 @@ class QuestionJudge:
             self._supposed_in = formula.formula.paragraph
         return [step for statement in statements_of(formula) for step in self._judge_chain(statement)]
 
-    def forget_definitions(self) -> None:
-        """Go back to what the question says, without anything that the author has defined."""
-        self.scope, self._last = self.intended, None
+    def enter_section(self, section: SectionSymbols) -> None:
+        """Go on with the symbols of another section: what it states again is no longer what it was."""
+        self.question = replace(self.question, setting=section.setting)
+        self._base = Scope(setting=section.setting)
+        kept = {
+            key: meaning
+            for key, meaning in self.scope.own.items()
+            if key not in section.stated and not _is_value(meaning)
+        }
+        functions = {**self.scope.setting.functions, **section.setting.functions}
+        self.intended = replace(self._base, setting=replace(section.setting, functions=functions))
+        self.scope, self._last = replace(self.intended, own=kept, opaque=self.scope.opaque - section.stated), None
+        self._inherited = frozenset(kept)
 
     def take_prelude(self, formula: Formula) -> None:
         """Learn from the assignment's own text under which letter its edition has one of the problem's scales."""
@@ -482,6 +494,8 @@ class QuestionJudge:
             return "Looks wrong unless it only names a value"
         if not self._is_inferred:
             return None
+        if not self._inherited.isdisjoint(reached):
+            return "Looks wrong if its symbols still mean what an earlier section says"
         is_zero = isinstance(right, Number) and right.value == 0
         if _is_plain(right) and not is_zero and any(name not in self.scope.own for name in reached):
             return "Looks wrong unless its symbols have particular values here"
@@ -576,6 +590,11 @@ class QuestionJudge:
                 self.scope = self.scope.with_meaning(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _is_value(meaning: SymbolMeaning) -> bool:
+    """True for a symbol that has a particular value."""
+    return meaning.formula is not None and _is_plain(meaning.formula)
 
 
 def _is_worked_example(left: Expression, right: Expression) -> bool:

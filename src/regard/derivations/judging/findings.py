@@ -22,6 +22,7 @@ class NoteKind(Enum):
 
     APPROXIMATION_MEANT = "≈ is meant: the two sides are not exactly equal"
     ANY_NUMBER = "{0} is not defined: checked for arbitrary numbers"
+    TAKEN_AS = "not declared, so taken so that the shapes fit: {0}"
     TAKEN_AS_NUMBERS = "{0} not declared, so taken as numbers"
     ALIAS = "'{0}' is read as '{1}'"
     OTHER_CASE = "'{0}' is read as '{1}', its letter in the other case"

@@ -1,7 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -27,7 +27,8 @@ from regard.derivations.judging.limits import decide_by_chance, decide_growth, d
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Size, SymbolMeaning
+from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
@@ -49,6 +50,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
+_MOST_KINDS = 4
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
@@ -65,6 +67,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide(sides: Sides, scope: Scope) -> Finding:
+    if scope.setting.kinds and (found := _decide_for_kinds(sides, scope)) is not None:
+        return found
     finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
         return finding
@@ -77,6 +81,54 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
         return finding
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where undeclared symbols are whatever makes the relation well shaped; None if that is not known.
+
+    What holds for every kind holds. What fails is left open: nothing says that the symbols are what was tried.
+    """
+    try:
+        expressions = sides.expressions(scope)
+    except NotUnderstood:
+        return None
+    setting = scope.setting
+    names = sorted((scope.reach(*expressions) & setting.undeclared) - scope.own.keys())
+    if not names:
+        return None
+    choices = list(well_shaped(expressions, names, scope, setting.kinds))[:_MOST_KINDS]
+    findings = [_decide_readings(sides, _with_shapes(scope, shapes)) for shapes in choices]
+    if not findings:
+        return None
+    if all(finding.is_true for finding in findings):
+        return findings[0].with_notes([NoteKind.TAKEN_AS.note(_as_kinds(choices[0]))])
+    worst = next(place for place, finding in enumerate(findings) if not finding.is_true)
+    if not findings[worst].is_false:
+        return findings[worst]
+    taken = _as_kinds(choices[worst])
+    if any(finding.is_true for finding in findings):
+        return Finding(kind="unknown", reason=f"Not true for {taken}, though for other kinds of symbols (not declared)")
+    at = "" if findings[0].kind == "ill-shaped" else f" ({shown(findings[0]).counterexample})"
+    reason = f"Looks wrong for {_as_kinds(choices[0])}, which nothing says{at}"
+    return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
+
+
+def _with_shapes(scope: Scope, shapes: Mapping[str, Shape]) -> Scope:
+    """The scope in which undeclared symbols have these shapes."""
+    setting = scope.setting
+    own = {name: declared_as(setting.symbols[name], shape) for name, shape in shapes.items()}
+    sizes = {size: Size() for meaning in own.values() for size in meaning.shape if not size.isdigit()}
+    wider = replace(setting, sizes={**sizes, **setting.sizes}, undeclared=setting.undeclared - shapes.keys(), kinds={})
+    return replace(scope, setting=wider, own={**scope.own, **own})
+
+
+def _as_kinds(shapes: Mapping[str, Shape]) -> str:
+    """x, y as numbers; W as a matrix."""
+    by_kind: dict[str, list[str]] = {}
+    for name, shape in shapes.items():
+        kind = "number" if shape == SCALAR else "vector" if "1" in shape else "matrix"
+        by_kind.setdefault(kind, []).append(spell(name))
+    return "; ".join(f"{', '.join(names)} as a {kind}" for kind, names in by_kind.items())
 
 
 def _may_be_matrices(names: Sequence[str], sides: Sequence[Expression], scope: Scope) -> bool:

@@ -33,6 +33,7 @@ from regard.derivations.notation.syntax import (
     Label,
     Number,
     Ones,
+    letters_in,
     symbols,
     walk,
 )
@@ -173,11 +174,22 @@ class Instances:
     def unconditional(self, *, larger: int = 0, **changes: Any) -> Instance:
         """An instance whose draws need not meet the premises."""
         setting = self.scope.setting
-        for name, size in self.scope.sizes.items():
-            if size > _LARGEST_SIZE:
-                raise NotUnderstood(f"{name} = {size} is too large to try.")
-        sizes = with_particular(setting, choose_sizes(setting, larger), self.scope.sizes)
+        particular = self.scope.sizes
+        if any(size > _LARGEST_SIZE for size in particular.values()):
+            particular = self._without_large(particular)
+        sizes = with_particular(setting, choose_sizes(setting, larger), particular)
         return Instance(setting=setting, sizes=sizes, **changes)
+
+    def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
+        """The particular sizes without large ones that the relation has nothing to do with."""
+        meanings = self.scope.meanings
+        used = {letter for side in self.sides for letter in letters_in(side)}
+        for name in self.reached & meanings.keys():
+            used |= {*meanings[name].shape, meanings[name].over or ""}
+        for name, size in particular.items():
+            if size > _LARGEST_SIZE and name in used:
+                raise NotUnderstood(f"{name} = {size} is too large to try.")
+        return {name: size for name, size in particular.items() if size <= _LARGEST_SIZE}
 
     def _picked(self, instance: Instance) -> Instance:
         """The instance with draws that meet the premises, by a clear lead if there are such draws."""

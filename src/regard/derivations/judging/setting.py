@@ -7,6 +7,8 @@ from typing import Literal
 
 from regard.derivations.notation.syntax import Expression
 
+Kind = Literal["number", "column", "matrix"]
+
 
 class Assumption(StrEnum):
     """What may be assumed of a symbol, in the words of a problem file."""
@@ -95,7 +97,8 @@ class Setting:
     than the question says: what holds there is left open, not refuted, and holds where the text itself says so, in one
     of the words `said_by`.
     A setting that is only another `reading` of the same letters assumes nothing: what holds there holds. `changed` are
-    the symbols that mean something else there, None if more than symbols has changed.
+    the symbols that mean something else there, None if more than symbols has changed. `opaque_functions` are names of
+    functions that nothing defines, `kinds` what each undeclared symbol may be.
     """
 
     name: str
@@ -104,10 +107,12 @@ class Setting:
     free: Mapping[str, str]
     symbols: Mapping[str, SymbolMeaning]
     functions: Mapping[str, DefinedFunction] = field(default_factory=dict)
+    opaque_functions: frozenset[str] = frozenset()
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ones: str | None = None
     is_complex: bool = False
     undeclared: frozenset[str] = frozenset()
+    kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     permutations: Mapping[str, str] = field(default_factory=dict)
     otherwise: "Setting | None" = None
     assuming: str = ""
