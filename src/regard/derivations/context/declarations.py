@@ -374,7 +374,7 @@ class _Section:
         meanings = [*declared.values(), *undeclared.values()]
         names = {size for meaning in meanings for size in meaning.shape if not size.isdigit()}
         names |= {meaning.over for meaning in meanings if meaning.over is not None}
-        names |= set(self._family_sizes.values()) if self.families else set()
+        names |= self._size_names | (set(self._family_sizes.values()) if self.families else set())
         return {name: Size(minimum=3) if name == _ANY_SIZE else Size() for name in sorted(names)}
 
     def _kinds(self, undeclared: Mapping[str, SymbolMeaning]) -> dict[str, tuple[Kind, ...]]:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.declarations import SectionSymbols
+from regard.derivations.context.definitions import as_own_statement
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.context.environment import (
     Premises,
@@ -113,7 +114,7 @@ class QuestionJudge:
     _settled: frozenset[str] = field(init=False, default=frozenset())
     _sound: set[str] = field(init=False, default_factory=set)
     _supposed_in: int | None = field(init=False, default=None)
-    _inherited: frozenset[str] = field(init=False, default=frozenset())
+    _loose: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -199,7 +200,7 @@ class QuestionJudge:
         functions = {**self.scope.setting.functions, **section.setting.functions}
         self.intended = replace(self._base, setting=replace(section.setting, functions=functions))
         self.scope, self._last = replace(self.intended, own=kept, opaque=self.scope.opaque - section.stated), None
-        self._inherited = frozenset(kept)
+        self._loose = set(kept)
 
     def take_prelude(self, formula: Formula) -> None:
         """Learn from the assignment's own text under which letter its edition has one of the problem's scales."""
@@ -255,22 +256,26 @@ class QuestionJudge:
             found = self._recognised(last, sign, right, statement)
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
-            self._forget(last, sign)
-            return Recognised(role=role, finding=not_understood(error))
+            is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
+            return Recognised(role=Role.DEFINITION if is_definition else role, finding=not_understood(error))
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
             reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
             return Recognised(role=role, finding=not_understood(reason))
 
-    def _forget(self, last: LastSide, sign: str) -> None:
-        """What is given something unreadable means something that is not known; the problem's own may still hold."""
+    def _forget(self, last: LastSide, sign: str) -> bool:
+        """What is given something unreadable means something that is not known; the problem's own may still hold.
+
+        True if that is so.
+        """
         left = readable(last.side, self.scope)
         if sign not in _DESIGNS or not isinstance(left, Symbol):
-            return
+            return False
         name = self._open_symbol(left) or describe(left)
         if name in self._asked or name not in self.question.setting.symbols or self._is_inferred:
             self.scope = self.scope.without(name)
-        else:
-            self._half_read.add(name)
+            return True
+        self._half_read.add(name)
+        return False
 
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
@@ -283,6 +288,11 @@ class QuestionJudge:
                 role=Role.GIVEN, finding=true("Given by the problem"), scope=self._given_query(left, target)
             )
         sides = Sides(left=last.side, sign=sign, right=right)
+        if self._is_inferred and last.side is statement.chain.sides[0] and statement.clause.role.is_claim:
+            stated = as_own_statement(sides, self.scope, is_linked=statement.clause.follows)
+            if stated is not None:
+                self._loose |= stated.loose
+                return stated.found
         if isinstance(left, Symbol) and sign in _BINDS:
             bound = as_coordinates(left, sides, self.scope) or self._bound_in(statement, left, sides)
             if bound is not None:
@@ -494,8 +504,8 @@ class QuestionJudge:
             return "Looks wrong unless it only names a value"
         if not self._is_inferred:
             return None
-        if not self._inherited.isdisjoint(reached):
-            return "Looks wrong if its symbols still mean what an earlier section says"
+        if not self._loose.isdisjoint(reached):
+            return "Looks wrong if its symbols mean what was said of them before"
         is_zero = isinstance(right, Number) and right.value == 0
         if _is_plain(right) and not is_zero and any(name not in self.scope.own for name in reached):
             return "Looks wrong unless its symbols have particular values here"

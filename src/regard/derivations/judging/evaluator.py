@@ -433,7 +433,7 @@ class Evaluator:
         value, arithmetic = self(node.body), self.arithmetic
         if node.order == 0 and value.is_scalar:
             return Value(arithmetic.absolute(value.array))
-        if node.order != -2 and 1 not in value.shape:
+        if node.order in (1, -1) and 1 not in value.shape:
             raise NotUnderstood("This norm of a matrix is not supported.")
         if node.order == 1:
             return Value(np.sum(arithmetic.absolute(value.array), axis=(1, 2), keepdims=True))

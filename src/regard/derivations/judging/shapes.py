@@ -318,7 +318,14 @@ def well_shaped(
             return
         except (Mismatch, RecursionError):
             continue
-        yield {name: unifier.shape(shape) for name, shape in chosen.items()}
+        found = {name: unifier.shape(shape) for name, shape in chosen.items()}
+        # A column or matrix whose sizes come out as one is a number, which is another choice.
+        if all(kind == "number" or _has_kind(kind, found[name]) for name, kind in zip(names, combination, strict=True)):
+            yield found
+
+
+def _has_kind(kind: Kind, shape: Shape) -> bool:
+    return shape[0] != "1" and (kind == "column" or shape[1] != "1")
 
 
 def _shape_of(kind: Kind, unifier: _Unifier) -> Shape:
