@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from regard.derivations.context.formulas import Formula
@@ -21,6 +22,7 @@ from regard.derivations.notation.syntax import (
     Expression,
     Negative,
     Number,
+    Quotient,
     SetOf,
     Sum,
     Symbol,
@@ -190,6 +192,7 @@ class _Section:
             free={letter: self._over(letter, sizes) for letter in sorted(self.indices)} if sizes else {},
             symbols={**undeclared, **meanings},
             undeclared=frozenset(undeclared),
+            ones=next(iter(sizes)) if len(sizes) == 1 else None,
             opaque_functions=self.functions,
             kinds=self._kinds(undeclared),
         )
@@ -242,16 +245,20 @@ class _Section:
     # -- declarations ------------------------------------------------------------------------------------------------
     @cached_property
     def declared(self) -> dict[str, Declaration]:
-        """What the section's own formulas declare; a symbol that is declared twice, and differently, is not."""
+        """What the section's own formulas declare, with the reason."""
+        return {
+            key: Declaration(meaning=self._declared_as(self.used[key], shape), why=_in_words(shape))
+            for key, shape in self._declared_shapes.items()
+        }
+
+    @cached_property
+    def _declared_shapes(self) -> dict[str, tuple[str, str]]:
+        """The shapes that the section's own formulas declare; none for a symbol that is declared in two ways."""
         found: dict[str, set[tuple[str, str]]] = {}
         for left, sign, right in self.relations:
             if isinstance(left, Symbol) and sign == "∈" and isinstance(right, SetOf) and right.domain == "R":
                 found.setdefault(describe(left), set()).add(_shape(right))
-        return {
-            key: Declaration(meaning=self._declared_as(self.used[key], min(shapes)), why=_in_words(min(shapes)))
-            for key, shapes in found.items()
-            if len(shapes) == 1
-        }
+        return {key: min(shapes) for key, shapes in found.items() if len(shapes) == 1}
 
     def _declared_as(self, symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
         """A symbol of that shape; with an index letter below it, a whole family."""
@@ -285,7 +292,13 @@ class _Section:
     @cached_property
     def _size_names(self) -> set[str]:
         domains = (right for _, sign, right in self.relations if sign == "∈" and isinstance(right, SetOf))
-        return {describe(size) for domain in domains for size in domain.dimensions if isinstance(size, Symbol)}
+        sizes = [size for domain in domains for size in domain.dimensions]
+        sizes += [node.upper for node in self._operators if node.lower is not None and node.upper is not None]
+        return {describe(symbol) for size in sizes for symbol in symbols(size)} - set(_SURE_INDICES) - {*CONSTANTS}
+
+    @cached_property
+    def _operators(self) -> list[BigOperator]:
+        return [node for side in self.sides for node in walk(side) if isinstance(node, BigOperator)]
 
     @cached_property
     def families(self) -> dict[str, str]:
@@ -301,7 +314,8 @@ class _Section:
     def _family_sizes(self) -> dict[str, str]:
         """The size that each family runs over: that of a sum over it, or of another that shares its letter."""
         groups: dict[str, set[str]] = {}
-        sizes: dict[str, str] = {}
+        known = {key: item.meaning.shape for key, item in self.earlier.items() if key not in self.defined}
+        sizes = {key: shape[0] for key, shape in {**known, **self._declared_shapes}.items() if shape[0] != "1"}
         for left, _, right in self.relations:
             by_letter: dict[str, set[str]] = {}
             for side in (left, right):
@@ -375,7 +389,20 @@ class _Section:
         names = {size for meaning in meanings for size in meaning.shape if not size.isdigit()}
         names |= {meaning.over for meaning in meanings if meaning.over is not None}
         names |= self._size_names | (set(self._family_sizes.values()) if self.families else set())
-        return {name: Size(minimum=3) if name == _ANY_SIZE else Size() for name in sorted(names)}
+        even = {describe(symbol) for node in self._halves for symbol in symbols(node)}
+        return {
+            name: Size(minimum=3 if name == _ANY_SIZE else 2, is_even=name in even)
+            for name in sorted(names)
+            if name.isidentifier()
+        }
+
+    @property
+    def _halves(self) -> Iterator[Expression]:
+        """What is divided by two in the upper limit of a sum: the d of d/2 − 1."""
+        for node in self._operators:
+            for inner in walk(node.upper) if node.upper is not None else ():
+                if isinstance(inner, Quotient) and inner.bottom == Number(Fraction(2)):
+                    yield inner.top
 
     def _kinds(self, undeclared: Mapping[str, SymbolMeaning]) -> dict[str, tuple[Kind, ...]]:
         """What each undeclared symbol may be; one that is transposed somewhere is no number."""

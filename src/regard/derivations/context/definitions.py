@@ -10,7 +10,7 @@ from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import DefinedFunction, SymbolMeaning
 from regard.derivations.notation.parser import parse
-from regard.derivations.notation.syntax import Apply, Expression, Number, Power, Symbol, describe, symbols
+from regard.derivations.notation.syntax import Apply, Expression, Number, Power, Symbol, Transpose, describe, symbols
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.results import Role
 
@@ -40,6 +40,8 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool) -> OwnState
     left = _readable(sides.left, scope)
     if isinstance(left, Symbol) and _is_open(left, scope):
         return _of_symbol(left, sides, scope)
+    if isinstance(left, Transpose) and isinstance(left.body, Symbol) and _is_open(left.body, scope):
+        return _of_transpose(left.body, sides, scope)
     is_square = isinstance(left, Power) and left.exponent == Number(2 * Number(1).value)
     if isinstance(left, Power) and is_square and isinstance(left.base, Symbol) and _is_open(left.base, scope):
         return _of_square(left.base, sides, scope)
@@ -78,6 +80,17 @@ def _of_symbol(left: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
         finding = Finding(kind="unknown", reason=f"Says something of {describe(left)}, which nothing declares")
         return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
     return OwnStatement(found=as_definition(left, sides.right, scope))
+
+
+def _of_transpose(base: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
+    """pᵀ = softmax(sᵀ) says what p is."""
+    right = read_side(sides.right, scope)
+    is_circular = base.name in {symbol.name for symbol in symbols(right)}
+    if is_circular or decide(sides, scope).is_true or not decide(replace(sides, left=sides.right), scope).is_true:
+        return None
+    scope = scope.with_meaning(SymbolMeaning(name=describe(base), formula=Transpose(right)))
+    found = Recognised(role=Role.DEFINITION, finding=true("Defines a new symbol by its transpose"), scope=scope)
+    return OwnStatement(found=found)
 
 
 def _of_square(base: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:

@@ -10,7 +10,7 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.evaluator import Evaluator
-from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
+from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
     Finding,
@@ -97,7 +97,7 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     if not names:
         return None
     choices = list(well_shaped(expressions, names, scope, setting.kinds))[:_MOST_KINDS]
-    findings = [_decide_readings(sides, _with_shapes(scope, shapes)) for shapes in choices]
+    findings = [_decide_with_shapes(sides, scope, shapes) for shapes in choices]
     if not findings:
         return None
     if all(finding.is_true for finding in findings):
@@ -113,10 +113,22 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
 
 
-def _with_shapes(scope: Scope, shapes: Mapping[str, Shape]) -> Scope:
+def _decide_with_shapes(sides: Sides, scope: Scope, shapes: Mapping[str, Shape]) -> Finding:
+    """The finding where undeclared symbols have these shapes; positive, or small, if a side has no value otherwise."""
+    finding = _decide_readings(sides, _with_shapes(scope, shapes))
+    for assumption in (Assumption.POSITIVE, Assumption.SMALL) if finding.is_undefined else ():
+        other = _decide_readings(sides, _with_shapes(scope, shapes, (assumption,)))
+        if other.is_true:
+            return other.with_notes([NoteKind.WHERE_DEFINED.note()])
+    return finding
+
+
+def _with_shapes(scope: Scope, shapes: Mapping[str, Shape], assume: tuple[Assumption, ...] = ()) -> Scope:
     """The scope in which undeclared symbols have these shapes."""
     setting = scope.setting
-    own = {name: declared_as(setting.symbols[name], shape) for name, shape in shapes.items()}
+    own = {
+        name: replace(declared_as(setting.symbols[name], shape), assume=assume) for name, shape in shapes.items()
+    }
     sizes = {size: Size() for meaning in own.values() for size in meaning.shape if not size.isdigit()}
     wider = replace(setting, sizes={**sizes, **setting.sizes}, undeclared=setting.undeclared - shapes.keys(), kinds={})
     return replace(scope, setting=wider, own={**scope.own, **own})
@@ -241,7 +253,7 @@ def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = Fal
     except UnknownSymbol as error:
         return Finding(kind="unknown", reason=str(error), missing=describe(error.symbol))
     except NotUnderstood as error:
-        return not_understood(error)
+        return replace(not_understood(error), is_undefined=isinstance(error, UndefinedSide))
     except IllShaped as error:
         return ill_shaped(error, notes=error.notes)
 

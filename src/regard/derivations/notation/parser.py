@@ -418,7 +418,7 @@ class _Parser:
     def atom(self) -> Expression:
         token = self.take()
         if token.kind == "number":
-            return _number(token)
+            return self.number(token)
         if token.kind == "open":
             return self.bracketed(token)
         if token.kind == "environment" and token.text.startswith("\\begin"):
@@ -430,6 +430,15 @@ class _Parser:
         if token.text in ("\\|", "|"):
             return self.between_bars(token)
         raise self.stuck_before()
+
+    def number(self, token: Token) -> Expression:
+        r"""A number, with its digits in groups (1\,024) or in per cent."""
+        while (after := self.peek()) is not None and _continues(token, after):
+            token = Token("number", token.text + self.take().text, token.start, after.end)
+        found = _number(token)
+        if isinstance(found, Number) and self.skip("\\%"):
+            return Number(found.value / 100, places=found.places + 2)
+        return found
 
     def bracketed(self, token: Token) -> Expression:
         """The content of the bracket just opened; a bar outside it doesn't close a bar inside."""
@@ -732,7 +741,8 @@ class _Parser:
         body = self.whole(self.script_tokens())
         if not kind:
             return body
-        return Accent("bar", body) if kind == "bar" else _renamed(body, "^" + kind)
+        is_conjugate = kind == "bar" and (self.reading.is_complex or not isinstance(body, Symbol))
+        return Accent("bar", body) if is_conjugate else _renamed(body, "^" + kind)
 
     def big_operator(self, operator: str) -> Expression:
         """A sum, product or maximum of the product that follows its scripts."""
@@ -821,6 +831,12 @@ def _letters(tokens: Sequence[Token]) -> str:
     """The word that the tokens spell if each is a single letter, else nothing."""
     are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
     return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _continues(token: Token, after: Token) -> bool:
+    """True for the 024 of 1\\,024: three digits after a thin space."""
+    is_group = after.kind == "number" and len(after.text) == 3 and after.text.isdigit() and not after.font
+    return is_group and after.start - token.end == len("\\,") and token.text.isdigit() and not token.font
 
 
 def _number(token: Token) -> Expression:

@@ -306,7 +306,7 @@ class _Lexer:
         if kind == "environment":
             self.environment(re.sub(r"\s", "", text), start)
         elif kind == "number":
-            self.emit("number", text.replace("{,}", "."), start)
+            self.emit("number", text.replace("{,}", "" if text.count("{,}") > 1 else "."), start)
         elif kind == "command":
             self.command(text, start)
         elif kind == "colon":
