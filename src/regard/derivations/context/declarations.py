@@ -7,12 +7,13 @@ it is tried as everything that makes a relation well shaped, and never refuted.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 from regard.derivations.context.formulas import Formula
+from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
 from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vectors
@@ -69,11 +70,24 @@ def declare_sections(document: Document, formulas: Sequence[Formula]) -> list[Se
         sections[bisect_right(document.headings, formula.start, key=by_start)].append(formula)
     found: list[SectionSymbols] = []
     earlier: dict[str, Declaration] = {}
+    sizes: frozenset[str] = frozenset()
     for own in sections:
-        section = _Section(formulas=own, functions=functions, earlier=earlier)
+        section = _Section(formulas=own, functions=functions, earlier=earlier, earlier_sizes=sizes)
         found.append(section.symbols())
         earlier = {**earlier, **section.declared}
+        sizes = frozenset(found[-1].setting.sizes) - {_ANY_SIZE}
     return found
+
+
+def without_symbols(setting: Setting, names: Collection[str]) -> Setting:
+    """The setting without undeclared symbols that an earlier section has explained."""
+    gone = {key for key in setting.undeclared if setting.symbols[key].name in names}
+    return replace(
+        setting,
+        symbols={key: meaning for key, meaning in setting.symbols.items() if key not in gone},
+        undeclared=setting.undeclared.difference(gone),
+        kinds={key: kinds for key, kinds in setting.kinds.items() if key not in gone},
+    )
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
@@ -87,10 +101,11 @@ class _Application:
 
     @property
     def is_sure(self) -> bool:
-        """True if it can only be a function: LayerNorm(x), a(q, k), and f(x) to the left of an equals sign."""
-        if len(self.arguments) > 1 or (self.name.isalpha() and len(self.name) > 1 and self.name[0] != "\\"):
+        """True if it can only be a function: a(q, k), f(x) to the left of an equals sign, and p(x) of a usual name."""
+        if len(self.arguments) > 1:
             return True
-        return self.is_whole and len(self.arguments[0]) == 1 and self.arguments[0][0].kind in ("letter", "number")
+        is_plain = len(self.arguments[0]) == 1 and self.arguments[0][0].kind in ("letter", "number")
+        return is_plain and (self.is_whole or self.name in _USUAL_FUNCTIONS)
 
 
 def _functions(formulas: Iterable[Formula]) -> frozenset[str]:
@@ -105,7 +120,8 @@ def _functions(formulas: Iterable[Formula]) -> frozenset[str]:
                 if application is None:
                     bare.add(name)
                 else:
-                    (sure if application.is_sure else applied).add(name)
+                    is_word = any(token.kind == "word" and token.text == name for token in side)
+                    (sure if is_word or application.is_sure else applied).add(name)
     return frozenset(sure | (applied & _USUAL_FUNCTIONS - bare))
 
 
@@ -178,6 +194,7 @@ class _Section:
     formulas: Sequence[Formula]
     functions: frozenset[str]
     earlier: Mapping[str, Declaration]
+    earlier_sizes: frozenset[str]
 
     def symbols(self) -> SectionSymbols:
         """What the symbols of the section stand for."""
@@ -193,6 +210,7 @@ class _Section:
             symbols={**undeclared, **meanings},
             undeclared=frozenset(undeclared),
             ones=next(iter(sizes)) if len(sizes) == 1 else None,
+            is_own=True,
             opaque_functions=self.functions,
             kinds=self._kinds(undeclared),
         )
@@ -222,8 +240,8 @@ class _Section:
 
     @cached_property
     def used(self) -> dict[str, Symbol]:
-        """Every symbol by its spelling, those in subscripts too."""
-        return {describe(symbol): symbol for side in self.sides for symbol in symbols(side)}
+        """Every symbol by its spelling, without those that only stand in subscripts."""
+        return {describe(symbol): symbol for side in self.sides for symbol in outer_symbols(side)}
 
     @cached_property
     def defined(self) -> frozenset[str]:
@@ -231,10 +249,10 @@ class _Section:
         seen: set[str] = set()
         found: set[str] = set()
         for left, sign, right in self.relations:
-            below = {describe(symbol) for symbol in symbols(right)} if right is not None else set()
+            below = {describe(symbol) for symbol in outer_symbols(right)} if right is not None else set()
             if isinstance(left, Symbol) and sign == "=" and describe(left) not in seen | below:
                 found.add(describe(left))
-            seen |= below | ({describe(symbol) for symbol in symbols(left)} if left is not None else set())
+            seen |= below | ({describe(symbol) for symbol in outer_symbols(left)} if left is not None else set())
         return frozenset(found)
 
     @property
@@ -368,7 +386,12 @@ class _Section:
         return found
 
     def _is_size(self, key: str) -> bool:
-        return key in self._size_names or key in self._family_sizes.values()
+        return key in self._size_names or key in self._family_sizes.values() or key in self._kept_sizes
+
+    @property
+    def _kept_sizes(self) -> frozenset[str]:
+        """The sizes of earlier sections that this one does not take for something else."""
+        return frozenset(self.earlier_sizes - self.stated - self.families.keys())
 
     def _is_bound(self, symbol: Symbol) -> bool:
         """True for an index, and for a name that has an index inside, so that it is not one symbol."""
@@ -388,7 +411,8 @@ class _Section:
         meanings = [*declared.values(), *undeclared.values()]
         names = {size for meaning in meanings for size in meaning.shape if not size.isdigit()}
         names |= {meaning.over for meaning in meanings if meaning.over is not None}
-        names |= self._size_names | (set(self._family_sizes.values()) if self.families else set())
+        names |= self._size_names | (self._kept_sizes & self.used.keys())
+        names |= set(self._family_sizes.values()) if self.families else set()
         even = {describe(symbol) for node in self._halves for symbol in symbols(node)}
         return {
             name: Size(minimum=3 if name == _ANY_SIZE else 2, is_even=name in even)

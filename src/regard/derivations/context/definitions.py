@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from regard.derivations.context.environment import Recognised, as_definition
+from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.findings import Finding, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides, read_side
@@ -42,7 +44,7 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool) -> OwnState
         return _of_symbol(left, sides, scope)
     if isinstance(left, Transpose) and isinstance(left.body, Symbol) and _is_open(left.body, scope):
         return _of_transpose(left.body, sides, scope)
-    is_square = isinstance(left, Power) and left.exponent == Number(2 * Number(1).value)
+    is_square = isinstance(left, Power) and left.exponent == Number(Fraction(2))
     if isinstance(left, Power) and is_square and isinstance(left.base, Symbol) and _is_open(left.base, scope):
         return _of_square(left.base, sides, scope)
     return None
@@ -53,6 +55,13 @@ def _readable(side: Sequence[Token], scope: Scope) -> Expression | None:
         return read_side(side, scope)
     except NotUnderstood:
         return None
+
+
+def _mentions(node: Expression, symbol: Symbol) -> bool:
+    """True if an expression holds a symbol, or for a member of a family any other member."""
+    is_member = any(isinstance(script, Symbol) for script in symbol.subscripts)
+    others = (other for other in outer_symbols(node) if other.name == symbol.name)
+    return any(other == symbol or (is_member and bool(other.subscripts)) for other in others)
 
 
 def _is_open(symbol: Symbol, scope: Scope) -> bool:
@@ -73,10 +82,11 @@ def _updated(sides: Sides, scope: Scope) -> OwnStatement:
 
 def _of_symbol(left: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
     """The definition of a symbol that was used before, or a condition on it: A = Aᵀ."""
-    if scope.knows(left) and decide(sides, scope).is_true:
-        return None
     right = read_side(sides.right, scope)
-    if left.name in {symbol.name for symbol in symbols(right)}:
+    is_example = bool(left.subscripts) and not any(symbols(right))
+    if is_example or (scope.knows(left) and decide(sides, scope).is_true):
+        return None
+    if _mentions(right, left):
         finding = Finding(kind="unknown", reason=f"Says something of {describe(left)}, which nothing declares")
         return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
     return OwnStatement(found=as_definition(left, sides.right, scope))
@@ -85,8 +95,8 @@ def _of_symbol(left: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
 def _of_transpose(base: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
     """pᵀ = softmax(sᵀ) says what p is."""
     right = read_side(sides.right, scope)
-    is_circular = base.name in {symbol.name for symbol in symbols(right)}
-    if is_circular or decide(sides, scope).is_true or not decide(replace(sides, left=sides.right), scope).is_true:
+    is_valued = decide(replace(sides, left=sides.right), scope).is_true
+    if not is_valued or _mentions(right, base) or decide(sides, scope).is_true:
         return None
     scope = scope.with_meaning(SymbolMeaning(name=describe(base), formula=Transpose(right)))
     found = Recognised(role=Role.DEFINITION, finding=true("Defines a new symbol by its transpose"), scope=scope)

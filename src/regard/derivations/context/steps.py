@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
-from regard.derivations.context.declarations import SectionSymbols
+from regard.derivations.context.declarations import SectionSymbols, without_symbols
 from regard.derivations.context.definitions import as_own_statement
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.context.environment import (
@@ -190,16 +190,16 @@ class QuestionJudge:
 
     def enter_section(self, section: SectionSymbols) -> None:
         """Go on with the symbols of another section: what it states again is no longer what it was."""
-        self.question = replace(self.question, setting=section.setting)
-        self._base = Scope(setting=section.setting)
         kept = {
             key: meaning
             for key, meaning in self.scope.own.items()
             if key not in section.stated and not _is_value(meaning)
         }
-        functions = {**self.scope.setting.functions, **section.setting.functions}
-        self.intended = replace(self._base, setting=replace(section.setting, functions=functions))
-        self.scope, self._last = replace(self.intended, own=kept, opaque=self.scope.opaque - section.stated), None
+        setting = without_symbols(section.setting, {meaning.name for meaning in kept.values()})
+        setting = replace(setting, functions={**self.scope.setting.functions, **setting.functions})
+        self.question = replace(self.question, setting=setting)
+        self._base = self.intended = Scope(setting=setting)
+        self.scope, self._last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
         self._loose = set(kept)
 
     def take_prelude(self, formula: Formula) -> None:
@@ -506,11 +506,15 @@ class QuestionJudge:
             return None
         if not self._loose.isdisjoint(reached):
             return "Looks wrong if its symbols mean what was said of them before"
+        meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         is_zero = isinstance(right, Number) and right.value == 0
-        if _is_plain(right) and not is_zero and any(name not in self.scope.own for name in reached):
+        is_equation = any(
+            meaning.is_number and meaning.index is None and (meaning.formula is None or _is_value(meaning))
+            for meaning in meanings
+        )
+        if _is_plain(right) and (is_equation if is_zero else any(name not in self.scope.own for name in reached)):
             return "Looks wrong unless its symbols have particular values here"
         used = {symbol.name for side in (left, right) for symbol in symbols(side)}
-        meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         place = statement.within.formula.start
         is_linked = statement.clause.is_concluded or any(self._defined_in.get(name) == place for name in reached)
         is_first = sides.left == statement.chain.sides[0]

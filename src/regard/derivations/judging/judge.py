@@ -40,6 +40,7 @@ from regard.derivations.notation.syntax import (
     Negative,
     Norm,
     Number,
+    Ones,
     SetOf,
     Transpose,
     describe,
@@ -67,8 +68,11 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide(sides: Sides, scope: Scope) -> Finding:
-    if scope.setting.kinds and (found := _decide_for_kinds(sides, scope)) is not None:
-        return found
+    if scope.setting.is_own:
+        if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
+            return _decide(sides, sized)
+        if (found := _decide_for_kinds(sides, scope)) is not None:
+            return found
     finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
         return finding
@@ -81,6 +85,22 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
         return finding
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _with_sized_ones(sides: Sides, scope: Scope) -> Scope | None:
+    """The scope in which vectors of ones have the length that makes a relation well shaped; None without them."""
+    try:
+        expressions = sides.expressions(scope)
+    except NotUnderstood:
+        return None
+    if not any(isinstance(node, Ones) for side in expressions for node in walk(side)):
+        return None
+    for size in scope.setting.sizes:
+        sized = replace(scope, setting=replace(scope.setting, ones=size))
+        names = sorted((scope.reach(*expressions) & scope.setting.undeclared) - scope.own.keys())
+        if next(well_shaped(expressions, names, sized, scope.setting.kinds), None) is not None:
+            return sized
+    return None
 
 
 def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
@@ -130,7 +150,8 @@ def _with_shapes(scope: Scope, shapes: Mapping[str, Shape], assume: tuple[Assump
         name: replace(declared_as(setting.symbols[name], shape), assume=assume) for name, shape in shapes.items()
     }
     sizes = {size: Size() for meaning in own.values() for size in meaning.shape if not size.isdigit()}
-    wider = replace(setting, sizes={**sizes, **setting.sizes}, undeclared=setting.undeclared - shapes.keys(), kinds={})
+    undeclared = setting.undeclared.difference(shapes)
+    wider = replace(setting, sizes={**sizes, **setting.sizes}, undeclared=undeclared, kinds={})
     return replace(scope, setting=wider, own={**scope.own, **own})
 
 
@@ -203,6 +224,7 @@ def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
         return finding
     expressions = sides.expressions(scope)
     used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
+    used = used.difference(scope.own)
     if not used:
         return finding
     names = ", ".join(sorted(used))
@@ -234,7 +256,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     if not finding.is_false:
         return finding
     loose = {name for name, m in scope.setting.symbols.items() if Assumption.ANY in m.assume and m.is_number}
-    undeclared = scope.setting.undeclared | (loose - scope.own.keys())
+    undeclared = (scope.setting.undeclared | loose).difference(scope.own)
     doubtful = sorted(map(spell, scope.reach(*sides.expressions(scope)) & undeclared)) if undeclared else []
     if not doubtful:
         return finding

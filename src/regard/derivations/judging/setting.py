@@ -98,7 +98,8 @@ class Setting:
     of the words `said_by`.
     A setting that is only another `reading` of the same letters assumes nothing: what holds there holds. `changed` are
     the symbols that mean something else there, None if more than symbols has changed. `opaque_functions` are names of
-    functions that nothing defines, `kinds` what each undeclared symbol may be.
+    functions that nothing defines, `kinds` what each undeclared symbol may be; `is_own` says that only the document
+    itself explains them.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Setting:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ones: str | None = None
     is_complex: bool = False
+    is_own: bool = False
     undeclared: frozenset[str] = frozenset()
     kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     permutations: Mapping[str, str] = field(default_factory=dict)

@@ -147,7 +147,7 @@ class _Typing:
                 size = self.unifier.fresh()
                 return size, size
             case Ones():
-                return self.unifier.fresh(), "1"
+                return self.scope.setting.ones or self.unifier.fresh(), "1"
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
@@ -227,10 +227,8 @@ class _Typing:
                 raise Mismatch
             return exponent
         if base != SCALAR:
-            is_whole = isinstance(node.exponent, Number) and node.exponent.value.denominator == 1
-            if not (is_whole or node.exponent == Negative(Number(Number(1).value))) and not isinstance(
-                node.exponent, Negative
-            ):
+            power = node.exponent.body if isinstance(node.exponent, Negative) else node.exponent
+            if not isinstance(power, Number) or power.value.denominator != 1:
                 raise Mismatch
             self.unifier.equate(*base)
         return base
