@@ -6,14 +6,18 @@ it is tried as everything that makes a relation well shaped, and never refuted.
 """
 
 import re
+import tomllib
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+from regard.core.errors import InputError
+from regard.derivations.context.descriptions import Description, described, read_line
 from regard.derivations.context.formulas import Formula
 from regard.derivations.context.placing import outer_symbols
+from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
 from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vectors
@@ -41,6 +45,8 @@ _ANY_SIZE = "n"
 _USUAL_FUNCTIONS = frozenset({"f", "g", "h", "phi", "psi", "F", "G", "P", "p", "J", "Pr"})
 _NO_FUNCTIONS = frozenset({"E", "I", "N", "O", "d", "e", "partial", "nabla", "frac", "sqrt", "dots", "infty"})
 _KRONECKER = "delta"
+_SYMBOLS = re.compile(r"^symbols:[ \t]*\n((?:[ \t]+\S.*\n)+)", re.MULTILINE)  # in front matter
+_LINE = re.compile(r"^[ \t]+[\"']?([^:\"']+?)[\"']?:[ \t]+[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
 _INDEX_INSIDE = re.compile(r"(?<![A-Za-z·])([a-z])(?![A-Za-z])")
 
 
@@ -68,15 +74,61 @@ def declare_sections(document: Document, formulas: Sequence[Formula]) -> list[Se
     sections: list[list[Formula]] = [[] for _ in range(len(document.headings) + 1)]
     for formula in formulas:
         sections[bisect_right(document.headings, formula.start, key=by_start)].append(formula)
+    starts = [0, *(heading.start for heading in document.headings), len(document.text)]
     found: list[SectionSymbols] = []
     earlier: dict[str, Declaration] = {}
     sizes: frozenset[str] = frozenset()
-    for own in sections:
-        section = _Section(formulas=own, functions=functions, earlier=earlier, earlier_sizes=sizes)
+    for number, own in enumerate(sections):
+        words = described(document, own, starts[number], starts[number + 1])
+        lines = lines_of(document) if number == 0 else []
+        section = _Section(
+            formulas=own, functions=functions, earlier=earlier, earlier_sizes=sizes, described=[*words, *lines]
+        )
         found.append(section.symbols())
         earlier = {**earlier, **section.declared}
         sizes = frozenset(found[-1].setting.sizes) - {_ANY_SIZE}
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class SymbolRow:
+    """A line of `--symbols`: a symbol, what it was taken to be, and why; `line` is that of its section."""
+
+    line: int
+    symbol: str
+    taken_as: str
+    why: str
+
+
+def symbol_rows(document: Document, formulas: Sequence[Formula]) -> list[SymbolRow]:
+    """What every symbol of a document was taken to be, section by section, without what an earlier one says alike."""
+    rows: list[SymbolRow] = []
+    seen: set[tuple[str, str, str]] = set()
+    starts = [0, *(heading.start for heading in document.headings)]
+    for start, section in zip(starts, declare_sections(document, formulas), strict=True):
+        setting = section.setting
+        for key, meaning in setting.symbols.items():
+            item = section.declared.get(key)
+            taken_as = _kind_in_words(meaning) if item is not None else " or ".join(setting.kinds.get(key, ("number",)))
+            why = item.why if item is not None else "not declared: whatever makes the shapes fit; never refuted"
+            if (row := (spell(key), taken_as, why)) not in seen:
+                seen.add(row)
+                rows.append(SymbolRow(line=document.place(start).line, symbol=row[0], taken_as=row[1], why=row[2]))
+        for size in setting.sizes:
+            if (row := (size, "size", "a length, or the last index of a sum")) not in seen:
+                seen.add(row)
+                rows.append(SymbolRow(line=document.place(start).line, symbol=row[0], taken_as=row[1], why=row[2]))
+    return rows
+
+
+def _kind_in_words(meaning: SymbolMeaning) -> str:
+    """A 3×d matrix, orthogonal; one for each index."""
+    rows, columns = meaning.shape
+    kind = (
+        "number" if meaning.is_number else f"vector of length {rows}" if columns == "1" else f"{rows}×{columns} matrix"
+    )
+    each = f", one for each {meaning.index}" if meaning.index is not None else ""
+    return ", ".join([f"{kind}{each}", *map(str, meaning.assume), *(["random"] if meaning.law is not None else [])])
 
 
 def without_symbols(setting: Setting, names: Collection[str]) -> Setting:
@@ -88,6 +140,19 @@ def without_symbols(setting: Setting, names: Collection[str]) -> Setting:
         undeclared=setting.undeclared.difference(gone),
         kinds={key: kinds for key, kinds in setting.kinds.items() if key not in gone},
     )
+
+
+def lines_of(document: Document) -> list[Description]:
+    """What the file of declarations beside the document, and its front matter, say of symbols; it must be TOML."""
+    front = document.front_matter
+    block = _SYMBOLS.search(document.text, front.start, front.end) if front is not None else None
+    lines = dict(_LINE.findall(block[1])) if block is not None else {}
+    if document.declarations:
+        try:
+            lines |= tomllib.loads(document.declarations).get("symbols", {})
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"The declarations beside {document.path} are no TOML: {error}.") from None
+    return [item for name, text in lines.items() if (item := read_line(name, str(text))) is not None]
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------
@@ -195,6 +260,7 @@ class _Section:
     functions: frozenset[str]
     earlier: Mapping[str, Declaration]
     earlier_sizes: frozenset[str]
+    described: Sequence[Description] = ()
 
     def symbols(self) -> SectionSymbols:
         """What the symbols of the section stand for."""
@@ -264,10 +330,33 @@ class _Section:
     @cached_property
     def declared(self) -> dict[str, Declaration]:
         """What the section's own formulas declare, with the reason."""
-        return {
-            key: Declaration(meaning=self._declared_as(self.used[key], shape), why=_in_words(shape))
-            for key, shape in self._declared_shapes.items()
-        }
+        said = self._said
+        symbols = {describe(item.symbol): item.symbol for item in self.described} | self.used
+        found = {}
+        for key, shape in self._declared_shapes.items():
+            item = said.get(key)
+            why = item.why if item is not None and item.shape is not None else _in_words(shape)
+            meaning = self._declared_as(symbols[key], shape)
+            if item is not None:
+                meaning = replace(meaning, assume=item.assume, law=item.law)
+            found[key] = Declaration(meaning=meaning, why=why, at=None if item is None else item.at)
+        return found
+
+    @cached_property
+    def _said(self) -> dict[str, Description]:
+        """What words say of each symbol, put together."""
+        found: dict[str, Description] = {}
+        for item in self.described:
+            key = describe(item.symbol)
+            known = found.get(key, item)
+            found[key] = replace(
+                known,
+                kind=known.kind or item.kind,
+                shape=known.shape or item.shape,
+                assume=known.assume or item.assume,
+                law=known.law or item.law,
+            )
+        return found
 
     @cached_property
     def _declared_shapes(self) -> dict[str, tuple[str, str]]:
@@ -276,7 +365,9 @@ class _Section:
         for left, sign, right in self.relations:
             if isinstance(left, Symbol) and sign == "∈" and isinstance(right, SetOf) and right.domain == "R":
                 found.setdefault(describe(left), set()).add(_shape(right))
-        return {key: min(shapes) for key, shapes in found.items() if len(shapes) == 1}
+        shapes = {key: min(shapes) for key, shapes in found.items() if len(shapes) == 1}
+        said = {describe(item.symbol): item.shape for item in self.described if item.shape is not None}
+        return {**said, **shapes}
 
     def _declared_as(self, symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
         """A symbol of that shape; with an index letter below it, a whole family."""
@@ -310,9 +401,11 @@ class _Section:
     @cached_property
     def _size_names(self) -> set[str]:
         domains = (right for _, sign, right in self.relations if sign == "∈" and isinstance(right, SetOf))
+        said = {size for item in self.described for size in item.shape or () if not size.isdigit()}
         sizes = [size for domain in domains for size in domain.dimensions]
         sizes += [node.upper for node in self._operators if node.lower is not None and node.upper is not None]
-        return {describe(symbol) for size in sizes for symbol in symbols(size)} - set(_SURE_INDICES) - {*CONSTANTS}
+        named = {describe(symbol) for size in sizes for symbol in symbols(size)}
+        return (said | named) - set(_SURE_INDICES) - {*CONSTANTS}
 
     @cached_property
     def _operators(self) -> list[BigOperator]:
@@ -378,12 +471,22 @@ class _Section:
                 letter = self.families[symbol.name]
                 if f"{symbol.name}_{letter}" in self.defined or key in self.defined:
                     continue
-                found[f"{symbol.name}_{letter}"] = SymbolMeaning(
-                    name=symbol.name, index=letter, over=self._family_size(symbol.name)
+                said = self._said_of_family(symbol.name)
+                found[f"{symbol.name}_{letter}"] = replace(
+                    said, name=symbol.name, index=letter, over=self._family_size(symbol.name)
                 )
             elif not (symbol.name in self.families and not symbol.subscripts):
-                found[key] = SymbolMeaning(name=key)
+                item = self._said.get(key)
+                assume, law = (item.assume, item.law) if item is not None else ((), None)
+                found[key] = SymbolMeaning(name=key, assume=assume, law=law)
         return found
+
+    def _said_of_family(self, name: str) -> SymbolMeaning:
+        """What words say of the members of a family: the vectors x_i are unit vectors, the entries of q have mean 0."""
+        for item in self._said.values():
+            if item.symbol.name == name:
+                return SymbolMeaning(name=name, assume=item.assume, law=item.law)
+        return SymbolMeaning(name=name)
 
     def _is_size(self, key: str) -> bool:
         return key in self._size_names or key in self._family_sizes.values() or key in self._kept_sizes
@@ -437,6 +540,9 @@ class _Section:
             is_marked = key in marked or any(name.split("_")[0] == meaning.name and meaning.index for name in marked)
             if is_marked:
                 kinds = tuple(kind for kind in ("column", "matrix") if kind in kinds) or ("column",)
+            item = self._said.get(key)
+            if item is not None and item.kind is not None:
+                kinds = (item.kind,)
             found[key] = kinds
         return found
 

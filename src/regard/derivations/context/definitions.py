@@ -6,13 +6,23 @@ from fractions import Fraction
 
 from regard.derivations.context.environment import Recognised, as_definition
 from regard.derivations.context.placing import outer_symbols
-from regard.derivations.judging.findings import Finding, true
+from regard.derivations.judging.findings import Finding, OpenBecause, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import DefinedFunction, SymbolMeaning
 from regard.derivations.notation.parser import parse
-from regard.derivations.notation.syntax import Apply, Expression, Number, Power, Symbol, Transpose, describe, symbols
+from regard.derivations.notation.syntax import (
+    Apply,
+    Expression,
+    Identity,
+    Number,
+    Power,
+    Symbol,
+    Transpose,
+    describe,
+    symbols,
+)
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.results import Role
 
@@ -27,10 +37,11 @@ class OwnStatement:
     loose: frozenset[str] = frozenset()
 
 
-def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool) -> OwnStatement | None:
+def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool, is_alone: bool) -> OwnStatement | None:
     """What a relation states of a symbol that nothing else explains; None for a claim about known ones.
 
-    `is_linked` says that the words draw it as a conclusion, so that it defines nothing anew.
+    `is_linked` says that the words draw it as a conclusion, so that it defines nothing anew, `is_alone` that its chain
+    has no other relation.
     """
     if sides.sign == _UPDATE:
         return _updated(sides, scope)
@@ -42,6 +53,12 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool) -> OwnState
     left = _readable(sides.left, scope)
     if isinstance(left, Symbol) and _is_open(left, scope):
         return _of_symbol(left, sides, scope)
+    right = _readable(sides.right, scope)
+    if isinstance(right, Symbol) and left is not None and _is_open(right, scope):
+        return _of_symbol(right, replace(sides, left=sides.right, right=sides.left), scope)
+    if is_alone and right is not None and _is_constant(right) and _is_condition(sides, scope):
+        finding = Finding(kind="unknown", reason="An equation to be solved, or a condition on symbols that are open")
+        return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
     if isinstance(left, Transpose) and isinstance(left.body, Symbol) and _is_open(left.body, scope):
         return _of_transpose(left.body, sides, scope)
     is_square = isinstance(left, Power) and left.exponent == Number(Fraction(2))
@@ -55,6 +72,17 @@ def _readable(side: Sequence[Token], scope: Scope) -> Expression | None:
         return read_side(side, scope)
     except NotUnderstood:
         return None
+
+
+def _is_constant(node: Expression) -> bool:
+    return isinstance(node, Identity) or not any(symbols(node))
+
+
+def _is_condition(sides: Sides, scope: Scope) -> bool:
+    """True if a relation fails for symbols of which nothing is said."""
+    open_names = scope.setting.undeclared.difference(scope.own)
+    reached = scope.reach(*sides.expressions(scope))
+    return bool(reached & open_names) and decide(sides, scope).open_because is OpenBecause.DOUBTFUL
 
 
 def _mentions(node: Expression, symbol: Symbol) -> bool:

@@ -196,7 +196,8 @@ class QuestionJudge:
             if key not in section.stated and not _is_value(meaning)
         }
         setting = without_symbols(section.setting, {meaning.name for meaning in kept.values()})
-        setting = replace(setting, functions={**self.scope.setting.functions, **setting.functions})
+        functions = {**self.scope.setting.functions, **setting.functions}
+        setting = replace(setting, functions=functions, seed=self.question.setting.seed)
         self.question = replace(self.question, setting=setting)
         self._base = self.intended = Scope(setting=setting)
         self.scope, self._last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
@@ -289,9 +290,12 @@ class QuestionJudge:
             )
         sides = Sides(left=last.side, sign=sign, right=right)
         if self._is_inferred and last.side is statement.chain.sides[0] and statement.clause.role.is_claim:
-            stated = as_own_statement(sides, self.scope, is_linked=statement.clause.follows)
+            clause, is_alone = statement.clause, len(statement.chain.signs) == 1
+            stated = as_own_statement(sides, self.scope, is_linked=clause.follows, is_alone=is_alone)
             if stated is not None:
                 self._loose |= stated.loose
+                if isinstance(left, Symbol) and stated.found.scope is not None:
+                    self._defined_in[describe(left)] = statement.within.formula.start
                 return stated.found
         if isinstance(left, Symbol) and sign in _BINDS:
             bound = as_coordinates(left, sides, self.scope) or self._bound_in(statement, left, sides)

@@ -147,7 +147,8 @@ def _with_shapes(scope: Scope, shapes: Mapping[str, Shape], assume: tuple[Assump
     """The scope in which undeclared symbols have these shapes."""
     setting = scope.setting
     own = {
-        name: replace(declared_as(setting.symbols[name], shape), assume=assume) for name, shape in shapes.items()
+        name: replace(meaning, assume=meaning.assume or assume)
+        for name, meaning in ((name, declared_as(setting.symbols[name], shape)) for name, shape in shapes.items())
     }
     sizes = {size: Size() for meaning in own.values() for size in meaning.shape if not size.isdigit()}
     undeclared = setting.undeclared.difference(shapes)

@@ -22,11 +22,25 @@ class Assumption(StrEnum):
     UNIT_VECTORS = "unit vectors"
     ONE_HOT = "one-hot"
     DISTRIBUTION = "distribution"
+    SYMMETRIC = "symmetric"
+    POSITIVE_DEFINITE = "positive definite"
+    DIAGONAL = "diagonal"
     SMALL = "small"
     UNIT = "unit"
     ANY = "any"
     FREQUENCIES = "frequencies"
     USUAL = "usual"  # many write it for this, though the assignment does not: elsewhere it may mean something else
+
+
+OF_SQUARES = frozenset(
+    {
+        Assumption.ORTHONORMAL_COLUMNS,
+        Assumption.PERMUTATION,
+        Assumption.SYMMETRIC,
+        Assumption.POSITIVE_DEFINITE,
+        Assumption.DIAGONAL,
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +51,15 @@ class Size:
     above: tuple[str, ...] = ()
     is_even: bool = False
     twice: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent."""
+
+    mean: Expression
+    variance: Expression
+    is_normal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,6 +81,7 @@ class SymbolMeaning:
     tends: Literal["zero", "infinity"] | None = None
     mean: float = 0.0
     variance: float | None = None
+    law: Law | None = None
     swaps: tuple[tuple[str, str], ...] = ()
 
     @property

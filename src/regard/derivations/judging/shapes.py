@@ -6,10 +6,10 @@ and every sum and product equates some of them.
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import Kind, SymbolMeaning
+from regard.derivations.judging.setting import OF_SQUARES, Kind, SymbolMeaning
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -310,7 +310,10 @@ def well_shaped(
         unifier = _Unifier()
         chosen = {name: _shape_of(kind, unifier) for name, kind in zip(names, combination, strict=True)}
         typing = _Typing(scope, chosen, unifier)
+        squares = [name for name in names if not OF_SQUARES.isdisjoint(scope.setting.symbols[name].assume)]
         try:
+            for name in squares:
+                unifier.equate(*chosen[name])
             typing._alike(sides)
         except Untyped:
             return
@@ -335,7 +338,7 @@ def _shape_of(kind: Kind, unifier: _Unifier) -> Shape:
 def declared_as(meaning: SymbolMeaning, shape: Shape) -> SymbolMeaning:
     """A symbol or family of numbers as one of that shape; a size without a name is called #1, #2, …."""
     rows, columns = (size if isinstance(size, str) else f"#{size}" for size in shape)
-    return SymbolMeaning(name=meaning.name, index=meaning.index, over=meaning.over, shape=(rows, columns))
+    return replace(meaning, shape=(rows, columns))
 
 
 def names_in(sides: Sequence[Expression]) -> set[str]:

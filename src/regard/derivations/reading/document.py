@@ -208,7 +208,7 @@ class Document:
     """A text in which the mathematics has been found.
 
     The text of a notebook is that of its Markdown cells with an empty line between them; `place` leads to the stored
-    file.
+    file. `declarations` is the TOML of the file that declares its symbols, empty if there is none.
     """
 
     path: str
@@ -217,6 +217,7 @@ class Document:
     spans: tuple[MathSpan, ...] = ()
     images: tuple[Image, ...] = ()
     headings: tuple[Heading, ...] = ()
+    declarations: str = ""
     quotes: tuple[Range, ...] = ()
     front_matter: Range | None = None
     code: tuple[Range, ...] = ()
