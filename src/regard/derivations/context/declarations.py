@@ -24,6 +24,7 @@ from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vect
 from regard.derivations.notation.parser import Reading, parse, split_outside
 from regard.derivations.notation.syntax import (
     BigOperator,
+    Derivative,
     Expression,
     Negative,
     Number,
@@ -463,7 +464,7 @@ class _Section:
         families = {meaning.name for meaning in declared.values() if meaning.index is not None}
         for key, symbol in self.used.items():
             is_taken = key in declared or symbol.name in families or key in self.defined or symbol.name in CONSTANTS
-            if is_taken or self._is_size(key) or self._is_bound(symbol):
+            if is_taken or self._is_size(key) or self._is_bound(symbol) or key in self._differentiated:
                 continue
             if len(symbol.subscripts) == 2 or not self._is_whole(symbol, declared):
                 continue
@@ -487,6 +488,12 @@ class _Section:
             if item.symbol.name == name:
                 return SymbolMeaning(name=name, assume=item.assume, law=item.law)
         return SymbolMeaning(name=name)
+
+    @cached_property
+    def _differentiated(self) -> frozenset[str]:
+        """The symbols that derivatives are taken of; where nothing defines one, it is a loss that may be anything."""
+        tops = (node.top for side in self.sides for node in walk(side) if isinstance(node, Derivative))
+        return frozenset(describe(top) for top in tops if isinstance(top, Symbol) and not top.subscripts)
 
     def _is_size(self, key: str) -> bool:
         return key in self._size_names or key in self._family_sizes.values() or key in self._kept_sizes

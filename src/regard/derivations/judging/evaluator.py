@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from flint import arb
 
+from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
@@ -104,6 +105,7 @@ class Evaluator:
     resolving: frozenset[tuple[int, int | None]] = frozenset()
     num_derivatives: int = 0
     is_extended: bool = False  # ∞ is a number
+    losses: Mapping[str, Loss] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
@@ -508,6 +510,9 @@ class Evaluator:
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------
     def _derivative(self, node: Derivative) -> Value:
         """∂top/∂bottom, entry by entry of a vector or matrix; what else the top depends on stays as it is."""
+        loss = self.losses.get(describe(node.top)) if self.losses and isinstance(node.top, Symbol) else None
+        if loss is not None and isinstance(node.bottom, Symbol):
+            return self._of_loss(loss, node, node.bottom)
         if self.num_derivatives > 1 or self.scope.setting.is_complex:
             raise NotUnderstood("Only first and second derivatives of real quantities are supported.")
         certain = self._elsewhere(arithmetic=BALLS, num_derivatives=self.num_derivatives + 1)
@@ -519,6 +524,21 @@ class Evaluator:
         if self.num_derivatives:
             return Value(laid_out)
         return Value(_cut(laid_out) if self.arithmetic.is_certified else _midpoints(laid_out))
+
+    def _of_loss(self, loss: Loss, node: Derivative, bottom: Symbol) -> Value:
+        """The derivative of a loss that nothing defines: drawn at random by a source, and what follows for the rest."""
+        variable = whole(bottom, self.scope)
+        scope = self.scope
+        for source in loss.sources:
+            meaning = gradient_meaning(loss.gradient(source).name, self(source).shape)
+            scope = replace(scope, own={**scope.own, meaning.name: meaning})
+        inside = self._elsewhere(scope=scope, losses={})
+        if variable in loss.sources:
+            gradient = Scripted(loss.gradient(variable), bottom.subscripts) if variable != bottom else None
+            value = inside(gradient or loss.gradient(variable))
+            is_turned = self.convention.layout == "numerator" and not node.is_gradient
+            return value.transposed() if is_turned else value
+        return inside._derivative(Derivative(loss.linear, bottom, is_gradient=node.is_gradient))
 
     def _variable(self, bottom: Expression, top: Expression) -> tuple[FoundSymbol, list[tuple[int, int]]]:
         """The symbol to vary, and those of its entries that the bottom of a derivative names."""
@@ -555,6 +575,8 @@ class Evaluator:
         held = self.scope.with_meaning(replace(meaning, formula=None)).reach(top)
         if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared):
             raise NotUnderstood(f"It is not known how this depends on '{meaning.key}'.")
+        if any(name.startswith("∂") for name in held):  # of a loss, by what it is made of
+            return
         below = self.scope.reach(meaning.formula) if meaning.formula is not None else ()
         if any(name in held and not self._is_defined(name) for name in below):
             raise NotUnderstood(f"The derivative by '{meaning.key}' is not clear: it is itself defined by a formula.")

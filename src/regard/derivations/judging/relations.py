@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regard.derivations.judging.calculus import Loss, losses_in
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, index_letters, ranges
@@ -33,6 +34,7 @@ from regard.derivations.notation.syntax import (
     Label,
     Number,
     Ones,
+    describe,
     letters_in,
     symbols,
     walk,
@@ -116,11 +118,28 @@ class Instances:
         over = ranges(self.sides, self.scope) if letters else {}
         return {letter: over[letter] for letter in letters}
 
+    @cached_property
+    def _losses(self) -> Mapping[str, Loss]:
+        """The losses that nothing defines; NotUnderstood if nothing says what one depends on."""
+        if not self.scope.setting.is_own:
+            return {}
+        losses = losses_in(self.sides, self.scope)
+        for loss in losses.values():
+            if not loss.targets and self.relation.left != self.relation.right:
+                names = ", ".join(map(describe, loss.sources))
+                raise NotUnderstood(f"It is not known how {loss.name} depends on {names}.")
+        return losses
+
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
         convention = self.relation.convention
         evaluator = Evaluator(
-            scope=self.scope, instance=instance, arithmetic=arithmetic, convention=convention, work=self.work
+            scope=self.scope,
+            instance=instance,
+            arithmetic=arithmetic,
+            convention=convention,
+            work=self.work,
+            losses=self._losses,
         )
         chosen = assignments(
             self._letters,

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from regard.derivations.judging.calculus import is_loss
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import OF_SQUARES, Kind, SymbolMeaning
 from regard.derivations.notation.syntax import (
@@ -142,7 +143,8 @@ class _Typing:
             case Cases():
                 return self._alike(node.values)
             case Derivative():
-                return self._derivative(self(node.top), self(node.bottom))
+                top = SCALAR if is_loss(node.top, self.scope) else self(node.top)
+                return self._derivative(top, self(node.bottom))
             case Identity():
                 size = self.unifier.fresh()
                 return size, size
