@@ -83,7 +83,12 @@ def declare_sections(document: Document, formulas: Sequence[Formula]) -> list[Se
         words = described(document, own, starts[number], starts[number + 1])
         lines = lines_of(document) if number == 0 else []
         section = _Section(
-            formulas=own, functions=functions, earlier=earlier, earlier_sizes=sizes, described=[*words, *lines]
+            formulas=own,
+            functions=functions,
+            earlier=earlier,
+            earlier_sizes=sizes,
+            described=[*words, *lines],
+            before=found[-1].setting if found else None,
         )
         found.append(section.symbols())
         earlier = {**earlier, **section.declared}
@@ -262,6 +267,7 @@ class _Section:
     earlier: Mapping[str, Declaration]
     earlier_sizes: frozenset[str]
     described: Sequence[Description] = ()
+    before: Setting | None = None
 
     def symbols(self) -> SectionSymbols:
         """What the symbols of the section stand for."""
@@ -317,10 +323,17 @@ class _Section:
         found: set[str] = set()
         for left, sign, right in self.relations:
             below = {describe(symbol) for symbol in outer_symbols(right)} if right is not None else set()
-            if isinstance(left, Symbol) and sign == "=" and describe(left) not in seen | below:
+            is_index = isinstance(left, Symbol) and left.name in self._scripts and not left.subscripts
+            if isinstance(left, Symbol) and sign == "=" and not is_index and describe(left) not in seen | below:
                 found.add(describe(left))
             seen |= below | ({describe(symbol) for symbol in outer_symbols(left)} if left is not None else set())
         return frozenset(found)
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        """The letters that stand below symbols or sums."""
+        letters = {_index_of(node) for side in self.sides for node in walk(side) if isinstance(node, Symbol)}
+        return frozenset({node.index for node in self._operators} | {letter for letter in letters if letter})
 
     @property
     def stated(self) -> frozenset[str]:
@@ -396,8 +409,7 @@ class _Section:
         for letters in below.values():
             if letters & sure and letters - {""} <= _INDEX_LETTERS | sure:
                 sure |= letters
-        taken = {key for key in self.defined if len(key) == 1} | self._size_names
-        return frozenset(sure - taken - {""})
+        return frozenset(sure - self._size_names - {""})
 
     @cached_property
     def _size_names(self) -> set[str]:
@@ -460,10 +472,16 @@ class _Section:
     # -- what nothing declares ---------------------------------------------------------------------------------------
     def _undeclared(self, declared: Mapping[str, SymbolMeaning]) -> dict[str, SymbolMeaning]:
         """Every used symbol that nothing declares, as a number or a family of numbers."""
-        found: dict[str, SymbolMeaning] = {}
-        families = {meaning.name for meaning in declared.values() if meaning.index is not None}
+        found = self._still_undeclared(declared)
+        families = {meaning.name for meaning in (*declared.values(), *found.values()) if meaning.index is not None}
         for key, symbol in self.used.items():
-            is_taken = key in declared or symbol.name in families or key in self.defined or symbol.name in CONSTANTS
+            is_taken = (
+                key in declared
+                or key in found
+                or symbol.name in families
+                or key in self.defined
+                or symbol.name in CONSTANTS
+            )
             if is_taken or self._is_size(key) or self._is_bound(symbol) or key in self._differentiated:
                 continue
             if len(symbol.subscripts) == 2 or not self._is_whole(symbol, declared):
@@ -481,6 +499,17 @@ class _Section:
                 assume, law = (item.assume, item.law) if item is not None else ((), None)
                 found[key] = SymbolMeaning(name=key, assume=assume, law=law)
         return found
+
+    def _still_undeclared(self, declared: Mapping[str, SymbolMeaning]) -> dict[str, SymbolMeaning]:
+        """What earlier sections have used without declaring it: it is the same here, unless this one states it."""
+        stated = {name.split("_")[0] for name in (*self.stated, *declared)} | {*self.stated, *declared}
+        earlier = self.before.symbols if self.before is not None else {}
+        return {
+            key: meaning
+            for key, meaning in earlier.items()
+            if self.before is not None and key in self.before.undeclared and meaning.name not in stated
+            if key not in self._size_names and meaning.name not in self._size_names
+        }
 
     def _said_of_family(self, name: str) -> SymbolMeaning:
         """What words say of the members of a family: the vectors x_i are unit vectors, the entries of q have mean 0."""
@@ -543,7 +572,8 @@ class _Section:
         marked: set[str] = set().union(*map(marked_as_vectors, self.sides))
         found: dict[str, tuple[Kind, ...]] = {}
         for key, meaning in undeclared.items():
-            kinds = likely_kinds(key)
+            kinds = self.before.kinds.get(key) if self.before is not None else None
+            kinds = kinds or likely_kinds(key)
             is_marked = key in marked or any(name.split("_")[0] == meaning.name and meaning.index for name in marked)
             if is_marked:
                 kinds = tuple(kind for kind in ("column", "matrix") if kind in kinds) or ("column",)

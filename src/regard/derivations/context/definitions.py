@@ -10,14 +10,16 @@ from regard.derivations.judging.findings import Finding, OpenBecause, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import DefinedFunction, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, DefinedFunction, SymbolMeaning
 from regard.derivations.notation.parser import parse
 from regard.derivations.notation.syntax import (
     Apply,
+    BigOperator,
     Expression,
     Identity,
     Number,
     Power,
+    Scripted,
     Symbol,
     Transpose,
     describe,
@@ -56,6 +58,9 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool, is_alone: b
     right = _readable(sides.right, scope)
     if isinstance(right, Symbol) and left is not None and _is_open(right, scope):
         return _of_symbol(right, replace(sides, left=sides.right, right=sides.left), scope)
+    if is_alone and right == Number(Fraction(1)) and (weights := _as_weights(left, scope)) is not None:
+        found = Recognised(role=Role.SUPPOSITION, finding=true("Weights that add up to one"), scope=weights)
+        return OwnStatement(found=found)
     if is_alone and right is not None and _is_constant(right) and _is_condition(sides, scope):
         finding = Finding(kind="unknown", reason="An equation to be solved, or a condition on symbols that are open")
         return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
@@ -72,6 +77,22 @@ def _readable(side: Sequence[Token], scope: Scope) -> Expression | None:
         return read_side(side, scope)
     except NotUnderstood:
         return None
+
+
+def _as_weights(left: Expression | None, scope: Scope) -> Scope | None:
+    """The scope in which an open family adds up to one: Σ_i y_i = 1."""
+    if not isinstance(left, BigOperator) or left.operator != "sum" or left.conditions:
+        return None
+    body = left.body
+    if not isinstance(body, Symbol) or body.subscripts != (Symbol(left.index),) or not _is_open(body, scope):
+        return None
+    family = scope.family(body.name)
+    if family is None or family.over is None:
+        return None
+    weights = SymbolMeaning(name=f"{body.name}°", shape=(family.over, "1"), assume=(Assumption.DISTRIBUTION,))
+    entry = Scripted(Symbol(weights.name), (Symbol(family.index or ""),))
+    own = {weights.key: weights, family.key: replace(family, formula=entry)}
+    return replace(scope, own={**scope.own, **own})
 
 
 def _is_constant(node: Expression) -> bool:
