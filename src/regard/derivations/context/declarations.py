@@ -568,20 +568,19 @@ class _Section:
                     yield inner.top
 
     def _kinds(self, undeclared: Mapping[str, SymbolMeaning]) -> dict[str, tuple[Kind, ...]]:
-        """What each undeclared symbol may be; one that is transposed somewhere is no number."""
+        """What each undeclared symbol may be: what words say, else what its letter and its use allow."""
         marked: set[str] = set().union(*map(marked_as_vectors, self.sides))
-        found: dict[str, tuple[Kind, ...]] = {}
-        for key, meaning in undeclared.items():
-            kinds = self.before.kinds.get(key) if self.before is not None else None
-            kinds = kinds or likely_kinds(key)
-            is_marked = key in marked or any(name.split("_")[0] == meaning.name and meaning.index for name in marked)
-            if is_marked:
-                kinds = tuple(kind for kind in ("column", "matrix") if kind in kinds) or ("column",)
-            item = self._said.get(key)
-            if item is not None and item.kind is not None:
-                kinds = (item.kind,)
-            found[key] = kinds
-        return found
+        return {key: self._kinds_of(key, meaning, marked) for key, meaning in undeclared.items()}
+
+    def _kinds_of(self, key: str, meaning: SymbolMeaning, marked: Collection[str]) -> tuple[Kind, ...]:
+        """One that is transposed somewhere is no number."""
+        item = self._said.get(key)
+        if item is not None and item.kind is not None:
+            return (item.kind,)
+        before = self.before.kinds.get(key) if self.before is not None else None
+        kinds = before or likely_kinds(key)
+        is_marked = key in marked or any(meaning.index and name.split("_")[0] == meaning.name for name in marked)
+        return (tuple(kind for kind in kinds if kind != "number") or ("column",)) if is_marked else kinds
 
 
 def _index_of(symbol: Symbol) -> str | None:

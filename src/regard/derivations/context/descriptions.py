@@ -1,6 +1,7 @@
 """What words say of symbols: "an orthogonal d×d matrix R", "x and y are unit vectors", "i.i.d. with mean 0"."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,10 +34,9 @@ _LIST = rf"{_F}(?:\s*{_AND}\s*{_F}){{0,8}}"
 _NOUN = re.compile("|".join(f"(?P<{name}>{any_of(name)})" for name in _KINDS), re.IGNORECASE)
 _MANY = re.compile(r"s$|ces$|en$", re.IGNORECASE)
 # What stands right before a noun, right after it, and between the symbols and what they are said to be.
-_BEFORE = re.compile(
-    rf"(?:(?P<list>{_LIST})\s*,?\s*{any_of('is_a')}\s+)?(?P<words>[\w ,-]{{0,40}}(?P<size>{_F})?[\w -]{{0,15}})$",
-    re.IGNORECASE,
-)
+_WORDS_BEFORE = rf"(?P<words>[\w ,-]{{0,40}}(?P<size>{_F})?[\w -]{{0,15}})$"
+_SAID = re.compile(rf"(?P<list>{_LIST})\s*,?\s*{any_of('is_a')}\s+{_WORDS_BEFORE}", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?P<list>){_WORDS_BEFORE}", re.IGNORECASE)
 _AFTER = re.compile(rf"(?:\s+(?P<list>{_LIST}))?(?:\s+{any_of('length_of')}\s+(?P<size>{_F}))?", re.IGNORECASE)
 _SIZED = re.compile(rf"(?P<list>{_LIST})\s+{any_of('is_a')}\s+(?:{any_of('article')}\s+)?(?P<size>{_F})", re.IGNORECASE)
 _NUMBER = rf"(?:{any_of('is_a')}|=)?\s*({_F}|\d+(?:\.\d+)?|zero|one)"
@@ -72,7 +72,8 @@ def read_line(name: str, text: str) -> Description | None:
     symbol = _symbol(tokenize(name))
     size = re.search(r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)", text)
     shape = _shape(tokenize((size[1] or size[2]).replace("×", "\\times ").replace(" x ", "\\times "))) if size else None
-    kind = next((kind for noun, kind in _KINDS.items() if re.search(any_of(noun), text, re.IGNORECASE)), None)
+    nouns = [noun for noun in _KINDS if re.search(any_of(noun), text, re.IGNORECASE)]
+    kind = _KINDS[nouns[0]] if nouns else None
     if symbol is None or (kind is None and shape is None):
         return None
     return Description(symbol=symbol, kind=kind, shape=shape, assume=_assumed(text), why=f"declared as “{text}”")
@@ -110,7 +111,8 @@ class _Reader:
 
     def _of_noun(self, noun: re.Match[str]) -> Iterator[Description]:
         kind = _KINDS[noun.lastgroup or ""]
-        before = _BEFORE.search(self.text, max(0, noun.start() - _NEARBY), noun.start())
+        nearby = max(0, noun.start() - _NEARBY), noun.start()
+        before = _SAID.search(self.text, *nearby) or _BEFORE.search(self.text, *nearby)
         after = _AFTER.match(self.text, noun.end())
         assert before is not None
         assert after is not None
@@ -139,7 +141,8 @@ class _Reader:
     def _laws(self) -> Iterator[Description]:
         """Symbols whose sentence says that their entries are independent, with a mean and a variance."""
         for match in _LAW.finditer(self.text):
-            start = max(self.text.rfind(stop, 0, match.start()) for stop in (". ", "\n\n", "; ")) + 1
+            sentence = self.document.sentence_before(self.offsets[match.start()])
+            start = bisect_left(self.offsets, sentence.start)
             law = self._law(match) if _INDEPENDENT.search(self.text, start, match.end() + _NEARBY) else None
             for place in range(start, match.start()) if law is not None else ():
                 for symbol in _symbols_of(self.places[place]) if place in self.places else ():

@@ -14,9 +14,9 @@ from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.judging.setting import Law, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
-from regard.derivations.notation.parser import parse
+from regard.derivations.notation.parser import parse, split_outside
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Condition,
@@ -462,6 +462,8 @@ def _times(*factors: Expression) -> Expression:
 # -- distributions -----------------------------------------------------------------------------------------------------
 def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recognised:
     """What left ∼ right says: the law of a known random symbol, or a random symbol of the author's own."""
+    if scope.setting.is_own:
+        return _own_distribution(left, right, scope)
     law = normal_law(right)
     known = scope.find(left).meaning if scope.knows(left) else None
     if known is not None and known.is_random_number and law is not None:
@@ -470,6 +472,37 @@ def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recog
         return Recognised(role=Role.GIVEN, finding=true("Introduces a random symbol"))
     own = (_renamed(left, law, scope) or _random(left, law, scope)) if law else scope.without(describe(left))
     return Recognised(role=Role.DECLARATION, finding=true("Introduces a random symbol"), scope=own)
+
+
+def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recognised:
+    """x ∼ N(μ, σ²) where only the document says what its symbols are; another law is not known."""
+    finding = true("Introduces a random symbol")
+    law = _normal_law(right, scope)
+    found = scope.lookup(left)
+    is_circular = law is not None and left in (*symbols(law.mean), *symbols(law.variance))
+    if law is None or is_circular or (found is not None and found.meaning.formula is not None):
+        return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
+    meaning = found.meaning if found is not None else SymbolMeaning(name=describe(left))
+    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
+
+
+def _normal_law(tokens: Sequence[Token], scope: Scope) -> Law | None:
+    """The law that N(μ, σ²) or N(0, σ²I) spells."""
+    if len(tokens) < 5 or tokens[0].text != "N" or tokens[1].kind != "open":
+        return None
+    pieces = split_outside(tokens[2:-1], lambda token: token.text == ",")
+    try:
+        mean, variance = (parse(tuple(piece), scope.reading) for piece in pieces)
+    except (NotUnderstood, ValueError):
+        return None
+    match variance:
+        case Identity():
+            variance = Number(Fraction(1))
+        case Product(factors=(*factors, Identity())):
+            variance = _times(*factors)
+        case Product(factors=(Number() | Symbol(), Symbol())) | Matrix():
+            return None
+    return Law(mean=mean, variance=variance, is_normal=True)
 
 
 def _random(left: Symbol, law: tuple[Fraction, Fraction], scope: Scope) -> Scope:

@@ -49,6 +49,7 @@ _LARGEST_PLAIN = 4
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
+_GIVEN_THAT = ("|", "\\mid", "\\vert")
 _TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
@@ -127,7 +128,7 @@ class QuestionJudge:
         statements = [statement for formula in formulas for statement in statements_of(formula)]
         for chain in (item.chain for item in statements):
             left, sign = readable(chain.sides[0], self.scope), chain.signs[0].text
-            if isinstance(left, Symbol) and sign == "∼":
+            if isinstance(left, Symbol) and sign == "∼" and not self._is_inferred:
                 self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
             elif isinstance(left, Symbol) and sign in ("→", "≪"):
                 regime = new_regime(left, sign, readable(chain.sides[1], self.scope), self.scope)
@@ -362,6 +363,8 @@ class QuestionJudge:
 
     def _bound(self, left: Symbol, sides: Sides, statement: Statement) -> Recognised | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
+        if sides.sign == "∼" and _is_conditional(sides, statement):
+            return Recognised(role=Role.GIVEN, finding=true("The law under a condition"))
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
@@ -608,6 +611,12 @@ class QuestionJudge:
                 self.scope = self.scope.with_meaning(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _is_conditional(sides: Sides, statement: Statement) -> bool:
+    """True for the q of s | q ∼ N(0, |q|²), which is not what has this law."""
+    before = statement.within.formula.source.text[: sides.left[0].start].rstrip()
+    return before.endswith(_GIVEN_THAT)
 
 
 def _is_value(meaning: SymbolMeaning) -> bool:

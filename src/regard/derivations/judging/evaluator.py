@@ -14,6 +14,7 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
 from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.probability import centred_product, mean, random_numbers
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
@@ -55,6 +56,7 @@ _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
 _EXPECTATIONS = ("var", "mean", "probability")
+_MOMENTS = ("var", "mean", "cov")
 
 
 Layout = Literal["mixed", "numerator", "denominator"]
@@ -484,6 +486,8 @@ class Evaluator:
             return self._apply_defined(node)
         if node.function in _EXPECTATIONS and self.scope.setting.is_random:
             return self._expected(node)
+        if node.function in _MOMENTS and self.scope.setting.is_own:
+            return self._moment(node)
         arguments = [self(argument) for argument in node.arguments]
         if node.function in OF_SEVERAL and len(arguments) > 1:
             combine = OF_SEVERAL[node.function]
@@ -599,6 +603,37 @@ class Evaluator:
                 raise NotUnderstood("Derivatives of matrices are not supported.")
             values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
+
+    # -- means, variances and covariances under the laws that a document gives ----------------------------------------
+    def _moment(self, node: Apply) -> Value:
+        """E, Var or Cov of quantities in random numbers whose laws are known."""
+        if node.function == "mean":
+            return self._mean_of(node.arguments[0])
+        one, other = node.arguments[0], node.arguments[-1]
+        if node.function == "cov" and len(node.arguments) != 2:
+            raise NotUnderstood("A covariance is of two quantities.")
+        middle = centred_product(self._mean_of(one), self._mean_of(other))
+        product = self._mean_of(one, other)
+        return Value(product.array - middle.array)
+
+    def _mean_of(self, one: Expression, other: Expression | None = None) -> Value:
+        """The mean of a quantity, or of the product of two."""
+        scope = self.scope
+        reached = scope.reach(one, *(() if other is None else (other,)))
+        meanings = [scope.meanings[name] for name in sorted(reached) if name in scope.meanings]
+        numbers = random_numbers(meanings, self.instance.size)
+        if not numbers:
+            raise NotUnderstood("Nothing says how this is random.")
+        parameters = {}
+        for law in {each.meaning.law for each in numbers if each.meaning.law is not None}:
+            spread = Value(self.arithmetic.sqrt(self(law.variance).array))
+            parameters[law] = self(law.mean), spread
+
+        def at(arguments: Mapping[tuple[int, int | None], Value]) -> Value:
+            inside = self._with_arguments({**self.arguments, **arguments})
+            return inside(one) if other is None else centred_product(inside(one), inside(other))
+
+        return mean(numbers, parameters, scope.setting.law_number, at)
 
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:

@@ -25,6 +25,7 @@ from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
+from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import Instances, ReadRelation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Size, SymbolMeaning
@@ -71,7 +72,7 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if scope.setting.is_own:
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
             return _decide(sides, sized)
-        if (found := _decide_for_kinds(sides, scope)) is not None:
+        if (found := _decide_for_kinds(sides, scope) or _decide_for_laws(sides, scope)) is not None:
             return found
     finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
@@ -133,9 +134,30 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
 
 
+def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where it is the same for every law that is tried; None if nothing is random."""
+    try:
+        reached = scope.reach(*sides.expressions(scope))
+    except NotUnderstood:
+        return None
+    laws = [scope.meanings[name].law for name in reached if name in scope.meanings]
+    if not any(law is not None and not law.is_normal for law in laws):
+        return None
+    findings = [
+        _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
+        for number in range(NUM_LAWS)
+    ]
+    if all(finding.is_true for finding in findings) or all(finding.is_false for finding in findings):
+        return findings[0]
+    if not all(finding.is_true or finding.is_false for finding in findings):
+        return findings[0] if not findings[0].is_true else findings[1]
+    return Finding(kind="unknown", reason="It depends on more than the mean and the variance that the text gives")
+
+
 def _decide_with_shapes(sides: Sides, scope: Scope, shapes: Mapping[str, Shape]) -> Finding:
     """The finding where undeclared symbols have these shapes; positive, or small, if a side has no value otherwise."""
-    finding = _decide_readings(sides, _with_shapes(scope, shapes))
+    shaped = _with_shapes(scope, shapes)
+    finding = _decide_for_laws(sides, shaped) or _decide_readings(sides, shaped)
     for assumption in (Assumption.POSITIVE, Assumption.SMALL) if finding.is_undefined else ():
         other = _decide_readings(sides, _with_shapes(scope, shapes, (assumption,)))
         if other.is_true:

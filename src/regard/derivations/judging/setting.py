@@ -146,6 +146,7 @@ class Setting:
     reading: str = ""
     changed: frozenset[str] | None = None
     seed: int = 0
+    law_number: int = 0  # of the laws to try for random numbers whose mean and variance alone are known
 
     @property
     def is_random(self) -> bool:

@@ -34,7 +34,6 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
-    symbols,
     walk,
 )
 
@@ -125,7 +124,8 @@ class _Typing:
             case Power():
                 return self._power(node)
             case Transpose():
-                return self(node.body)[::-1]
+                rows, columns = self(node.body)
+                return columns, rows
             case Norm():
                 self(node.body)
                 return SCALAR
@@ -190,6 +190,9 @@ class _Typing:
         setting = self.scope.setting
         if self.scope.is_constant(node) or node.name in setting.free:
             return SCALAR
+        function = setting.functions.get(node.name)
+        if function is not None and not node.subscripts:
+            return self._inside(function.formula)
         family = self.scope.family(node.name)
         if family is not None and not node.subscripts and family.over is not None:
             member = self._inside(family.formula) if family.formula else self.chosen.get(family.key, family.shape)
@@ -341,8 +344,3 @@ def declared_as(meaning: SymbolMeaning, shape: Shape) -> SymbolMeaning:
     """A symbol or family of numbers as one of that shape; a size without a name is called #1, #2, …."""
     rows, columns = (size if isinstance(size, str) else f"#{size}" for size in shape)
     return replace(meaning, shape=(rows, columns))
-
-
-def names_in(sides: Sequence[Expression]) -> set[str]:
-    """The symbols of a relation as they are spelt."""
-    return {describe(symbol) for side in sides for symbol in symbols(side)}

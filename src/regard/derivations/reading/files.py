@@ -236,7 +236,7 @@ def _joined(cells: list[MappedText], path: str, stored_lines: tuple[int, ...]) -
         path=path,
         kind="notebook",
         text=_GAP.join(cell.text for cell in cells),
-        **{name: tuple(item for part in parts for item in getattr(part, name)) for name in _LISTS},
+        **dict[str, Any]((name, tuple(item for part in parts for item in getattr(part, name))) for name in _LISTS),
         front_matter=parts[0].front_matter,
         origin=OffsetMap(
             starts=tuple(offset + start for cell, offset in pairs for start in cell.origin.starts),
