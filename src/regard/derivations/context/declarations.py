@@ -46,7 +46,6 @@ _ANY_SIZE = "n"
 _USUAL_FUNCTIONS = frozenset({"f", "g", "h", "phi", "psi", "F", "G", "P", "p", "J", "Pr"})
 _NO_FUNCTIONS = frozenset({"E", "I", "N", "O", "d", "e", "partial", "nabla", "frac", "sqrt", "dots", "infty"})
 _KRONECKER = "delta"
-_SYMBOLS = re.compile(r"^symbols:[ \t]*\n((?:[ \t]+\S.*\n)+)", re.MULTILINE)  # in front matter
 _LINE = re.compile(r"^[ \t]+[\"']?([^:\"']+?)[\"']?:[ \t]+[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
 _INDEX_INSIDE = re.compile(r"(?<![A-Za-z·])([a-z])(?![A-Za-z])")
 
@@ -150,9 +149,7 @@ def without_symbols(setting: Setting, names: Collection[str]) -> Setting:
 
 def lines_of(document: Document) -> list[Description]:
     """What the file of declarations beside the document, and its front matter, say of symbols; it must be TOML."""
-    front = document.front_matter
-    block = _SYMBOLS.search(document.text, front.start, front.end) if front is not None else None
-    lines = dict(_LINE.findall(block[1])) if block is not None else {}
+    lines = dict(_LINE.findall(document.symbol_lines))
     if document.declarations:
         try:
             lines |= tomllib.loads(document.declarations).get("symbols", {})
