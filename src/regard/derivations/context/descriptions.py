@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.derivations.context.formulas import Formula
-from regard.derivations.judging.setting import Assumption, Kind, Law
+from regard.derivations.judging.setting import Assumption, Kind, MomentLaw
 from regard.derivations.notation.parser import parse, split_outside
 from regard.derivations.notation.syntax import Expression, Norm, Number, SetOf, Symbol, describe, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
@@ -57,7 +57,7 @@ class Description:
     kind: Kind | None = None
     shape: tuple[str, str] | None = None
     assume: tuple[Assumption, ...] = ()
-    law: Law | None = None
+    law: MomentLaw | None = None
     why: str = ""
     at: int | None = None
 
@@ -149,12 +149,12 @@ class _Reader:
                     line = self.document.place(self.offsets[place]).line
                     yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
 
-    def _law(self, match: re.Match[str]) -> Law | None:
+    def _law(self, match: re.Match[str]) -> MomentLaw | None:
         try:
             mean, variance = (self._number(match, group) for group in (1, 2))
         except NotUnderstood:
             return None
-        return Law(mean=mean, variance=variance)
+        return MomentLaw(mean=mean, variance=variance)
 
     def _number(self, match: re.Match[str], group: int) -> Expression:
         text = match[group] or str(group - 1)

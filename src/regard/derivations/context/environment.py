@@ -14,7 +14,7 @@ from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import Law, SymbolMeaning
+from regard.derivations.judging.setting import MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
 from regard.derivations.notation.parser import parse, split_outside
 from regard.derivations.notation.statements import Chain
@@ -486,7 +486,7 @@ def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Rec
     return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
 
 
-def _normal_law(tokens: Sequence[Token], scope: Scope) -> Law | None:
+def _normal_law(tokens: Sequence[Token], scope: Scope) -> MomentLaw | None:
     """The law that N(μ, σ²) or N(0, σ²I) spells."""
     if len(tokens) < 5 or tokens[0].text != "N" or tokens[1].kind != "open":
         return None
@@ -502,7 +502,7 @@ def _normal_law(tokens: Sequence[Token], scope: Scope) -> Law | None:
             variance = _times(*factors)
         case Product(factors=(Number() | Symbol(), Symbol())) | Matrix():
             return None
-    return Law(mean=mean, variance=variance, is_normal=True)
+    return MomentLaw(mean=mean, variance=variance, is_normal=True)
 
 
 def _random(left: Symbol, law: tuple[Fraction, Fraction], scope: Scope) -> Scope:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from regard.derivations.judging.setting import Law, SymbolMeaning
+from regard.derivations.judging.setting import MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import Value, multiply
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -36,7 +36,7 @@ class RandomNumber(NamedTuple):
     column: int
 
 
-Parameters = Mapping[Law, tuple[Value, Value]]
+Parameters = Mapping[MomentLaw, tuple[Value, Value]]
 Evaluate = Callable[[Mapping[tuple[int, int | None], Value]], Value]
 
 

@@ -54,7 +54,7 @@ class Size:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Law:
+class MomentLaw:
     """The mean and variance of a random number, of every entry where it is a vector; all entries are independent."""
 
     mean: Expression
@@ -81,7 +81,7 @@ class SymbolMeaning:
     tends: Literal["zero", "infinity"] | None = None
     mean: float = 0.0
     variance: float | None = None
-    law: Law | None = None
+    law: MomentLaw | None = None
     swaps: tuple[tuple[str, str], ...] = ()
 
     @property
