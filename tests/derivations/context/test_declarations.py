@@ -107,8 +107,9 @@ def test_values_of_an_unknown_function_are_symbols():
 
 
 def test_an_update_and_an_equation_claim_nothing():
-    assert judged(r"$W \leftarrow W - \eta G$. Solve $x^2 - 5x - 14 = 0$.") == [
+    assert judged(r"$W \leftarrow W - \eta G$ with $r \ll \min(d, k)$. Solve $x^2 - 5x - 14 = 0$.") == [
         ("definition", "holds"),
+        ("supposition", "holds"),
         ("supposition", "undecided"),
     ]
 

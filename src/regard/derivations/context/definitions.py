@@ -29,6 +29,7 @@ from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.results import Role
 
 _UPDATE = "←"
+_ON_SCALES = ("≫", "≪")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,8 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool, is_alone: b
     """
     if sides.sign == _UPDATE:
         return _updated(sides, scope)
+    if sides.sign in _ON_SCALES and decide(sides, scope).kind == "not understood":
+        return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=true("How large things are")))
     if sides.sign != "=":
         return None
     function = _as_function(sides, scope, is_linked=is_linked)
