@@ -346,3 +346,21 @@ def test_a_new_file_is_a_change(tmp_path):
     assert names == ["a.md"]
     next(watching)
     assert names == ["a.md", "b.md"]
+
+
+# -- notes without a problem -------------------------------------------------------------------------------------------
+def test_symbols_are_shown_with_their_reasons(run, file):
+    file('[symbols]\nA = "n×d matrix"\n', "notes.regard.toml")
+    code, out, err = run("verify", file("Let $x \\in \\mathbb{R}^d$. Then $2Ax = Ax + Ax$.\n", "notes.md"), "--symbols")
+    assert (code, err) == (0, "")
+    assert "n×d matrix" in out
+    assert "vector of length d" in out
+
+
+def test_declarations_have_no_effect_on_a_problem_and_are_flagged(run, file):
+    path = file(WRONG)
+    _, before, _ = run("verify", path, "--problem", "cs224n-a4")
+    file('[symbols]\nq = "number"\n', "answers.regard.toml")
+    _, after, _ = run("verify", path, "--problem", "cs224n-a4")
+    assert after.startswith(before)
+    assert "symbols of its own, which have no effect" in after

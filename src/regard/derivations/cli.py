@@ -33,15 +33,17 @@ if TYPE_CHECKING:
 @click.option("--line", type=int, metavar="N", help="Show only the steps on this line.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for all random draws.")
 @click.option("--all", "is_all", is_flag=True, help="Show every step, including those that hold.")
+@click.option("--symbols", "shows_symbols", is_flag=True, help="Show what each symbol was taken to be, and why.")
 @click.option("--watch", "is_watching", is_flag=True, help="Judge again whenever a document is saved.")
 @click.option("--autograder", metavar="ZIP", help="Build a Gradescope autograder zip for --problem.")
 @click.option("--example", "is_example", is_flag=True, help="Print a flawed answer sheet to try, or write it to PATH.")
 @click.option("--new-answers", metavar="PROBLEM", help="Print an answers file to fill in, or write it to PATH.")
-def verify(is_all: bool, is_watching: bool, autograder: str | None, **options: Any) -> int:
+def verify(is_all: bool, is_watching: bool, shows_symbols: bool, autograder: str | None, **options: Any) -> int:
     """Judge the steps of written derivations: Markdown, LaTeX, notebooks, text, answers.toml, and folders of them.
 
     Each step holds, is refuted with a counterexample, or is undecided; a step that can't be read is never called false.
-    Without --problem, the problem is guessed among the shipped ones (`regard problems list`).
+    Without --problem, the problem is guessed among the shipped ones (`regard problems list`); a document that answers
+    none is judged by what it says of its own symbols, which --symbols shows.
 
     \b
     Examples:
@@ -68,6 +70,12 @@ def verify(is_all: bool, is_watching: bool, autograder: str | None, **options: A
     if not options["paths"]:
         if autograder is None:
             raise click.UsageError("Name a document or a folder.", click.get_current_context())
+        return ExitCode.SUCCESS
+    if shows_symbols:
+        from regard.derivations.report.symbols import show_symbols
+        from regard.render.terminal import open_console
+
+        show_symbols(open_console(), options["paths"])
         return ExitCode.SUCCESS
     from regard.derivations.grading.batch import BatchRequest
 

@@ -36,12 +36,16 @@ class Assignment:
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentTask:
-    """The bytes of one file, the name to report it by, how to judge it, and its number in a batch."""
+    """The bytes of one file, the name to report it by, how to judge it, and its number in a batch.
+
+    `declarations` is the text of the file beside it that declares its symbols.
+    """
 
     file: str
     content: bytes
     assignment: Assignment
     number: int = 0
+    declarations: str = ""
 
     def key(self, version: str) -> str:
         """A hash that is the same for two tasks exactly if their reports are the same."""
@@ -52,6 +56,7 @@ class DocumentTask:
             assignment.problem_name or "",
             assignment.problem_text or "",
             f"{assignment.is_strict} {assignment.seed}",
+            self.declarations,
         )
         digest = hashlib.sha256()
         for part in (*(part.encode("utf-8", "surrogatepass") for part in parts), self.content):

@@ -13,7 +13,7 @@ from regard.derivations.context.questions import guess_problem, infer_problem
 from regard.derivations.context.verdicts import choice_steps, formula_step, numbered, unclosed_steps
 from regard.derivations.problems.problem import Problem, load_problem, parse_problem
 from regard.derivations.reading.document import Document
-from regard.derivations.reading.files import KINDS, decoded, read_text, stored_bytes
+from regard.derivations.reading.files import KINDS, declarations_beside, decoded, read_text, stored_bytes
 from regard.derivations.results import DocumentReport
 from regard.derivations.scoring import GradedStep, JudgedDocument
 from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
@@ -39,7 +39,10 @@ def verify(
         content = path_or_text.encode("utf-8", "surrogatepass")
         return judge_task(DocumentTask(file=_NAME_OF_TEXT, content=content, assignment=assignment))
     path = Path(path_or_text)
-    return judge_task(DocumentTask(file=str(path), content=stored_bytes(path), assignment=assignment))
+    task = DocumentTask(
+        file=str(path), content=stored_bytes(path), assignment=assignment, declarations=declarations_beside(path)
+    )
+    return judge_task(task)
 
 
 def _is_path(text: str) -> bool:
@@ -103,7 +106,8 @@ def _read(task: DocumentTask) -> tuple[Document, Problem | None]:
         return answers.document, answers.problem
     if suffix not in KINDS:
         raise InputError(f"{task.file} has an unknown file type. Supported: {', '.join((*KINDS, ANSWERS_SUFFIX))}.")
-    return read_text(text, kind=KINDS[suffix], path=task.file), given
+    document = read_text(text, kind=KINDS[suffix], path=task.file)
+    return replace(document, declarations=task.declarations), given
 
 
 def _with_seed(problem: Problem, seed: int) -> Problem:

@@ -139,19 +139,7 @@ def test_other_spellings_read_the_same(source, same):
     assert read(source) == read(same)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        r"\|a\|_1",
-        r"\lVert A\rVert_F",
-        r"\binom{n}{k}",
-        r"\int x",
-        r"\sqrt[3]{x}",
-        "n!",
-        r"\lfloor x\rfloor",
-        r"a \pm b",
-    ],
-)
+@pytest.mark.parametrize("source", [r"\|a\|_p", r"\int x", r"\sqrt[3]{x}", r"\nabla f", r"g(a, b)", r"a \pm b"])
 def test_what_is_not_read_is_refused(source):
     with pytest.raises(NotUnderstood):
         read(source)

@@ -14,9 +14,9 @@ from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
-from regard.derivations.notation.parser import parse
+from regard.derivations.notation.parser import parse, split_outside
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
@@ -489,6 +489,8 @@ def _times(*factors: Expression) -> Expression:
 # -- distributions -----------------------------------------------------------------------------------------------------
 def as_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recognised:
     """What left ∼ right says: the law of a known random symbol, or a random symbol of the author's own."""
+    if scope.setting.is_own:
+        return _own_distribution(left, right, scope)
     law = normal_law(right)
     known = scope.find(left).meaning if scope.knows(left) else None
     if known is not None and known.is_random_number and law is not None:
@@ -506,6 +508,37 @@ def _is_usual(symbol: Symbol, scope: Scope) -> bool:
     """True for a letter that the assignment does not use itself: one that is usual, or an alias of its own letter."""
     found = scope.find(symbol)
     return Assumption.USUAL in found.meaning.assume or found.note is not None or describe(symbol) in scope.own
+
+
+def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recognised:
+    """x ∼ N(μ, σ²) where only the document says what its symbols are; another law is not known."""
+    finding = true("Introduces a random symbol")
+    law = _normal_law(right, scope)
+    found = scope.lookup(left)
+    is_circular = law is not None and left in (*symbols(law.mean), *symbols(law.variance))
+    if law is None or is_circular or (found is not None and found.meaning.formula is not None):
+        return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
+    meaning = found.meaning if found is not None else SymbolMeaning(name=describe(left))
+    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
+
+
+def _normal_law(tokens: Sequence[Token], scope: Scope) -> MomentLaw | None:
+    """The law that N(μ, σ²) or N(0, σ²I) spells."""
+    if len(tokens) < 5 or tokens[0].text != "N" or tokens[1].kind != "open":
+        return None
+    pieces = split_outside(tokens[2:-1], lambda token: token.text == ",")
+    try:
+        mean, variance = (parse(tuple(piece), scope.reading) for piece in pieces)
+    except (NotUnderstood, ValueError):
+        return None
+    match variance:
+        case Identity():
+            variance = Number(Fraction(1))
+        case Product(factors=(*factors, Identity())):
+            variance = _times(*factors)
+        case Product(factors=(Number() | Symbol(), Symbol())) | Matrix():
+            return None
+    return MomentLaw(mean=mean, variance=variance, is_normal=True)
 
 
 def _random(left: Symbol, law: tuple[Fraction, Fraction], scope: Scope) -> Scope:

@@ -137,6 +137,8 @@ def _with_spoken(document: Document, formulas: list[Formula]) -> list[Formula]:
         between = document.prose[first.source.span.end : second.start]
         if first.chains or second.chains or len(between) > _LONGEST_LINK or not _SPOKEN_LINK.fullmatch(between):
             continue
+        if "\\times" in second.source.text:  # let W be d×d says how large W is
+            continue
         before = document.prose[max(first.sentence, first.start - _LONGEST_LINK) : first.start]
         if _SPOKEN_VERB.search(before) and first.error is None and second.error is None:
             left, right = tuple(tokenize(first.source.text)), tuple(tokenize(second.source.text))

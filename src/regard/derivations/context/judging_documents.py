@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from regard.derivations.context.clauses import Clause, read_clauses
+from regard.derivations.context.declarations import SectionSymbols, declare_sections
 from regard.derivations.context.environment import form_of
 from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, read_formulas, read_sentences, step_at
 from regard.derivations.context.placing import Placement, Region, place_formulas
@@ -62,6 +63,7 @@ class _DocumentJudge:
     def steps(self) -> Iterator[ReviewedStep]:
         """The steps in reading order, as they come out where they stand."""
         self._make_judges()
+        self._enter(0)
         for formula, placement in zip(self.formulas, self.placements, strict=True):
             for step in self._judged(formula, placement):
                 if step.is_spoken:
@@ -147,12 +149,20 @@ class _DocumentJudge:
         return [*steps, *_unread(formula)]
 
     def _end_section(self, formula: Formula) -> None:
-        """Where only the document says what symbols mean, a heading ends what has been defined before it."""
+        """Where only the document says what symbols mean, a heading ends what is stated again after it."""
         heading = bisect_right(self.document.headings, formula.start, key=by_start)
-        if heading != self._heading and self.problem.name == INFERRED:
-            for judge in self._judges.values():
-                judge.forget_definitions()
+        if heading != self._heading:
+            self._enter(heading)
         self._heading = heading
+
+    def _enter(self, heading: int) -> None:
+        if self.problem.name == INFERRED:
+            for judge in self._judges.values():
+                judge.enter_section(self._sections[heading])
+
+    @cached_property
+    def _sections(self) -> list[SectionSymbols]:
+        return declare_sections(self.document, self.formulas)
 
     def _inherit(self, judge: QuestionJudge, placement: Placement) -> None:
         """What the document has defined carries over: scales everywhere, the rest from one part to the next.

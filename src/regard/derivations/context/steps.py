@@ -8,6 +8,8 @@ from itertools import islice, product
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
+from regard.derivations.context.declarations import SectionSymbols, without_symbols
+from regard.derivations.context.definitions import as_own_statement
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.context.environment import (
     Premises,
@@ -60,6 +62,7 @@ _MOST_COMBINATIONS = 12
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
+_GIVEN_THAT = ("|", "\\mid", "\\vert")
 _TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
@@ -128,6 +131,7 @@ class QuestionJudge:
     _sound: set[str] = field(init=False, default_factory=set)
     _supposed_in: int | None = field(init=False, default=None)
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
+    _loose: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -140,7 +144,7 @@ class QuestionJudge:
         statements = [statement for formula in formulas for statement in statements_of(formula)]
         for chain in (item.chain for item in statements):
             left, sign = readable(chain.sides[0], self.scope), chain.signs[0].text
-            if isinstance(left, Symbol) and sign == "∼":
+            if isinstance(left, Symbol) and sign == "∼" and not self._is_inferred:
                 self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
             elif isinstance(left, Symbol) and sign in ("→", "≪"):
                 regime = new_regime(left, sign, readable(chain.sides[1], self.scope), self.scope)
@@ -204,9 +208,20 @@ class QuestionJudge:
         self.values += [chain for chain in formula.formula.chains if is_number(chain, self.scope)]
         return steps
 
-    def forget_definitions(self) -> None:
-        """Go back to what the question says, without anything that the author has defined."""
-        self.scope, self._last = self.intended, None
+    def enter_section(self, section: SectionSymbols) -> None:
+        """Go on with the symbols of another section: what it states again is no longer what it was."""
+        kept = {
+            key: meaning
+            for key, meaning in self.scope.own.items()
+            if key not in section.stated and not _is_value(meaning)
+        }
+        setting = without_symbols(section.setting, {meaning.name for meaning in kept.values()})
+        functions = {**self.scope.setting.functions, **setting.functions}
+        setting = replace(setting, functions=functions, seed=self.question.setting.seed)
+        self.question = replace(self.question, setting=setting)
+        self._base = self.intended = Scope(setting=setting)
+        self.scope, self._last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
+        self._loose = set(kept)
 
     def take_prelude(self, formula: Formula) -> None:
         """Learn from the assignment's own text under which letter its edition has one of the problem's scales."""
@@ -270,22 +285,26 @@ class QuestionJudge:
             found = self._recognised(last, sign, right, statement)
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
-            self._forget(last, sign)
-            return Recognised(role=role, finding=not_understood(error))
+            is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
+            return Recognised(role=Role.DEFINITION if is_definition else role, finding=not_understood(error))
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
             reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
             return Recognised(role=role, finding=not_understood(reason))
 
-    def _forget(self, last: LastSide, sign: str) -> None:
-        """What is given something unreadable means something that is not known; the problem's own may still hold."""
+    def _forget(self, last: LastSide, sign: str) -> bool:
+        """What is given something unreadable means something that is not known; the problem's own may still hold.
+
+        True if that is so.
+        """
         left = readable(last.side, self.scope)
         if sign not in _DESIGNS or not isinstance(left, Symbol):
-            return
+            return False
         name = self._open_symbol(left) or describe(left)
         if name in self._asked or name not in self.question.setting.symbols or self._is_inferred:
             self.scope = self.scope.without(name)
-        else:
-            self._half_read.add(name)
+            return True
+        self._half_read.add(name)
+        return False
 
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
@@ -301,6 +320,14 @@ class QuestionJudge:
         if sign == "=" and left in self._given_lefts and (renamed := renamed_scale(sides, self.scope)) is not None:
             reason = f"Given by the problem, with {spell(renamed.name)} in the place of its own letter"
             return Recognised(role=Role.GIVEN, finding=true(reason), scope=self.scope.with_meaning(renamed))
+        if self._is_inferred and last.side is statement.chain.sides[0] and statement.clause.role.is_claim:
+            clause, is_alone = statement.clause, len(statement.chain.signs) == 1
+            stated = as_own_statement(sides, self.scope, is_linked=clause.follows, is_alone=is_alone)
+            if stated is not None:
+                self._loose |= stated.loose
+                if isinstance(left, Symbol) and stated.found.scope is not None:
+                    self._defined_in[describe(left)] = statement.within.formula.start
+                return stated.found
         if isinstance(left, Symbol) and sign in _BINDS:
             solved_for = as_coordinates(left, sides, self.scope) or as_remainder(left, sides, self.scope)
             bound = solved_for or self._bound_in(statement, left, sides)
@@ -375,6 +402,8 @@ class QuestionJudge:
 
     def _bound(self, left: Symbol, sides: Sides, statement: Statement) -> Recognised | None:
         """A design, or the definition of a new symbol; None where the symbol is known and the step is to be judged."""
+        if sides.sign == "∼" and _is_conditional(sides, statement):
+            return Recognised(role=Role.GIVEN, finding=true("The law under a condition"))
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
@@ -573,11 +602,17 @@ class QuestionJudge:
             return "Looks wrong unless it only names a value"
         if not self._is_inferred:
             return None
+        if not self._loose.isdisjoint(reached):
+            return "Looks wrong if its symbols mean what was said of them before"
+        meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         is_zero = isinstance(right, Number) and right.value == 0
-        if _is_plain(right) and not is_zero and any(name not in self.scope.own for name in reached):
+        is_equation = any(
+            meaning.is_number and meaning.index is None and (meaning.formula is None or _is_value(meaning))
+            for meaning in meanings
+        )
+        if _is_plain(right) and (is_equation if is_zero else any(name not in self.scope.own for name in reached)):
             return "Looks wrong unless its symbols have particular values here"
         used = {symbol.name for side in (left, right) for symbol in symbols(side)}
-        meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         place = statement.within.formula.start
         is_linked = statement.clause.is_concluded or any(self._defined_in.get(name) == place for name in reached)
         is_first = sides.left == statement.chain.sides[0]
@@ -671,6 +706,17 @@ class QuestionJudge:
                 self.scope = self.scope.with_letter(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _is_conditional(sides: Sides, statement: Statement) -> bool:
+    """True for the q of s | q ∼ N(0, |q|²), which is not what has this law."""
+    before = statement.within.formula.source.text[: sides.left[0].start].rstrip()
+    return before.endswith(_GIVEN_THAT)
+
+
+def _is_value(meaning: SymbolMeaning) -> bool:
+    """True for a symbol that has a particular value."""
+    return meaning.formula is not None and _is_plain(meaning.formula)
 
 
 def _is_worked_example(left: Expression, right: Expression) -> bool:

@@ -18,7 +18,7 @@ from regard.core.errors import InputError
 from regard.core.processes import Ended
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.grading.outputs import BatchOutputs, OutputPaths
-from regard.derivations.reading.files import KINDS, documents_in, stored_bytes
+from regard.derivations.reading.files import KINDS, declarations_beside, documents_in, stored_bytes
 from regard.derivations.results import DocumentReport
 from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
 
@@ -230,7 +230,13 @@ class DocumentBatch:
                     failed = DocumentReport.failed(submission.file, "unreadable", str(error))
                     without_work.append((number, failed, None))
                     continue
-                task = DocumentTask(file=submission.file, content=content, assignment=self._assignment, number=number)
+                task = DocumentTask(
+                    file=submission.file,
+                    content=content,
+                    assignment=self._assignment,
+                    number=number,
+                    declarations=declarations_beside(submission.path),
+                )
                 kept = self.outputs.kept(number, task.key(__version__))
                 if kept is None:
                     yield task

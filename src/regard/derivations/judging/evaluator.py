@@ -1,16 +1,20 @@
 """Expressions evaluated on an instance, in floats or in balls: shapes are checked on the way, names looked up."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any, Literal, Self
 
 import numpy as np
-from flint import acb, arb
+from flint import arb
 
+from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
 from regard.derivations.judging.findings import Note, NoteKind
+from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
 from regard.derivations.judging.instances import Instance
+from regard.derivations.judging.probability import centred_product, mean, random_numbers
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
 from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
@@ -52,10 +56,10 @@ _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
 _EXPECTATIONS = ("var", "mean", "probability")
-_ELEMENTWISE = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "relu", "erf")} | {
-    "re": "real",
-    "im": "imag",
-}
+_MOMENTS = ("var", "mean", "cov")
+
+
+Layout = Literal["mixed", "numerator", "denominator"]
 
 
 class OutOfRange(NotUnderstood):
@@ -76,7 +80,7 @@ class Convention:
     first_index: int = 1
     avoids_fixed: bool = False
     is_distinct: bool = False
-    layout: Literal["mixed", "numerator", "denominator"] = "mixed"
+    layout: Layout = "mixed"
 
 
 PLAIN = Convention()
@@ -101,8 +105,9 @@ class Evaluator:
     memory: dict[Any, tuple[Expression, Value]] = field(default_factory=dict)
     known: dict[tuple[int, int | None], Value] | None = None
     resolving: frozenset[tuple[int, int | None]] = frozenset()
-    is_differentiating: bool = False
+    num_derivatives: int = 0
     is_extended: bool = False  # ∞ is a number
+    losses: Mapping[str, Loss] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
@@ -209,6 +214,8 @@ class Evaluator:
             for letter in self.scope.member_formulas[meaning.name]:
                 if self.instance.fixed_index(letter) == place:
                     return self._meant(FoundSymbol(self.scope.meanings[f"{meaning.name}_{letter}"]))
+        if place is not None and place < 0:
+            return self._before_first(meaning, place)
         key = (id(meaning), place)
         if self.arguments:
             return self.arguments[key] if key in self.arguments else self._valued(meaning, place)
@@ -216,6 +223,13 @@ class Evaluator:
         if key not in values:
             values[key] = self._valued(meaning, place)
         return values[key]
+
+    def _before_first(self, meaning: SymbolMeaning, place: int) -> Value:
+        """The m_0 that a recurrence begins with, where it is defined on its own."""
+        first = self.scope.meanings.get(f"{meaning.name}_0")
+        if place != -1 or first is None or first.index is not None:
+            raise OutOfRange(f"The index {place + 1} of '{meaning.name}' is out of range.")
+        return self._meant(FoundSymbol(first))
 
     def _values_of_symbols(self) -> dict[tuple[int, int | None], Value]:
         if self.known is None:
@@ -249,10 +263,13 @@ class Evaluator:
         """A constant, an entry of a matrix, or a symbol with a prime that transposes."""
         if describe(node) in self.scope.opaque:
             raise UnknownSymbol(node)
-        constant = None if node.subscripts else self._constant(node)
+        is_size = describe(node) in self.scope.setting.sizes
+        constant = self._constant(node) if is_size or not node.subscripts else None
         if constant is not None:
             return constant
         scope, bare = self.scope, Symbol(node.name)
+        if not node.subscripts and (whole := self._whole_of(node.name)) is not None:
+            return whole
         is_labelled = any(isinstance(script, Label) for script in node.subscripts)
         if node.subscripts and scope.knows(bare) and not is_labelled and not self(bare).is_scalar:
             return self._entry(Scripted(bare, node.subscripts))
@@ -265,8 +282,22 @@ class Evaluator:
             return self._symbol(unprimed).transposed()
         raise UnknownSymbol(node)
 
+    def _whole_of(self, name: str) -> Value | None:
+        """The column of all members of a family of numbers (the p of p_i), or a function at its own arguments."""
+        function = self.scope.setting.functions.get(name)
+        if function is not None and not function.is_subscripted:
+            return self(function.formula)
+        family = self.scope.family(name)
+        if family is None or not family.is_number or family.over is None:
+            return None
+        places = range(1, self.instance.size(family.over) + 1)
+        members = [self._meant(FoundSymbol(family, Number(Fraction(place)))) for place in places]
+        draws = max(len(member.array) for member in members)
+        column = [np.broadcast_to(member.array, (draws, 1, 1)) for member in members]
+        return Value(np.concatenate(column, axis=1)) if all(member.is_scalar for member in members) else None
+
     def _constant(self, node: Symbol) -> Value | None:
-        setting, arithmetic, name = self.scope.setting, self.arithmetic, node.name
+        setting, arithmetic, name = self.scope.setting, self.arithmetic, describe(node)
         if name in setting.sizes:
             return Value(arithmetic.number(self.instance.sizes[name]))
         if name in ("i", "j") and setting.is_complex:
@@ -297,11 +328,11 @@ class Evaluator:
 
     def _over_an_index(self, node: BigOperator) -> Value:
         """Σ or Π over an index; what does not depend on the index is added or multiplied at once."""
-        if node.operator not in ("sum", "product"):
-            raise NotUnderstood(f"A {node.operator} over an index is not supported.")
         letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
         if is_unknown_count(node.upper, self.scope, self.indices):
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
+        if node.operator in ("max", "min"):
+            return self._extreme_over(node, letter, places)
         is_sum = node.operator == "sum"
         if isinstance(places, range) and letter not in letters_in(node.body):
             count = Value(self.arithmetic.number(Fraction(len(places))))
@@ -313,6 +344,13 @@ class Evaluator:
             term = self.at(**{letter: place})(node.body)
             total = add(total, term) if is_sum else multiply(total, term)
         return total
+
+    def _extreme_over(self, node: BigOperator, letter: str, places: Sequence[int]) -> Value:
+        """The largest or the smallest of some members."""
+        if not 0 < len(places) <= MOST_PLACES:
+            raise NotUnderstood("It is not clear what this runs over.")
+        values = [self.at(**{letter: place})(node.body) for place in places]
+        return reduce(lambda most, value: OF_SEVERAL[node.operator](most, value, self.arithmetic), values)
 
     def _negative(self, node: Negative) -> Value:
         return self(node.body).negated()
@@ -399,6 +437,14 @@ class Evaluator:
         value, arithmetic = self(node.body), self.arithmetic
         if node.order == 0 and value.is_scalar:
             return Value(arithmetic.absolute(value.array))
+        if node.order in (1, -1) and 1 not in value.shape:
+            raise NotUnderstood("This norm of a matrix is not supported.")
+        if node.order == 1:
+            return Value(np.sum(arithmetic.absolute(value.array), axis=(1, 2), keepdims=True))
+        if node.order == -1:
+            sizes = Value(arithmetic.absolute(value.array))
+            entries = (Value(sizes.array.reshape(len(sizes.array), -1, 1)[:, [k]]) for k in range(max(value.shape)))
+            return reduce(lambda most, entry: OF_SEVERAL["max"](most, entry, arithmetic), entries)
         squares = arithmetic.real(value.array * arithmetic.conjugate(value.array))
         return Value(arithmetic.sqrt(np.sum(squares, axis=(1, 2), keepdims=True)))
 
@@ -440,14 +486,15 @@ class Evaluator:
             return self._apply_defined(node)
         if node.function in _EXPECTATIONS and self.scope.setting.is_random:
             return self._expected(node)
+        if node.function in _MOMENTS and self.scope.setting.is_own:
+            return self._moment(node)
         arguments = [self(argument) for argument in node.arguments]
-        if node.function in ("max", "min") and len(arguments) == 2:
-            return _extreme(node.function, arguments[0], arguments[1], self.arithmetic)
-        if node.function in ("⊙", "⊗"):
-            return (_by_entries if node.function == "⊙" else _outer)(*arguments)
+        if node.function in OF_SEVERAL and len(arguments) > 1:
+            combine = OF_SEVERAL[node.function]
+            return reduce(lambda total, value: combine(total, value, self.arithmetic), arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
-        return _of_one(node.function, arguments[0], self.arithmetic)
+        return of_one(node.function, arguments[0], self.arithmetic)
 
     def _apply_defined(self, node: Apply) -> Value:
         """A function that the problem defines, its arguments put in."""
@@ -467,14 +514,35 @@ class Evaluator:
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------
     def _derivative(self, node: Derivative) -> Value:
         """∂top/∂bottom, entry by entry of a vector or matrix; what else the top depends on stays as it is."""
-        if self.is_differentiating or self.scope.setting.is_complex:
-            raise NotUnderstood("Only first derivatives of real quantities are supported.")
-        certain = self._elsewhere(arithmetic=BALLS, is_differentiating=True)
+        loss = self.losses.get(describe(node.top)) if self.losses and isinstance(node.top, Symbol) else None
+        if loss is not None and isinstance(node.bottom, Symbol):
+            return self._of_loss(loss, node, node.bottom)
+        if self.num_derivatives > 1 or self.scope.setting.is_complex:
+            raise NotUnderstood("Only first and second derivatives of real quantities are supported.")
+        certain = self._elsewhere(arithmetic=BALLS, num_derivatives=self.num_derivatives + 1)
         variable, entries = certain._variable(node.bottom, node.top)
         slopes = [certain._slope(node.top, variable, entry) for entry in entries]
         table = np.stack(slopes, axis=1)
-        laid_out = self._laid_out(table, certain(node.bottom).shape)
+        layout = "mixed" if node.is_gradient else self.convention.layout
+        laid_out = _laid_out(table, certain(node.bottom).shape, layout)
+        if self.num_derivatives:
+            return Value(laid_out)
         return Value(_cut(laid_out) if self.arithmetic.is_certified else _midpoints(laid_out))
+
+    def _of_loss(self, loss: Loss, node: Derivative, bottom: Symbol) -> Value:
+        """The derivative of a loss that nothing defines: drawn at random by a source, and what follows for the rest."""
+        variable = whole(bottom, self.scope)
+        scope = self.scope
+        for source in loss.sources:
+            meaning = gradient_meaning(loss.gradient(source).name, self(source).shape)
+            scope = replace(scope, own={**scope.own, meaning.name: meaning})
+        inside = self._elsewhere(scope=scope, losses={})
+        if variable in loss.sources:
+            gradient = Scripted(loss.gradient(variable), bottom.subscripts) if variable != bottom else None
+            value = inside(gradient or loss.gradient(variable))
+            is_turned = self.convention.layout == "numerator" and not node.is_gradient
+            return value.transposed() if is_turned else value
+        return inside._derivative(Derivative(loss.linear, bottom, is_gradient=node.is_gradient))
 
     def _variable(self, bottom: Expression, top: Expression) -> tuple[FoundSymbol, list[tuple[int, int]]]:
         """The symbol to vary, and those of its entries that the bottom of a derivative names."""
@@ -511,6 +579,8 @@ class Evaluator:
         held = self.scope.with_meaning(replace(meaning, formula=None)).reach(top)
         if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared):
             raise NotUnderstood(f"It is not known how this depends on '{meaning.key}'.")
+        if any(name.startswith("∂") for name in held):  # of a loss, by what it is made of
+            return
         below = self.scope.reach(meaning.formula) if meaning.formula is not None else ()
         if any(name in held and not self._is_defined(name) for name in below):
             raise NotUnderstood(f"The derivative by '{meaning.key}' is not clear: it is itself defined by a formula.")
@@ -534,18 +604,36 @@ class Evaluator:
             values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
 
-    def _laid_out(self, slopes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """The table (draw, entry of the bottom, entry of the top) as a number, gradient or Jacobian in its layout."""
-        num_entries, num_tops = slopes.shape[1:]
-        layout = self.convention.layout
-        if num_entries == 1:
-            return slopes.reshape(-1, num_tops, 1)
-        if num_tops == 1:
-            gradient = slopes.reshape(-1, *shape)
-            return np.swapaxes(gradient, 1, 2) if layout == "numerator" else gradient
-        if 1 not in shape:
-            raise NotUnderstood("The derivative of a vector by a matrix is not supported.")
-        return slopes if layout == "denominator" else np.swapaxes(slopes, 1, 2)
+    # -- means, variances and covariances under the laws that a document gives ----------------------------------------
+    def _moment(self, node: Apply) -> Value:
+        """E, Var or Cov of quantities in random numbers whose laws are known."""
+        if node.function == "mean":
+            return self._mean_of(node.arguments[0])
+        one, other = node.arguments[0], node.arguments[-1]
+        if node.function == "cov" and len(node.arguments) != 2:
+            raise NotUnderstood("A covariance is of two quantities.")
+        middle = centred_product(self._mean_of(one), self._mean_of(other))
+        product = self._mean_of(one, other)
+        return Value(product.array - middle.array)
+
+    def _mean_of(self, one: Expression, other: Expression | None = None) -> Value:
+        """The mean of a quantity, or of the product of two."""
+        scope = self.scope
+        reached = scope.reach(one, *(() if other is None else (other,)))
+        meanings = [scope.meanings[name] for name in sorted(reached) if name in scope.meanings]
+        numbers = random_numbers(meanings, self.instance.size)
+        if not numbers:
+            raise NotUnderstood("Nothing says how this is random.")
+        parameters = {}
+        for law in {each.meaning.law for each in numbers if each.meaning.law is not None}:
+            spread = Value(self.arithmetic.sqrt(self(law.variance).array))
+            parameters[law] = self(law.mean), spread
+
+        def at(arguments: Mapping[tuple[int, int | None], Value]) -> Value:
+            inside = self._with_arguments({**self.arguments, **arguments})
+            return inside(one) if other is None else centred_product(inside(one), inside(other))
+
+        return mean(numbers, parameters, scope.setting.law_number, at)
 
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
@@ -635,65 +723,18 @@ def _with_index(node: Any, name: str, letter: str) -> Any:
     return node
 
 
-# -- functions of values -----------------------------------------------------------------------------------------------
-def _of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
-    if function in _ELEMENTWISE:
-        if x.is_identity:
-            raise NotUnderstood(f"Can't apply {function} to a matrix of unknown size.")
-        if function == "relu" and _is_complex(x):
-            raise NotUnderstood("Can't take the ReLU of a complex number.")
-        return Value(getattr(arithmetic, _ELEMENTWISE[function])(x.array))
-    if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
-        return _softmax(x, arithmetic)
-    if function in ("\\sigma", "sigmoid"):
-        return Value(1 / (1 + arithmetic.exp(-x.array)))
-    is_square = x.shape[0] == x.shape[1]
-    if function == "det" and is_square:
-        return Value(arithmetic.determinant(x.array))
-    if function == "trace" and is_square:
-        return Value(np.trace(x.array, axis1=1, axis2=2)[:, None, None])
-    if function == "mean" and not x.is_scalar:
-        return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
-    raise NotUnderstood(f"The function {function} is not supported here.")
-
-
-def _is_complex(x: Value) -> bool:
-    return np.iscomplexobj(x.array) or (x.array.dtype == object and any(isinstance(ball, acb) for ball in x.array.flat))
-
-
-def _extreme(function: str, left: Value, right: Value, arithmetic: Arithmetic) -> Value:
-    gap = add(left, right.negated())
-    half = arithmetic.absolute(gap.array) * (0.5 if function == "max" else -0.5)
-    return Value(add(left, right).array * 0.5 + half)
-
-
-def _by_entries(left: Value, right: Value) -> Value:
-    if left.is_scalar or right.is_scalar:
-        return multiply(left, right)
-    if left.is_identity or right.is_identity or left.shape != right.shape:
-        raise IllShaped(f"{left.describe_shape()} ⊙ {right.describe_shape()}")
-    return Value(left.array * right.array)
-
-
-def _outer(left: Value, right: Value) -> Value:
-    """x yᵀ for two vectors, the Kronecker product of matrices."""
-    if left.is_scalar or right.is_scalar:
-        return multiply(left, right)
-    if left.is_identity or right.is_identity:
-        raise NotUnderstood("The size of this identity matrix is not known.")
-    right = right.transposed() if left.shape[1] == 1 == right.shape[1] else right
-    blocks = left.array[:, :, None, :, None] * right.array[:, None, :, None, :]
-    rows, columns = left.shape[0] * right.shape[0], left.shape[1] * right.shape[1]
-    return Value(blocks.reshape(-1, rows, columns))
-
-
-def _softmax(x: Value, arithmetic: Arithmetic) -> Value:
-    if x.is_scalar:
-        raise NotUnderstood("Can't take the softmax of a single number.")
-    axis = 1 if x.shape[1] == 1 else 2
-    array = x.array if arithmetic.is_certified else x.array - x.array.max(axis=axis, keepdims=True)
-    weights = arithmetic.exp(array)
-    return Value(weights / np.sum(weights, axis=axis, keepdims=True))
+# -- derivatives and moments -------------------------------------------------------------------------------------------
+def _laid_out(slopes: np.ndarray, shape: tuple[int, int], layout: Layout) -> np.ndarray:
+    """The table (draw, entry of the bottom, entry of the top) as a number, gradient or Jacobian in its layout."""
+    num_entries, num_tops = slopes.shape[1:]
+    if num_entries == 1:
+        return slopes.reshape(-1, num_tops, 1)
+    if num_tops == 1:
+        gradient = slopes.reshape(-1, *shape)
+        return np.swapaxes(gradient, 1, 2) if layout == "numerator" else gradient
+    if 1 not in shape:
+        raise NotUnderstood("The derivative of a vector by a matrix is not supported.")
+    return slopes if layout == "denominator" else np.swapaxes(slopes, 1, 2)
 
 
 def _cut(slope: np.ndarray) -> np.ndarray:

@@ -42,6 +42,10 @@ _FAILURES = {
 _CONTRARY = {"<": "≥", ">": "≤", "≤": ">", "≥": "<"}
 
 
+class UndefinedSide(NotUnderstood):
+    """A side that has no value for some inputs."""
+
+
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """Whether the relation holds on every instance.
 
@@ -145,7 +149,7 @@ def _confirmed(instances: Instances, failing: Instance) -> Finding:
                 return _refuted(instances.relation.sign, at, pair, place)
             is_blurred |= any(bool(ball.rad() > _BLUR) for ball in (pair.left.array - pair.right.array).flat)
     if is_undefined:
-        raise NotUnderstood(
+        raise UndefinedSide(
             "A side is undefined for some inputs: it divides by zero, or takes the logarithm of zero or less."
         )
     if is_blurred:

@@ -22,6 +22,8 @@ class NoteKind(Enum):
 
     APPROXIMATION_MEANT = "≈ is meant: the two sides are not exactly equal"
     ANY_NUMBER = "{0} is not defined: checked for arbitrary numbers"
+    WHERE_DEFINED = "checked only where both sides have a value"
+    TAKEN_AS = "not declared, so taken so that the shapes fit: {0}"
     TAKEN_AS_NUMBERS = "{0} not declared, so taken as numbers"
     ALIAS = "'{0}' is read as '{1}'"
     OTHER_CASE = "'{0}' is read as '{1}', its letter in the other case"
@@ -81,7 +83,8 @@ class Note:
 class Finding:
     """The truth of a relation under one reading, with what shows it.
 
-    `swaps` are the names that the reading takes for others, `missing` is the name that nothing explains. `shown_by`
+    `swaps` are the names that the reading takes for others, `missing` is the name that nothing explains;
+    `is_undefined` says that a side has no value for some inputs. `shown_by`
     works out the counterexample and value of a failure and `explained_by` its explanation, since most failures (of one
     reading among several) are never shown.
     """
@@ -97,6 +100,7 @@ class Finding:
     swaps: tuple[tuple[str, str], ...] = ()
     open_because: OpenBecause | None = None
     missing: str | None = None
+    is_undefined: bool = False
     shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
     explained_by: Callable[[], Sequence[Note]] | None = field(default=None, compare=False, repr=False)
 

@@ -94,11 +94,10 @@ def index_range(
     """The letter that a sum runs over, and the places it takes: a range where the sum has no conditions."""
     setting = scope.setting
     letter = node.index or _unnamed_index(node, setting, indices)
-    size = _size_of(node, letter, scope, instance)
     is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
     first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
     if node.upper is None or is_unknown_count(node.upper, scope, indices):
-        last = size - 1
+        last = _size_of(node, letter, scope, instance) - 1
     else:
         last = index_value(node.upper, indices, instance) + is_from_zero
     if not node.conditions:
@@ -135,10 +134,9 @@ def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, in
 def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:
     for symbol in symbols(node.body):
         is_picked = any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts)
-        if is_picked and scope.knows(symbol):
-            over = scope.find(symbol).meaning.over
-            if over is not None:
-                return instance.size(over)
+        over = _range_of(symbol, letter, scope) if is_picked else None
+        if over is not None:
+            return instance.size(over)
     size = scope.setting.free.get(letter) or next(iter(scope.setting.free.values()), None)
     if size is None:
         raise NotUnderstood("It is not clear what this sum runs over.")
@@ -150,9 +148,21 @@ def ranges(nodes: Iterable[Expression], scope: Scope) -> dict[str, str]:
     found: dict[str, str] = {}
     for symbol in (symbol for node in nodes for symbol in symbols(node)):
         for script in symbol.subscripts:
-            if isinstance(script, Symbol) and script.name in scope.setting.free and scope.knows(symbol):
-                found.setdefault(script.name, scope.find(symbol).meaning.over or scope.setting.free[script.name])
+            if isinstance(script, Symbol) and script.name in scope.setting.free:
+                size = _range_of(symbol, script.name, scope)
+                found.setdefault(script.name, size or scope.setting.free[script.name])
     return {**scope.setting.free, **found}
+
+
+def _range_of(symbol: Symbol, letter: str, scope: Scope) -> str | None:
+    """The size that a letter runs over below a symbol: that of a family, of a vector, of a matrix's rows or columns."""
+    if scope.knows(symbol):
+        return scope.find(symbol).meaning.over
+    whole = scope.lookup(Symbol(symbol.name))
+    if whole is None or whole.meaning.formula is not None or whole.meaning.is_number:
+        return None
+    place = [isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts].index(True)
+    return whole.meaning.shape[min(place, 1)]
 
 
 def assignments(

@@ -220,12 +220,29 @@ def _one_hot(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return result
 
 
+def _symmetric(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    draws = rng.normal(size=shape)
+    return draws + np.swapaxes(draws, -1, -2)
+
+
+def _positive_definite(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    draws = rng.normal(size=shape)
+    return draws @ np.swapaxes(draws, -1, -2) + np.eye(shape[-1])
+
+
+def _diagonal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.normal(size=shape) * np.eye(shape[-2], shape[-1])
+
+
 _SPECIAL: Mapping[Assumption, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
     Assumption.PERMUTATION: _permutations,
     Assumption.UNIT_VECTORS: _unit_vectors,
     Assumption.FREQUENCIES: _frequencies,
     Assumption.ONE_HOT: _one_hot,
     Assumption.DISTRIBUTION: _distributions,
+    Assumption.SYMMETRIC: _symmetric,
+    Assumption.POSITIVE_DEFINITE: _positive_definite,
+    Assumption.DIAGONAL: _diagonal,
 }
 
 

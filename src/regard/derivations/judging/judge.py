@@ -1,7 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,7 +11,7 @@ from flint import ctx
 
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
-from regard.derivations.judging.exact import decide_exact, decide_printed, holds_decimals
+from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
     CORRECTIONS,
@@ -27,9 +27,11 @@ from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.premises import under_premises
+from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Size, SymbolMeaning
+from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
@@ -41,6 +43,7 @@ from regard.derivations.notation.syntax import (
     Negative,
     Norm,
     Number,
+    Ones,
     SetOf,
     Transpose,
     describe,
@@ -51,6 +54,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
+_MOST_KINDS = 4
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
@@ -68,6 +72,11 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide(sides: Sides, scope: Scope) -> Finding:
+    if scope.setting.is_own:
+        if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
+            return _decide(sides, sized)
+        if (found := _decide_for_kinds(sides, scope) or _decide_for_laws(sides, scope)) is not None:
+            return found
     finding = _decide_readings(sides, scope)
     if finding.kind != "unknown" or finding.probability is not None:
         return finding
@@ -80,6 +89,105 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
         return finding
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _with_sized_ones(sides: Sides, scope: Scope) -> Scope | None:
+    """The scope in which vectors of ones have the length that makes a relation well shaped; None without them."""
+    try:
+        expressions = sides.expressions(scope)
+    except NotUnderstood:
+        return None
+    if not any(isinstance(node, Ones) for side in expressions for node in walk(side)):
+        return None
+    for size in scope.setting.sizes:
+        sized = replace(scope, setting=replace(scope.setting, ones=size))
+        names = sorted((scope.reach(*expressions) & scope.setting.undeclared) - scope.own.keys())
+        if next(well_shaped(expressions, names, sized, scope.setting.kinds), None) is not None:
+            return sized
+    return None
+
+
+def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where undeclared symbols are whatever makes the relation well shaped; None if that is not known.
+
+    What holds for every kind holds. What fails is left open: nothing says that the symbols are what was tried.
+    """
+    try:
+        expressions = sides.expressions(scope)
+    except NotUnderstood:
+        return None
+    setting = scope.setting
+    names = sorted((scope.reach(*expressions) & setting.undeclared) - scope.own.keys())
+    if not names:
+        return None
+    choices = list(well_shaped(expressions, names, scope, setting.kinds))[:_MOST_KINDS]
+    findings = [_decide_with_shapes(sides, scope, shapes) for shapes in choices]
+    if not findings:
+        return None
+    if all(finding.is_true for finding in findings):
+        return findings[0].with_notes([NoteKind.TAKEN_AS.note(_as_kinds(choices[0]))])
+    worst = next(place for place, finding in enumerate(findings) if not finding.is_true)
+    if not findings[worst].is_false:
+        return findings[worst]
+    taken = _as_kinds(choices[worst])
+    if any(finding.is_true for finding in findings):
+        return Finding(kind="unknown", reason=f"Not true for {taken}, though for other kinds of symbols (not declared)")
+    at = "" if findings[0].kind == "ill-shaped" else f" ({shown(findings[0]).counterexample})"
+    reason = f"Looks wrong for {_as_kinds(choices[0])}, which nothing says{at}"
+    return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
+
+
+def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where it is the same for every law that is tried; None if nothing is random."""
+    try:
+        reached = scope.reach(*sides.expressions(scope))
+    except NotUnderstood:
+        return None
+    laws = [scope.meanings[name].law for name in reached if name in scope.meanings]
+    if not any(law is not None and not law.is_normal for law in laws):
+        return None
+    findings = [
+        _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
+        for number in range(NUM_LAWS)
+    ]
+    if all(finding.is_true for finding in findings) or all(finding.is_false for finding in findings):
+        return findings[0]
+    if not all(finding.is_true or finding.is_false for finding in findings):
+        return findings[0] if not findings[0].is_true else findings[1]
+    return Finding(kind="unknown", reason="It depends on more than the mean and the variance that the text gives")
+
+
+def _decide_with_shapes(sides: Sides, scope: Scope, shapes: Mapping[str, Shape]) -> Finding:
+    """The finding where undeclared symbols have these shapes; positive, or small, if a side has no value otherwise."""
+    shaped = _with_shapes(scope, shapes)
+    finding = _decide_for_laws(sides, shaped) or _decide_readings(sides, shaped)
+    for assumption in (Assumption.POSITIVE, Assumption.SMALL) if finding.is_undefined else ():
+        other = _decide_readings(sides, _with_shapes(scope, shapes, (assumption,)))
+        if other.is_true:
+            return other.with_notes([NoteKind.WHERE_DEFINED.note()])
+    return finding
+
+
+def _with_shapes(scope: Scope, shapes: Mapping[str, Shape], assume: tuple[Assumption, ...] = ()) -> Scope:
+    """The scope in which undeclared symbols have these shapes."""
+    setting = scope.setting
+    own = {
+        name: replace(meaning, assume=meaning.assume or assume)
+        for name, meaning in ((name, declared_as(setting.symbols[name], shape)) for name, shape in shapes.items())
+    }
+    sizes = {size: Size() for meaning in own.values() for size in meaning.shape if not size.isdigit()}
+    undeclared = setting.undeclared.difference(shapes)
+    wider = replace(setting, sizes={**sizes, **setting.sizes}, undeclared=undeclared, kinds={})
+    return replace(scope, setting=wider, own={**scope.own, **own})
+
+
+def _as_kinds(shapes: Mapping[str, Shape]) -> str:
+    """x, y as numbers; W as a matrix."""
+    by_kind: dict[str, list[str]] = {}
+    for name, shape in shapes.items():
+        kind = "number" if shape == SCALAR else "vector" if "1" in shape else "matrix"
+        by_kind.setdefault(kind, []).append(spell(name))
+    return "; ".join(f"{', '.join(names)} as a {kind}" for kind, names in by_kind.items())
 
 
 def _may_be_matrices(names: Sequence[str], sides: Sequence[Expression], scope: Scope) -> bool:
@@ -159,6 +267,7 @@ def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:
         return finding
     expressions = sides.expressions(scope)
     used = {describe(symbol) for side in expressions for symbol in symbols(side)} & scope.setting.undeclared
+    used = used.difference(scope.own)
     if not used:
         return finding
     names = ", ".join(sorted(used))
@@ -190,7 +299,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     if not finding.is_false:
         return finding
     loose = {name for name, m in scope.setting.symbols.items() if Assumption.ANY in m.assume and m.is_number}
-    undeclared = scope.setting.undeclared | (loose - scope.own.keys())
+    undeclared = (scope.setting.undeclared | loose).difference(scope.own)
     doubtful = sorted(map(spell, scope.reach(*sides.expressions(scope)) & undeclared)) if undeclared else []
     if not doubtful:
         return finding
@@ -209,7 +318,7 @@ def _decide_reading(read: ReadRelation, work: Work, *, is_particular: bool = Fal
     except UnknownSymbol as error:
         return Finding(kind="unknown", reason=str(error), missing=describe(error.symbol))
     except NotUnderstood as error:
-        return not_understood(error)
+        return replace(not_understood(error), is_undefined=isinstance(error, UndefinedSide))
     except IllShaped as error:
         return ill_shaped(error, notes=error.notes)
 

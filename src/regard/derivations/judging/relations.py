@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regard.derivations.judging.calculus import Loss, losses_in
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, index_letters, ranges
@@ -33,6 +34,8 @@ from regard.derivations.notation.syntax import (
     Label,
     Number,
     Ones,
+    describe,
+    letters_in,
     symbols,
     walk,
 )
@@ -115,11 +118,28 @@ class Instances:
         over = ranges(self.sides, self.scope) if letters else {}
         return {letter: over[letter] for letter in letters}
 
+    @cached_property
+    def _losses(self) -> Mapping[str, Loss]:
+        """The losses that nothing defines; NotUnderstood if nothing says what one depends on."""
+        if not self.scope.setting.is_own:
+            return {}
+        losses = losses_in(self.sides, self.scope)
+        for loss in losses.values():
+            if not loss.targets and self.relation.left != self.relation.right:
+                names = ", ".join(map(describe, loss.sources))
+                raise NotUnderstood(f"It is not known how {loss.name} depends on {names}.")
+        return losses
+
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
         convention = self.relation.convention
         evaluator = Evaluator(
-            scope=self.scope, instance=instance, arithmetic=arithmetic, convention=convention, work=self.work
+            scope=self.scope,
+            instance=instance,
+            arithmetic=arithmetic,
+            convention=convention,
+            work=self.work,
+            losses=self._losses,
         )
         chosen = assignments(
             self._letters,
@@ -173,11 +193,22 @@ class Instances:
     def unconditional(self, *, larger: int = 0, **changes: Any) -> Instance:
         """An instance whose draws need not meet the premises."""
         setting = self.scope.setting
-        for name, size in self.scope.sizes.items():
-            if size > _LARGEST_SIZE:
-                raise NotUnderstood(f"{name} = {size} is too large to try.")
-        sizes = with_particular(setting, choose_sizes(setting, larger), self.scope.sizes)
+        particular = self.scope.sizes
+        if any(size > _LARGEST_SIZE for size in particular.values()):
+            particular = self._without_large(particular)
+        sizes = with_particular(setting, choose_sizes(setting, larger), particular)
         return Instance(setting=setting, sizes=sizes, **changes)
+
+    def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
+        """The particular sizes without large ones that the relation has nothing to do with."""
+        meanings = self.scope.meanings
+        used = {letter for side in self.sides for letter in letters_in(side)}
+        for name in self.reached & meanings.keys():
+            used |= {*meanings[name].shape, meanings[name].over or ""}
+        for name, size in particular.items():
+            if size > _LARGEST_SIZE and name in used:
+                raise NotUnderstood(f"{name} = {size} is too large to try.")
+        return {name: size for name, size in particular.items() if size <= _LARGEST_SIZE}
 
     def _picked(self, instance: Instance) -> Instance:
         """The instance with draws that meet the premises, by a clear lead if there are such draws."""

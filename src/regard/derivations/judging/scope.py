@@ -89,7 +89,8 @@ class Scope:
         """How to read formulas here; a bracket after one of the problem's functions, or a free σ, holds arguments."""
         is_free = not any(name.split("_")[0] == "sigma" for name in self.meanings)
         functions = frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
-        return Reading(functions=functions, is_complex=self.setting.is_complex)
+        opaque = self.setting.opaque_functions - functions
+        return Reading(functions=functions, opaque=opaque, is_complex=self.setting.is_complex)
 
     @cached_property
     def member_formulas(self) -> dict[str, dict[str, Expression]]:
@@ -122,6 +123,12 @@ class Scope:
         """True if the symbol has a meaning here."""
         return self.lookup(symbol) is not None
 
+    def family(self, name: str) -> SymbolMeaning | None:
+        """The family of that name: that of k_i for k; None where the author has taken the name for something else."""
+        if name in self.opaque:
+            return None
+        return _family(self.own, name) or _family(self.setting.symbols, name)
+
     def declares(self, symbol: Symbol) -> bool:
         """True if the symbol has a meaning here exactly as it is written."""
         return self._exact(symbol) is not None
@@ -134,10 +141,10 @@ class Scope:
         return whole is not None and whole.meaning.formula is not None
 
     def is_constant(self, symbol: Symbol) -> bool:
-        """True for a bare size, index, e or π."""
+        """True for a size (n, d_k), a bare index, e or π."""
         setting = self.setting
-        names = (*setting.sizes, *setting.fixed, *setting.free, *CONSTANTS)
-        return not symbol.subscripts and symbol.name in names
+        names = (*setting.fixed, *setting.free, *CONSTANTS)
+        return describe(symbol) in setting.sizes or (not symbol.subscripts and symbol.name in names)
 
     def _search(self, symbol: Symbol) -> FoundSymbol | None:
         if describe(symbol) in self.opaque:

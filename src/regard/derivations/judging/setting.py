@@ -8,6 +8,8 @@ from typing import Literal
 
 from regard.derivations.notation.syntax import Expression, renamed
 
+Kind = Literal["number", "column", "matrix"]
+
 
 class Assumption(StrEnum):
     """What may be assumed of a symbol, in the words of a problem file."""
@@ -21,11 +23,25 @@ class Assumption(StrEnum):
     UNIT_VECTORS = "unit vectors"
     ONE_HOT = "one-hot"
     DISTRIBUTION = "distribution"
+    SYMMETRIC = "symmetric"
+    POSITIVE_DEFINITE = "positive definite"
+    DIAGONAL = "diagonal"
     SMALL = "small"
     UNIT = "unit"
     ANY = "any"
     FREQUENCIES = "frequencies"
     USUAL = "usual"  # many write it for this, though the assignment does not: elsewhere it may mean something else
+
+
+OF_SQUARES = frozenset(
+    {
+        Assumption.ORTHONORMAL_COLUMNS,
+        Assumption.PERMUTATION,
+        Assumption.SYMMETRIC,
+        Assumption.POSITIVE_DEFINITE,
+        Assumption.DIAGONAL,
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +52,15 @@ class Size:
     above: tuple[str, ...] = ()
     is_even: bool = False
     twice: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentLaw:
+    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent."""
+
+    mean: Expression
+    variance: Expression
+    is_normal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +82,7 @@ class SymbolMeaning:
     tends: Literal["zero", "infinity"] | None = None
     mean: float = 0.0
     variance: float | None = None
+    law: MomentLaw | None = None
     swaps: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -96,7 +122,9 @@ class Setting:
     than the question says: what holds there is left open, not refuted, and holds where the text itself says so, in one
     of the words `said_by`.
     A setting that is only another `reading` of the same letters assumes nothing: what holds there holds. `changed` are
-    the symbols that mean something else there, None if more than symbols has changed.
+    the symbols that mean something else there, None if more than symbols has changed. `opaque_functions` are names of
+    functions that nothing defines, `kinds` what each undeclared symbol may be; `is_own` says that only the document
+    itself explains them.
     """
 
     name: str
@@ -105,10 +133,13 @@ class Setting:
     free: Mapping[str, str]
     symbols: Mapping[str, SymbolMeaning]
     functions: Mapping[str, DefinedFunction] = field(default_factory=dict)
+    opaque_functions: frozenset[str] = frozenset()
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ones: str | None = None
     is_complex: bool = False
+    is_own: bool = False
     undeclared: frozenset[str] = frozenset()
+    kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     permutations: Mapping[str, str] = field(default_factory=dict)
     otherwise: "Setting | None" = None
     assuming: str = ""
@@ -116,6 +147,7 @@ class Setting:
     reading: str = ""
     changed: frozenset[str] | None = None
     seed: int = 0
+    law_number: int = 0  # of the laws to try for random numbers whose mean and variance alone are known
 
     @property
     def is_random(self) -> bool:

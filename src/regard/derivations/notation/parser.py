@@ -5,7 +5,8 @@ r"""A recursive-descent parser for the mathematics that answers are written in.
     product  = power {[· × /] power}            juxtaposition multiplies
     power    = atom {' | _script | ^script}
     atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \frac | \sqrt | function [^script] argument
-             | Σ _script ^script product | matrix | cases | \{members\}
+             | Σ _script ^script product | matrix | cases | \{members\} | (sum, …, sum) | ⌊sum⌋ | symbol[sum:]
+             | ∂power/∂power | ∇_script power | \frac{∂}{∂x} product
 
 Where the notation is ambiguous, `Reading` chooses; the judge tries several readings.
 """
@@ -41,10 +42,12 @@ from regard.derivations.notation.syntax import (
     Sum,
     Symbol,
     Transpose,
+    describe,
 )
 from regard.derivations.notation.tokens import (
     ACCENTS,
     BIG_OPERATORS,
+    BINOMIALS,
     FUNCTIONS,
     MATRICES,
     UNREAD,
@@ -63,6 +66,9 @@ _OPERATORS = _TIMES | {"+", "-", "/"}
 _NO_FACTOR = _TIMES | _UNREAD_PRODUCTS | {"\\pm", "\\top", "\\mid", *_WIDE_PRODUCTS}
 _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".split())
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
+_FREE_LETTERS = frozenset("ijklmnst")
+_ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
+_NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
 _LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
 
 
@@ -74,6 +80,7 @@ class Reading:
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+    opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
     base: int | None = None  # of a logarithm that names none; None is e
 
@@ -238,10 +245,15 @@ class _Parser:
     def divisor(self) -> Expression:
         """One factor, or all that follow if the reading says so."""
         factors, dots = [self.power()], []
-        while self.reading.is_slash_wide and self.starts_factor():
-            dots.append(False)
+        while self.reading.is_slash_wide and (self.starts_factor() or self.is_at_power_of_ten()):
+            dots.append(self.skip(*_TIMES))
             factors.append(self.power())
         return _product(factors, dots)
+
+    def is_at_power_of_ten(self) -> bool:
+        r"""True at the \cdot 10^6 of a number in scientific notation."""
+        texts = [token.text for token in self.tokens[self.place : self.place + 3]]
+        return len(texts) == 3 and texts[0] in _TIMES and texts[1:] == ["10", "^"]
 
     def starts_factor(self) -> bool:
         token = self.peek()
@@ -268,11 +280,66 @@ class _Parser:
             elif token.kind == "script":
                 self.take()
                 base = self.superscript(base)
-            elif token.text == "!":
-                raise self.stuck()
+            elif self.skip("!"):
+                base = Apply("factorial", (base,))
+            elif isinstance(base, Symbol) and token.kind == "open" and (found := self.applied(base)) is not None:
+                base = found
             else:
                 break
         return base
+
+    def applied(self, base: Symbol) -> Expression | None:
+        """A symbol with a bracket after it: a function of arguments, or a part of a matrix; None if it is neither."""
+        name, text = describe(base), self.text()
+        if text == "]":
+            return self.part_of(base) if any(token.text == ":" for token in self.inside_bracket()) else None
+        if text != ")":
+            return None
+        if name in self.reading.opaque:
+            return self.opaque_value(base)
+        if name in self.reading.functions:
+            return Apply(name, self.arguments())
+        derived = Symbol(base.name.removesuffix("'"), base.subscripts)
+        if derived == base or describe(derived) not in self.reading.functions:
+            return None
+        arguments = self.arguments()
+        return Derivative(Apply(describe(derived), arguments), arguments[0])
+
+    def inside_bracket(self) -> list[Token]:
+        """The tokens between the bracket that opens here and the one that closes it."""
+        depth = 0
+        for place in range(self.place, len(self.tokens)):
+            depth += self.tokens[place].nesting
+            if depth == 0:
+                return self.tokens[self.place + 1 : place]
+        raise self.stuck()
+
+    def opaque_value(self, base: Symbol) -> Expression:
+        """The value of a function that nothing defines, as a symbol of its own; φ(k_j) is member j of the φ(k_·)."""
+        inside = self.inside_bracket()
+        self.place += len(inside) + 2
+        texts, letters = [], []
+        for place, token in enumerate(inside):
+            is_script = place > 0 and inside[place - 1].text == "_" and token.text in _FREE_LETTERS
+            letters += [token.text] if is_script else []
+            texts.append("·" if is_script else token.text.removeprefix("\\"))
+        is_member = len(set(letters)) == 1
+        spelt = "".join(texts if is_member else [token.text.removeprefix("\\") for token in inside])
+        name = f"{describe(base)}({spelt})"
+        return Symbol(name, (Symbol(letters[0]),)) if is_member else Symbol(name)
+
+    def part_of(self, base: Expression) -> Expression:
+        """A row, a column or an entry: V[j, :], K[:, i]."""
+        inside = self.inside_bracket()
+        self.place += len(inside) + 2
+        places = split_outside(inside, lambda token: token.text == ",")
+        wanted = [None if [token.text for token in place] == [":"] else self.whole(place) for place in places]
+        match wanted:
+            case [Expression() as row, None]:
+                return Scripted(base, (row,))
+            case [None, Expression() as column]:
+                return Transpose(Scripted(Transpose(base), (column,)))
+        raise self.stuck_before()
 
     # -- scripts -------------------------------------------------------------------------------------------------------
     def script_tokens(self) -> list[Token]:
@@ -314,6 +381,8 @@ class _Parser:
     def subscript(self) -> tuple[Expression, ...]:
         """The parts below a symbol; letters written together are indices if they look like it, else a name."""
         tokens = self.script_tokens()
+        if len(tokens) > 2 and (tokens[0].kind, tokens[-1].kind) == ("open", "close") and len(_pieces(tokens)) == 1:
+            tokens = tokens[1:-1]
         permuted = _permuted_indices(tokens)
         if permuted is not None:
             return permuted
@@ -349,7 +418,7 @@ class _Parser:
     def atom(self) -> Expression:
         token = self.take()
         if token.kind == "number":
-            return _number(token)
+            return self.number(token)
         if token.kind == "open":
             return self.bracketed(token)
         if token.kind == "environment" and token.text.startswith("\\begin"):
@@ -362,20 +431,56 @@ class _Parser:
             return self.between_bars(token)
         raise self.stuck_before()
 
+    def number(self, token: Token) -> Expression:
+        r"""A number, with its digits in groups (1\,024) or in per cent."""
+        while (after := self.peek()) is not None and _continues(token, after):
+            token = Token("number", token.text + self.take().text, token.start, after.end)
+        found = _number(token)
+        if isinstance(found, Number) and self.skip("\\%"):
+            return Number(found.value / 100, places=found.places + 2)
+        return found
+
     def bracketed(self, token: Token) -> Expression:
         """The content of the bracket just opened; a bar outside it doesn't close a bar inside."""
         saved, self.open_bars = self.open_bars, ()
+        is_after_name = self.is_after_name()
         if token.text == "\\rangle":
             result = self.inner_product()
         elif token.text == "\\}" or (token.text == "}" and self.is_at_list()):
             result = self.members(token.text)
         elif token.text in (")", "]", "}", "\\rVert", "\\rvert"):
             result = self.sum()
+            if token.text in (")", "]") and self.text() == "," and not is_after_name:
+                result = self.tuple_from(result)
+            self.close(token.text)
+            if isinstance(result, Matrix) and self.is_at_transpose():
+                self.place += 1
+                self.script_tokens()
+        elif token.text in _ROUNDINGS:
+            result = Apply(_ROUNDINGS[token.text], (self.sum(),))
             self.close(token.text)
         else:
             raise self.stuck_before()
         self.open_bars = saved
         return self.norm(result, token) if token.text in ("\\rVert", "\\rvert") else result
+
+    def is_after_name(self) -> bool:
+        """True if the bracket just opened follows a name, so that it may hold arguments."""
+        before = self.tokens[self.place - 2] if self.place > 1 else None
+        return before is not None and before.kind in ("letter", "word") and before.text not in _NO_FACTOR
+
+    def tuple_from(self, first: Expression) -> Expression:
+        """A list in brackets is a column, whether it is written with a transpose or not."""
+        entries = [first]
+        while self.skip(","):
+            entries.append(self.sum())
+        if any(isinstance(entry, Dots | Matrix) for entry in entries):
+            raise self.stuck()
+        return Matrix(tuple((entry,) for entry in entries))
+
+    def is_at_transpose(self) -> bool:
+        after = [token.text for token in self.tokens[self.place : self.place + 4]]
+        return after[:2] in (["^", "T"], ["^", "\\top"]) or after[:3] in (["^", "}", "T"], ["^", "}", "\\top"])
 
     def inner_product(self) -> Expression:
         left = self.sum()
@@ -416,14 +521,15 @@ class _Parser:
         return self.norm(body, bar)
 
     def norm(self, body: Expression, bar: Token) -> Expression:
-        """The norm between double bars, the absolute value between single ones; of norms, only the 2-norm is read."""
+        """The norm between double bars, the absolute value between single ones."""
         if bar.text not in ("\\|", "\\rVert"):
             return Norm(body, 0)
         place = self.place
-        if self.skip("_") and [token.text for token in self.script_tokens()] != ["2"]:
+        order = "".join(token.text for token in self.script_tokens()) if self.skip("_") else "2"
+        if order not in _NORMS:
             self.place = place
             raise self.stuck()
-        return Norm(body, 2)
+        return Norm(body, _NORMS[order])
 
     # -- words and letters ---------------------------------------------------------------------------------------------
     def word(self, token: Token) -> Expression:
@@ -432,6 +538,8 @@ class _Parser:
             return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
         if lowered in FUNCTIONS:
             return self.apply(FUNCTIONS[lowered])
+        if token.text in self.reading.opaque:
+            return Symbol(token.text)
         if token.text in ("I", "R", "T"):
             return self.letter(token)
         if len(token.text) == 1 or self.text() != ")":
@@ -449,6 +557,12 @@ class _Parser:
             return self.big_operator(BIG_OPERATORS[text])
         if text in ACCENTS:
             return self.accent(ACCENTS[text])
+        if text in BINOMIALS:
+            return self.binomial()
+        if text == "\\partial" and self.is_at_quotient():
+            return self.inline_derivative()
+        if text == "\\nabla":
+            return self.gradient()
         if text[0] == "\\" and text[1:].lower() in FUNCTIONS:
             return self.apply(FUNCTIONS[text[1:].lower()])
         name = text if text in self.reading.functions else text.removeprefix("\\")
@@ -456,7 +570,7 @@ class _Parser:
         # The text of an opening bracket is the mark that closes it.
         if name in self.reading.functions and after is not None and (after.kind, after.text) == ("open", ")"):
             return self.apply(name)
-        if text in ("P", "\\Pr") and self.is_at_event():
+        if name not in self.reading.opaque and text in ("P", "\\Pr") and self.is_at_event():
             return self.probability()
         if text == "E" and self.text() == "]":
             return self.apply("mean")
@@ -557,10 +671,57 @@ class _Parser:
     def fraction(self) -> Expression:
         """A quotient, or a derivative if both parts begin with the same d."""
         top, bottom = self.fraction_part(), self.fraction_part()
-        is_derivative = len(top) > 1 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
+        is_derivative = len(top) > 0 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
         if is_derivative and bottom[0].text == top[0].text:
-            return Derivative(self.whole(top[1:]), self.whole(bottom[1:]))
+            if top[1:2] and top[1].text == "^":
+                return self.second_derivative(top, bottom)
+            body = self.whole(top[1:]) if top[1:] else self.deeper(self.product)
+            return Derivative(body, self.whole(bottom[1:]))
         return Quotient(self.whole(top), self.whole(bottom))
+
+    def second_derivative(self, top: list[Token], bottom: list[Token]) -> Expression:
+        """∂²f/∂x² or ∂²f/∂x∂y."""
+        ends = [token.text for token in bottom[-2:]]
+        variables = split_outside(bottom[1:], lambda token: token.text == bottom[0].text)
+        if ends == ["^", "2"]:
+            variables = [variables[0][:-2]] * 2
+        if top[2].text != "2" or len(variables) != 2:
+            raise self.stuck_before()
+        body = self.whole(top[3:]) if top[3:] else self.deeper(self.product)
+        first, second = map(self.whole, variables)
+        return Derivative(Derivative(body, second), first)
+
+    def is_at_quotient(self) -> bool:
+        """True if a ∂ begins an inline quotient of derivatives: ∂L/∂x."""
+        texts = [token.text for token in self.tokens[self.place :]]
+        slash = texts.index("/") if "/" in texts else len(texts)
+        return texts[slash + 1 : slash + 2] == ["\\partial"] and not {"+", "-", "\\partial"} & set(texts[:slash])
+
+    def inline_derivative(self) -> Expression:
+        top = self.power()
+        if not self.skip("/") or not self.skip("\\partial"):
+            raise self.stuck()
+        return Derivative(top, self.power())
+
+    def gradient(self) -> Expression:
+        """∇_x f, or ∇f of a function of one argument."""
+        variable = self.whole(self.script_tokens()) if self.skip("_") else None
+        body = self.power()
+        if variable is None and isinstance(body, Apply) and len(body.arguments) == 1:
+            variable = body.arguments[0]
+        if variable is None:
+            start = self.tokens[self.place - 1].start
+            raise NotUnderstood("It is not clear which variable this gradient is by.", start)
+        return Derivative(body, variable, is_gradient=True)
+
+    def binomial(self) -> Expression:
+        """n over k; the numbers of a multinomial add up to n."""
+        top, bottom = self.whole(self.script_tokens()), self.script_tokens()
+        parts = tuple(self.whole(part) for part in split_outside(bottom, lambda token: token.text == ","))
+        if len(parts) == 1:
+            return Apply("binomial", (top, *parts))
+        below = Product(tuple(Apply("factorial", (part,)) for part in parts), (False,) * (len(parts) - 1))
+        return Quotient(Apply("factorial", (top,)), below)
 
     def fraction_part(self) -> list[Token]:
         r"""One argument of \frac; \frac12 takes one digit for each."""
@@ -580,7 +741,8 @@ class _Parser:
         body = self.whole(self.script_tokens())
         if not kind:
             return body
-        return Accent("bar", body) if kind == "bar" else _renamed(body, "^" + kind)
+        is_conjugate = kind == "bar" and (self.reading.is_complex or not isinstance(body, Symbol))
+        return Accent("bar", body) if is_conjugate else _renamed(body, "^" + kind)
 
     def big_operator(self, operator: str) -> Expression:
         """A sum, product or maximum of the product that follows its scripts."""
@@ -652,6 +814,15 @@ def split_outside(tokens: Sequence[Token], is_separator: Callable[[Token], bool]
     return pieces
 
 
+def _pieces(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens at which a bracket closes that is open at the outermost level."""
+    depth, found = 0, []
+    for token in tokens:
+        depth += token.nesting
+        found += [token] if depth == 0 else []
+    return found
+
+
 def _is_prose(token: Token) -> bool:
     return token.kind == "text" or token.kind == "word" and token.font != ""
 
@@ -660,6 +831,12 @@ def _letters(tokens: Sequence[Token]) -> str:
     """The word that the tokens spell if each is a single letter, else nothing."""
     are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
     return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _continues(token: Token, after: Token) -> bool:
+    """True for the 024 of 1\\,024: three digits after a thin space."""
+    is_group = after.kind == "number" and len(after.text) == 3 and after.text.isdigit() and not after.font
+    return is_group and after.start - token.end == len("\\,") and token.text.isdigit() and not token.font
 
 
 def _number(token: Token) -> Expression:

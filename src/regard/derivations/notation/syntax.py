@@ -156,7 +156,7 @@ class BigOperator(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Norm(Expression):
-    """‖x‖ (order 2) or |x| (order 0 stands for the absolute value)."""
+    """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value)."""
 
     body: Expression
     order: int = 2
@@ -196,10 +196,11 @@ class SetOf(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Derivative(Expression):
-    """∂top/∂bottom."""
+    """∂top/∂bottom; a gradient has the shape of the bottom in every layout."""
 
     top: Expression
     bottom: Expression
+    is_gradient: bool = False
 
 
 def children(node: Expression) -> tuple[Expression, ...]:

@@ -204,15 +204,17 @@ VARIANTS = _table(
 FUNCTIONS = _table(
     """
     exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh erf→erf
-    softmax→softmax relu→relu sigmoid→sigmoid attention→attention
-    re→re im→im var→var cov→cov mean→mean max→max min→min
+    softmax→softmax relu→relu sigmoid→sigmoid
+    re→re im→im var→var cov→cov mean→mean max→max min→min sinh→sinh cosh→cosh sign→sign sgn→sign
+    softplus→softplus elu→elu gelu→gelu logdet→logdet vec→vec
     diag→diag tr→trace trace→trace span→span rank→rank det→det
     """
 )
 ACCENTS = _table(r"\hat→hat \tilde→tilde \bar→bar \overline→bar \dot→dot \check→check \vec→ \overrightarrow→")
 BIG_OPERATORS = _table(r"\sum→sum \prod→product \max→max \min→min")
 MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix smallmatrix array".split())
-UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf \binom \dbinom \tbinom".split())
+BINOMIALS = frozenset(r"\binom \dbinom \tbinom".split())
+UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf \arg".split())
 STACKED = frozenset(r"\underset \overset \stackrel".split())
 BRACED = frozenset(r"\underbrace \overbrace".split())
 # Environments that only lay formulas out.
@@ -305,7 +307,7 @@ class _Lexer:
         if kind == "environment":
             self.environment(re.sub(r"\s", "", text), start)
         elif kind == "number":
-            self.emit("number", text.replace("{,}", "."), start)
+            self.emit("number", text.replace("{,}", "" if text.count("{,}") > 1 else "."), start)
         elif kind == "command":
             self.command(text, start)
         elif kind in ("colon", "tilde"):
@@ -400,7 +402,7 @@ class _Lexer:
             self.emit("close", CLOSING[text], start)
         elif text in ("^", "_"):
             self.emit("script", text, start)
-        elif text[0] == "\\" and text[1:2].isalpha():
+        elif text.isalpha() or (text[0] == "\\" and text[1:2].isalpha()):
             self.emit("letter", text, start)
         else:
             self.emit("symbol", text, start)

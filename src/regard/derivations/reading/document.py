@@ -25,6 +25,7 @@ _STRUCK = re.compile(
 )
 _STRUCK_IN_LATEX = re.compile(r"\\(?:sout|st)\s?\{[^{}]{1,4000}\}")
 _LIST_ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
+_SYMBOLS = re.compile(r"^symbols:[ \t]*\r?\n((?:[ \t]+\S.*\n)+)", re.MULTILINE)
 _LONGEST_LIST = 40
 _NUMBERED_ITEM = re.compile(r"[\s>]*(?:[-*+]\s+)?(\d{1,3})[.)](?=\s)")
 
@@ -209,7 +210,7 @@ class Document:
     """A text in which the mathematics has been found.
 
     The text of a notebook is that of its Markdown cells with an empty line between them; `place` leads to the stored
-    file.
+    file. `declarations` is the TOML of the file that declares its symbols, empty if there is none.
     """
 
     path: str
@@ -218,6 +219,7 @@ class Document:
     spans: tuple[MathSpan, ...] = ()
     images: tuple[Image, ...] = ()
     headings: tuple[Heading, ...] = ()
+    declarations: str = ""
     quotes: tuple[Range, ...] = ()
     front_matter: Range | None = None
     code: tuple[Range, ...] = ()
@@ -226,6 +228,18 @@ class Document:
     macros: tuple[Macro, ...] = ()
     origin: OffsetMap = field(default=OffsetMap(), repr=False)
     stored_lines: tuple[int, ...] = field(default=(), repr=False)
+
+    @property
+    def declares_symbols(self) -> bool:
+        """True if its front matter or the file beside it declares symbols."""
+        return bool(self.declarations or self.symbol_lines)
+
+    @property
+    def symbol_lines(self) -> str:
+        """The lines under `symbols:` in the front matter."""
+        front = self.front_matter
+        block = _SYMBOLS.search(self.text, front.start, front.end) if front is not None else None
+        return "" if block is None else block[1]
 
     @cached_property
     def lines(self) -> tuple[Line, ...]:

@@ -45,6 +45,7 @@ MAX_BYTES = 5_000_000
 MAX_LINES = 50_000
 MAX_DELIMITERS = 50_000
 _DELIMITERS = ("$", "`", "\\(", "\\)", "\\[", "\\]", "\\begin", "\\end", "![", "<img", "<!--", "<code", "<pre")
+_DECLARATIONS = ".regard.toml"
 
 
 def read(path: str | Path) -> Document:
@@ -120,6 +121,12 @@ def _kind(path: Path) -> DocumentKind:
     if path.suffix.lower() not in KINDS:
         raise InputError(f"{path} is not a kind of file that can be read. Supported: {', '.join(KINDS)}.")
     return KINDS[path.suffix.lower()]
+
+
+def declarations_beside(path: Path) -> str:
+    """The text of the file that declares a document's symbols, notes.regard.toml beside notes.md; empty without one."""
+    beside = path.with_name(f"{path.stem}{_DECLARATIONS}")
+    return decoded(stored_bytes(beside), str(beside)) if beside.is_file() else ""
 
 
 def stored_bytes(path: Path, *, follows_link: bool = True) -> bytes:
@@ -245,7 +252,7 @@ def _joined(cells: list[MappedText], path: str, stored_lines: tuple[int, ...]) -
         path=path,
         kind="notebook",
         text=_GAP.join(cell.text for cell in cells),
-        **{name: tuple(item for part in parts for item in getattr(part, name)) for name in _LISTS},
+        **dict[str, Any]((name, tuple(item for part in parts for item in getattr(part, name))) for name in _LISTS),
         front_matter=parts[0].front_matter,
         origin=OffsetMap(
             starts=tuple(offset + start for cell, offset in pairs for start in cell.origin.starts),

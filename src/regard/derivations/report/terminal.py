@@ -56,6 +56,8 @@ def show_document(
         say(console, counts + share, style="bold")
     else:
         say(console, nothing_found(report), style="bold")
+    if report.problem != INFERRED and report.document is not None and report.document.declares_symbols:
+        say(console, "It declares symbols of its own, which have no effect: the problem says what its symbols mean.")
 
 
 def _show_step(console: Console, report: DocumentReport, verdict: StepVerdict, claims: Iterable[str]) -> None:

@@ -1,0 +1,215 @@
+"""What words say of symbols: "an orthogonal d×d matrix R", "x and y are unit vectors", "i.i.d. with mean 0"."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.derivations.context.formulas import Formula
+from regard.derivations.judging.setting import Assumption, Kind, MomentLaw
+from regard.derivations.notation.parser import parse, split_outside
+from regard.derivations.notation.syntax import Expression, Norm, Number, SetOf, Symbol, describe, walk
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
+from regard.derivations.reading.document import PLACEHOLDER, Document
+from regard.derivations.reading.phrases import any_of
+
+_ASSUMED: Mapping[str, Assumption] = {
+    "orthogonal": Assumption.ORTHONORMAL_COLUMNS,
+    "positive_definite": Assumption.POSITIVE_DEFINITE,
+    "symmetric": Assumption.SYMMETRIC,
+    "diagonal": Assumption.DIAGONAL,
+    "unit_length": Assumption.UNIT,
+    "positive": Assumption.POSITIVE,
+    "permutation": Assumption.PERMUTATION,
+    "probability_vector": Assumption.DISTRIBUTION,
+    "one_hot": Assumption.ONE_HOT,
+    "whole": Assumption.INTEGER,
+}
+_KINDS: Mapping[str, Kind] = {"matrix_noun": "matrix", "vector_noun": "column", "number_noun": "number"}
+_NEARBY = 60
+_F = PLACEHOLDER  # in the shortened text, one character for each formula
+_AND = rf"(?:,\s*{any_of('conjunction')}|,|{any_of('conjunction')})"
+_LIST = rf"{_F}(?:\s*{_AND}\s*{_F}){{0,8}}"
+_NOUN = re.compile("|".join(f"(?P<{name}>{any_of(name)})" for name in _KINDS), re.IGNORECASE)
+_MANY = re.compile(r"s$|ces$|en$", re.IGNORECASE)
+# What stands right before a noun, right after it, and between the symbols and what they are said to be.
+_WORDS_BEFORE = rf"(?P<words>[\w ,-]{{0,40}}(?P<size>{_F})?[\w -]{{0,15}})$"
+_SAID = re.compile(rf"(?P<list>{_LIST})\s*,?\s*{any_of('is_a')}\s+{_WORDS_BEFORE}", re.IGNORECASE)
+_BEFORE = re.compile(rf"(?P<list>){_WORDS_BEFORE}", re.IGNORECASE)
+_AFTER = re.compile(rf"(?:\s+(?P<list>{_LIST}))?(?:\s+{any_of('length_of')}\s+(?P<size>{_F}))?", re.IGNORECASE)
+_SIZED = re.compile(rf"(?P<list>{_LIST})\s+{any_of('is_a')}\s+(?:{any_of('article')}\s+)?(?P<size>{_F})", re.IGNORECASE)
+_NUMBER = rf"(?:{any_of('is_a')}|=)?\s*({_F}|\d+(?:\.\d+)?|zero|one)"
+_LAW = re.compile(
+    rf"{any_of('zero_mean')}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('unit_variance')}"
+    rf"|{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
+    re.IGNORECASE,
+)
+_INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
+_WORDS = {"zero": "0", "one": "1"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What words, or a line of a declarations file, say of a symbol; the shape is open where they name no sizes."""
+
+    symbol: Symbol
+    kind: Kind | None = None
+    shape: tuple[str, str] | None = None
+    assume: tuple[Assumption, ...] = ()
+    law: MomentLaw | None = None
+    why: str = ""
+    at: int | None = None
+
+
+def described(document: Document, formulas: Sequence[Formula], start: int, end: int) -> list[Description]:
+    """Everything that the words of a stretch say of symbols."""
+    return list(_Reader(document, formulas, start, end).read())
+
+
+def read_line(name: str, text: str) -> Description | None:
+    """A line of a declarations file: X = "n×d matrix", R = "orthogonal d×d matrix", s = "number"."""
+    symbol = _symbol(tokenize(name))
+    size = re.search(r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)", text)
+    shape = _shape(tokenize((size[1] or size[2]).replace("×", "\\times ").replace(" x ", "\\times "))) if size else None
+    nouns = [noun for noun in _KINDS if re.search(any_of(noun), text, re.IGNORECASE)]
+    kind = _KINDS[nouns[0]] if nouns else None
+    if symbol is None or (kind is None and shape is None):
+        return None
+    return Description(symbol=symbol, kind=kind, shape=shape, assume=_assumed(text), why=f"declared as “{text}”")
+
+
+class _Reader:
+    """Reads the words of a stretch around its formulas, each of which is one character of the shortened text."""
+
+    def __init__(self, document: Document, formulas: Sequence[Formula], start: int, end: int) -> None:
+        self.document = document
+        self.places: dict[int, Formula] = {}
+        self.offsets: list[int] = []
+        pieces: list[str] = []
+        for formula in (formula for formula in formulas if start <= formula.start < end):
+            self._add(document.prose[start : formula.start].replace(PLACEHOLDER, ""), start, pieces)
+            self.places[len(self.offsets)] = formula
+            self._add(PLACEHOLDER, formula.start, pieces)
+            start = max(start, formula.source.span.end)
+        self._add(document.prose[start:end], start, pieces)
+        self.text = "".join(pieces)
+
+    def _add(self, text: str, offset: int, pieces: list[str]) -> None:
+        pieces.append(text)
+        self.offsets += range(offset, offset + len(text))
+
+    def read(self) -> Iterator[Description]:
+        """What the words say of each symbol, what stands nearest to a noun first."""
+        for noun in _NOUN.finditer(self.text):
+            yield from self._of_noun(noun)
+        for match in _SIZED.finditer(self.text):
+            shape = self._size(match)
+            if shape is not None and shape[1] != "1":
+                yield from self._descriptions(match, match["list"], shape=shape)
+        yield from self._laws()
+
+    def _of_noun(self, noun: re.Match[str]) -> Iterator[Description]:
+        kind = _KINDS[noun.lastgroup or ""]
+        nearby = max(0, noun.start() - _NEARBY), noun.start()
+        before = _SAID.search(self.text, *nearby) or _BEFORE.search(self.text, *nearby)
+        after = _AFTER.match(self.text, noun.end())
+        assert before is not None
+        assert after is not None
+        shape = self._size(after) or self._size(before)
+        is_fitting = shape is None or (kind == "matrix" and shape[1] != "1") or (kind == "column" and shape[1] == "1")
+        listed = after if after["list"] else before
+        if not is_fitting or not listed["list"]:
+            return
+        is_many = listed is before or _MANY.search(noun[0]) is not None
+        names = listed["list"] if is_many else PLACEHOLDER
+        assume = _assumed(f"{before['words']}{noun[0]}")
+        yield from self._descriptions(listed, names, kind=kind, shape=shape, assume=assume)
+
+    def _descriptions(self, match: re.Match[str], names: str, **said: Any) -> Iterator[Description]:
+        first = match.start("list")
+        for place in (first + k for k, letter in enumerate(names) if letter == PLACEHOLDER):
+            for symbol in _symbols_of(self.places[place]) if place in self.places else ():
+                line = self.document.place(self.offsets[place]).line
+                yield Description(symbol=symbol, why=f"the words of line {line}", at=self.offsets[place], **said)
+
+    def _size(self, match: re.Match[str]) -> tuple[str, str] | None:
+        formula = self.places.get(match.start("size")) if match["size"] else None
+        return None if formula is None or formula.chains else _shape(_tokens(formula))
+
+    # -- laws ----------------------------------------------------------------------------------------------------------
+    def _laws(self) -> Iterator[Description]:
+        """Symbols whose sentence says that their entries are independent, with a mean and a variance."""
+        for match in _LAW.finditer(self.text):
+            sentence = self.document.sentence_before(self.offsets[match.start()])
+            start = bisect_left(self.offsets, sentence.start)
+            law = self._law(match) if _INDEPENDENT.search(self.text, start, match.end() + _NEARBY) else None
+            for place in range(start, match.start()) if law is not None else ():
+                for symbol in _symbols_of(self.places[place]) if place in self.places else ():
+                    line = self.document.place(self.offsets[place]).line
+                    yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
+
+    def _law(self, match: re.Match[str]) -> MomentLaw | None:
+        try:
+            mean, variance = (self._number(match, group) for group in (1, 2))
+        except NotUnderstood:
+            return None
+        return MomentLaw(mean=mean, variance=variance)
+
+    def _number(self, match: re.Match[str], group: int) -> Expression:
+        text = match[group] or str(group - 1)
+        if text == PLACEHOLDER:
+            formula = self.places.get(match.start(group))
+            text = formula.source.text if formula is not None and not formula.chains else ""
+        found = parse(tokenize(_WORDS.get(text.lower(), text)))
+        if any(isinstance(node, Norm) for node in walk(found)):
+            raise NotUnderstood("A variance of entries is a plain number.")
+        return found
+
+
+def _assumed(words: str) -> tuple[Assumption, ...]:
+    found = [each for name, each in _ASSUMED.items() if re.search(any_of(name), words, re.IGNORECASE)]
+    return tuple(found[:1])
+
+
+def _symbols_of(formula: Formula) -> Iterator[Symbol]:
+    """The symbols that a formula lists: x, or W_Q, W_K; those that it declares with ∈."""
+    if formula.chains:
+        sides = [chain.sides[0] for chain in formula.chains if chain.signs[0].text == "∈"]
+    else:
+        sides = split_outside(_tokens(formula), lambda token: token.text == ",")
+    for side in sides:
+        symbol = _symbol(side)
+        if symbol is not None:
+            yield symbol
+
+
+def _tokens(formula: Formula) -> list[Token]:
+    try:
+        return tokenize(formula.source.text)
+    except NotUnderstood:
+        return []
+
+
+def _symbol(tokens: Sequence[Token]) -> Symbol | None:
+    try:
+        found = parse(tuple(tokens)) if tokens else None
+    except NotUnderstood:
+        return None
+    return found if isinstance(found, Symbol) else None
+
+
+def _shape(tokens: Sequence[Token]) -> tuple[str, str] | None:
+    """The shape that d×d, ℝ^d or d spells."""
+    parts = split_outside(tokens, lambda token: token.text == "\\times")
+    try:
+        sizes = [parse(tuple(part)) for part in parts]
+    except NotUnderstood:
+        return None
+    if len(sizes) == 1 and isinstance(sizes[0], SetOf) and sizes[0].domain == "R":
+        sizes = list(sizes[0].dimensions)
+    is_named = all(isinstance(size, Symbol) or (isinstance(size, Number) and size.places == 0) for size in sizes)
+    if not is_named or not 1 <= len(sizes) <= 2:
+        return None
+    names = [describe(size) for size in sizes]
+    return (names[0], names[1]) if len(names) > 1 else (names[0], "1")

@@ -1,0 +1,95 @@
+"""Derivatives of a loss that nothing defines: ∂L/∂V = Aᵀ ∂L/∂O holds for every L that depends on V through O.
+
+Such an L may be any linear function of the variables that come last: its derivatives by them are drawn at random, and
+those by the variables before them follow.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.notation.syntax import Derivative, Expression, Inner, Sum, Symbol, children, describe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A loss, the variables on which it depends directly, and those that they are made of."""
+
+    name: str
+    sources: tuple[Symbol, ...]
+    targets: tuple[Symbol, ...]
+
+    def gradient(self, source: Symbol) -> Symbol:
+        """The symbol that stands for the derivative by one of the sources."""
+        return Symbol(f"∂{self.name}/∂{describe(source)}")
+
+    @property
+    def linear(self) -> Expression:
+        """The loss as a linear function of its sources."""
+        terms = tuple(Inner(self.gradient(source), source) for source in self.sources)
+        return terms[0] if len(terms) == 1 else Sum(terms)
+
+
+@lru_cache(maxsize=1024)
+def gradient_meaning(name: str, shape: tuple[int, int]) -> SymbolMeaning:
+    """The derivative of a loss by a source, drawn at random; the same object for the same name and shape."""
+    return SymbolMeaning(name=name, shape=(str(shape[0]), str(shape[1])))
+
+
+def is_loss(node: Expression, scope: Scope) -> bool:
+    """True for a symbol of which nothing says how it depends on anything."""
+    if not isinstance(node, Symbol) or node.subscripts or node.name in scope.setting.functions:
+        return False
+    return scope.lookup(node) is None and scope.family(node.name) is None and not scope.is_constant(node)
+
+
+def losses_in(sides: Iterable[Expression], scope: Scope) -> Mapping[str, Loss]:
+    """The losses of a relation, by name, with the variables that it takes derivatives by, also in definitions."""
+    variables: dict[str, dict[Symbol, None]] = {}
+    pending, seen = list(sides), set[int]()
+    while pending:
+        node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        pending += children(node)
+        if isinstance(node, Derivative) and isinstance(node.bottom, Symbol) and is_loss(node.top, scope):
+            variables.setdefault(describe(node.top), {})[whole(node.bottom, scope)] = None
+        found = scope.lookup(node) if isinstance(node, Symbol) else None
+        if found is not None and found.meaning.formula is not None:
+            pending.append(found.meaning.formula)
+    return {name: _loss(name, tuple(found), scope) for name, found in variables.items()}
+
+
+def whole(variable: Symbol, scope: Scope) -> Symbol:
+    """The vector or matrix that a variable is an entry of: the x of x_j."""
+    bare = Symbol(variable.name)
+    is_member = scope.family(variable.name) is not None and not scope.knows(bare)
+    is_entry = not scope.knows(variable) and scope.knows(bare)
+    return bare if variable.subscripts and (is_member or is_entry) else variable
+
+
+def _loss(name: str, variables: tuple[Symbol, ...], scope: Scope) -> Loss:
+    below = {variable: _depends_on(variable, scope) for variable in variables}
+    sources = [
+        variable
+        for variable in variables
+        if not any(_key(variable, scope) in below[other] for other in variables if other != variable)
+    ]
+    targets = [variable for variable in variables if variable not in sources]
+    return Loss(name=name, sources=tuple(sources), targets=tuple(targets))
+
+
+def _key(variable: Symbol, scope: Scope) -> str:
+    found = scope.lookup(variable)
+    meaning = found.meaning if found is not None else scope.family(variable.name)
+    return meaning.key if meaning is not None else describe(variable)
+
+
+def _depends_on(variable: Symbol, scope: Scope) -> frozenset[str]:
+    family = scope.family(variable.name) if not scope.knows(variable) else None
+    return scope.reach(variable if family is None or family.formula is None else family.formula) - {
+        _key(variable, scope)
+    }
