@@ -105,7 +105,7 @@ def test_one_document_is_one_page(run, file, tmp_path):
 
 
 def test_a_document_that_fits_no_problem_is_judged_on_its_own_symbols(run, file):
-    code, out, _ = run("verify", file("Let $\\zeta = 2$. Then $\\zeta + \\zeta = 4$ and $\\zeta\\zeta = 5$.\n"))
+    code, out, _ = run("verify", file("Let $\\zeta = 2$. Then $\\zeta + \\zeta = 4$ and $2 + 2 = 5$.\n"))
     assert code == 1
     assert "No shipped problem fits" in out
 

@@ -77,7 +77,8 @@ def test_the_third_lacks_a_scale():
 
 def test_the_third_takes_permuted_attention_for_the_unpermuted():
     (step,) = (verdict for verdict in steps_with(3, "H=", "Q_1K_1^") if verdict.statement.startswith("H ="))
-    assert (step.status, step.outcome) == ("undecided", "doubtful")
+    assert (step.status, step.outcome) == ("refuted", "refuted")
+    assert "it would be right with a factor P" in step.notes
 
 
 def test_the_third_takes_a_product_and_the_ones_for_the_identity():
@@ -99,7 +100,7 @@ def test_codes_that_repeat_are_refuted_by_the_claim():
 
 
 def test_nothing_else_is_refuted_in_the_third():
-    assert len(refuted(3)) == 4
+    assert len(refuted(3)) == 5
 
 
 def test_the_rotary_chain_of_the_third_holds():

@@ -202,5 +202,5 @@ def test_no_text_crashes_the_judge(text):
 
 def test_the_fuzz_reaches_every_status():
     """Paired with the fuzz: words of the same kind do give steps that hold, are refuted and stay open."""
-    text = "1.(b)\n\n$ k_a ^\\top k_b = 0 $ . $ v_a = v_b $ . $ k_a = \\frac{ $\n"
+    text = "1.(b)\n\n$ k_a ^\\top k_b = 0 $ . $ k_a ^\\top k_b = 1 $ . $ k_a = \\frac{ $\n"
     assert {verdict.status for verdict in judged(text).verdicts} == {"holds", "refuted", "undecided"}

@@ -14,7 +14,7 @@ SHORT = r"Take $q = k_a + k_b$."
         (r"\alpha_a \approx \frac12", "after_slip"),  # true for the query that was asked for
         (r"k_a^\top q = 1", "holds"),  # true for the one that is written
         (r"k_a^\top q = 2", "refuted"),  # true for neither
-        (r"k_a^\top q = n", "doubtful"),  # nor with any small change
+        (r"k_a^\top q = n + d", "doubtful"),  # nor with any small change
         (r"k_a^\top k_b = 1", "refuted"),  # no query in it
     ],
 )

@@ -28,7 +28,7 @@ design.q_1 = "\\beta\\mu_a"
 design.q_2 = '\beta\mu_b'
 
 ["2a.i"]
-answer = "We have $Z_{perm} = PZ$ and $P^\\top P = X$."
+answer = "We have $Z_{perm} = PZ$ and $P^\\top P = -I$."
 
 ["2b.i"]
 choice = "no"

@@ -19,7 +19,7 @@ def statuses(part: str, answer: str) -> list[tuple[str | None, str]]:
         (r"c_2 \approx u_a", "holds"),
         (r"c_2 \approx u_b", "refuted"),
         (r"k_2^\top q_2 = \beta^2", "holds"),
-        (r"k_1^\top q_2 = \beta^2", "refuted"),
+        (r"k_2^\top q_2 = \beta", "refuted"),
         (r"\alpha_{22} = \frac{e^{\beta^2}}{e^{\beta^2} + 2}", "holds"),
         (r"\alpha_{22} = \frac{e^{\beta^2}}{e^{\beta^2} + 3}", "refuted"),
         (r"\alpha_{21} \approx 0", "holds"),

@@ -72,13 +72,14 @@ _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 class FoundChoice:
     """The answer that was given, the words that give it, and where they stand in the prose.
 
-    `is_contradicted` says that the other answer is given too.
+    `is_contradicted` says that the other answer is given too, `is_qualified` that a word before it may weaken it.
     """
 
     answer: str
     words: str
     offset: int
     is_contradicted: bool = False
+    is_qualified: bool = False
 
 
 def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
@@ -101,7 +102,7 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
             and _stands_alone(prose, second)
             and not _NO_ANSWER.match(word["word"])
         ):
-            return replace(second, is_contradicted=_is_contradicted(prose, second, choice))
+            return replace(second, is_contradicted=_is_contradicted(prose, second, choice), is_qualified=True)
     stated = (_longest(prose, offset, choice, is_opening=False) for offset in range(begin, len(prose)))
     found = [each for each in stated if each is not None]
     is_clear = len({each.answer for each in found}) == 1
@@ -280,15 +281,7 @@ def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundC
 def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> StepVerdict:
     is_right = chosen.answer == choice.answer
     claim = question.claims[0] if question.claims else None
-    if chosen.is_contradicted:
-        return replace(
-            _choice_step(document, question, choice, replace(chosen, is_contradicted=False)),
-            status="undecided",
-            outcome="both choices",
-            reason="Both yes and no are given",
-            counterexample=None,
-        )
-    return StepVerdict(
+    step = StepVerdict(
         id="",
         statement=f"{question.title} — {chosen.words}",
         status="holds" if is_right else "refuted",
@@ -303,3 +296,9 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         question=question.id,
         span=(chosen.offset, chosen.offset + len(chosen.words)),
     )
+    undecided = replace(step, status="undecided", counterexample=None)
+    if chosen.is_contradicted:
+        return replace(undecided, outcome="both choices", reason="Both yes and no are given")
+    if chosen.is_qualified and not is_right:
+        return replace(undecided, outcome="doubtful", reason=f"Looks wrong if it is a plain {chosen.answer}")
+    return step

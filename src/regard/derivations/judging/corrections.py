@@ -18,6 +18,7 @@ from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
     Expression,
+    Identity,
     Label,
     Negative,
     Number,
@@ -37,6 +38,7 @@ from regard.derivations.notation.syntax import (
 _MOST_TRIED = 600
 _MOST_NODES = 80
 _OTHER_SIGNS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≫": "≪", "≪": "≫"}
+_COFUNCTIONS = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh"}
 _ZERO, _ONE, _TWO, _HALF = (Number(Fraction(value)) for value in ("0", "1", "2", "1/2"))
 
 
@@ -48,14 +50,29 @@ class Edit:
     words: str
 
 
-def correction(relation: Relation, scope: Scope, is_true: Callable[[Relation], bool]) -> str | None:
-    """What would make a false relation true, in words; None if no small change does."""
+def correction(
+    relation: Relation, scope: Scope, is_true: Callable[[Relation], bool], *, is_ill_shaped: bool = False
+) -> str | None:
+    """What would make a false relation true, in words; None if no small change does.
+
+    One with a symbol less does not correct shapes that do not match: A(X) = … may be meant as a function. And what
+    stands before ∈ alone is declared there, not claimed.
+    """
+    if relation.sign == "∈" and not isinstance(relation.left, Product | Transpose | Apply | Quotient | Sum):
+        return None
     if sum(1 for side in (relation.left, relation.right) for _ in walk(side)) > _MOST_NODES:
         return None
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
+        if is_ill_shaped and _has_less(changed, relation):
+            continue
         if mapped(changed.left, _undone) != mapped(changed.right, _undone) and is_true(changed):
             return words
     return None
+
+
+def _has_less(changed: Relation, relation: Relation) -> bool:
+    pairs = ((changed.left, relation.left), (changed.right, relation.right))
+    return any(not {*symbols(one)} >= {*symbols(other)} for one, other in pairs)
 
 
 def _changed(relation: Relation, scope: Scope) -> Iterator[tuple[Relation, str]]:
@@ -94,9 +111,9 @@ def _rooted(side: Expression) -> Iterator[Edit]:
 
 
 def _scaled(side: Expression, scope: Scope) -> Iterator[Edit]:
-    """A side with one of the scales as a factor that it lacks."""
-    scales = (Symbol(key) for key, meaning in scope.meanings.items() if meaning.tends is not None and "_" not in key)
-    for scale in scales:
+    """A side with one of the scales or sizes as a factor that it lacks."""
+    scales = (key for key, meaning in scope.meanings.items() if meaning.tends is not None and "_" not in key)
+    for scale in map(Symbol, dict.fromkeys((*scales, *scope.setting.sizes))):
         yield Edit(_times(scale, side), f"a factor {spell(scale.name)}")
         yield Edit(Quotient(side, scale), f"a factor 1/{spell(scale.name)}")
 
@@ -172,6 +189,9 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             yield Edit(node.body, "no conjugate")
         case Apply() if len(node.arguments) == 1:
             yield Edit(node.arguments[0], f"no {node.function}")
+            if node.function in _COFUNCTIONS:
+                other = _COFUNCTIONS[node.function]
+                yield Edit(Apply(other, node.arguments), f"{other} instead of {node.function}")
         case _:
             pass
     if not isinstance(node, Number | Label | BigOperator):
@@ -195,7 +215,7 @@ def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:
 def _multiplied(node: Expression, scope: Scope) -> Iterator[Edit]:
     """A node with a permutation as a factor that it lacks, on either side."""
     for key, meaning in scope.setting.symbols.items():
-        if Assumption.PERMUTATION in meaning.assume:
+        if Assumption.PERMUTATION in meaning.assume and node not in (Symbol(key), Identity()):
             for factor in (Symbol(key), Transpose(Symbol(key))):
                 yield Edit(_times(factor, node), f"a factor {key}")
                 yield Edit(_times(node, factor), f"a factor {key}")

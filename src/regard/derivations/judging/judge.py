@@ -233,11 +233,12 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
             failures.append((finding, read))
     failure, read = _failure(failures)
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
-    failure = replace(failure, explained_by=partial(_explanations, reads))
+    is_ill_shaped = failure.kind == "ill-shaped"
+    failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
     return _open_if_undeclared(failure, sides, scope)
 
 
-def _explanations(reads: Sequence[ReadRelation]) -> list[Note]:
+def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
     """How the symbols of a failure were read, and what would make it true under one of its readings."""
     try:
         taken = under_premises(reads[0])
@@ -247,7 +248,7 @@ def _explanations(reads: Sequence[ReadRelation]) -> list[Note]:
     if any(note.kind in CORRECTIONS for note in notes):
         return notes
     for read in reads[:_MOST_CORRECTED]:
-        change = correction(read.relation, read.scope, partial(_is_true, read))
+        change = correction(read.relation, read.scope, partial(_is_true, read), is_ill_shaped=is_ill_shaped)
         if change is not None:
             return [*notes, NoteKind.CORRECTED.note(change)]
     return notes
