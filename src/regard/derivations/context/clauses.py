@@ -60,6 +60,7 @@ _LATER_IN_SENTENCE = re.compile(
     rf"[^{PLACEHOLDER}]{{0,80}}?[;,，；—–]\s*{any_of('retraction_in_sentence')}", re.IGNORECASE
 )
 _NEXT_SENTENCE = re.compile(rf"[^\S\n]*\n?[^\S\n]*{any_of('retraction_next_sentence')}", re.IGNORECASE)
+_CALLED_FALSE = re.compile(rf"\s*[*_(]*{any_of('called_false')}[*_)]*\s*[.,;:!。，；：！]", re.IGNORECASE)
 _NOTHING = re.compile(r"[\s.。!！?？)）*_]*")
 
 
@@ -179,6 +180,8 @@ def _is_denied(before: str, after: str, following: str) -> bool:
     if _DENIED_BEFORE.search(before) or _DOUBTED.search(before):
         return True
     if _DENIED_AFTER.match(after) or _LATER_IN_SENTENCE.match(after):
+        return True
+    if _CALLED_FALSE.match(following):
         return True
     return _NOTHING.fullmatch(after) is not None and _NEXT_SENTENCE.match(following) is not None
 
