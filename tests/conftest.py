@@ -37,7 +37,7 @@ def python() -> Callable[..., subprocess.CompletedProcess[str]]:
         known = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", **environment}
         command = [sys.executable, *arguments]
         reading = {"encoding": known["PYTHONIOENCODING"].partition(":")[0]}
-        return subprocess.run(command, env=known, capture_output=True, text=True, timeout=120, check=False, **reading)
+        return subprocess.run(command, env=known, capture_output=True, text=True, timeout=300, check=False, **reading)
 
     return run
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process trees a
 
 DETACHED = """
 import os, subprocess, sys
-child = subprocess.Popen(["sleep", "60"], start_new_session=True)
+child = subprocess.Popen(["sleep", "60"], start_new_session=True, stdout=subprocess.DEVNULL)
 print(child.pid, flush=True)
 """
 TAKES_MEMORY = """

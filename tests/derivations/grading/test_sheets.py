@@ -104,4 +104,4 @@ def test_honest_sheets_get_what_a_person_gave_them():
 
 def test_few_honest_sheets_need_a_person():
     sheets = honest_sheets()
-    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.18
+    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.2

@@ -149,6 +149,8 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
         return replace(finding, reason=f"Reaches the goal {goal}. {finding.reason}")
     if not finding.is_false:
         return finding
+    if finding.kind == "ill-shaped" and (letter := _own_letter(attempt, name)):
+        return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(letter)} is a number", finding.notes)
     if _is_close(attempt.solved(), attempt.design):
         reason = f"Looks wrong as a limit: it comes within {SHOWN_GAP:g} of the goal {goal}, but no closer"
         return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
@@ -160,6 +162,16 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
     reason = f"Missing a scale factor: {_scaled_in_words(name, attempt.own[name])} with β large would work"
     missed = NoteKind.GOAL_MISSED.note(goal)
     return replace(finding, reason=reason, notes=(*_needed_scale(scaled), missed, *finding.notes))
+
+
+def _own_letter(attempt: _DesignAttempt, name: str) -> str | None:
+    """A letter of a design that the question does not have, so that nothing says what it is."""
+    setting = Scope(setting=attempt.question.setting)
+    for symbol in symbols(attempt.own[name]):
+        found = setting.lookup(symbol)
+        if found is None or Assumption.USUAL in found.meaning.assume:
+            return describe(symbol)
+    return None
 
 
 def _scaled_in_words(name: str, design: Expression) -> str:

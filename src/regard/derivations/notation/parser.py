@@ -59,6 +59,7 @@ from regard.derivations.notation.tokens import (
 MAX_TOKENS = 3_000
 MAX_DEPTH = 60
 _MAX_DIGITS = 300
+_MOST_PLACES = 30
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _WIDE_PRODUCTS = {"\\odot": "⊙", "\\otimes": "⊗"}
 _UNREAD_PRODUCTS = frozenset({"\\circ"})
@@ -849,6 +850,10 @@ def _number(token: Token) -> Expression:
 
 
 def _product(factors: list[Expression], dots: list[bool]) -> Expression:
+    match factors:
+        case [Number(places=0) as front, Power(Number(Fraction(numerator=10)), Negative(Number(places=0) as power))]:
+            if power.value.denominator == 1 and 0 < power.value <= _MOST_PLACES:
+                return Number(front.value / 10**power.value.numerator, power.value.numerator)
     return factors[0] if len(factors) == 1 else Product(tuple(factors), tuple(dots))
 
 

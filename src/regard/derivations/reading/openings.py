@@ -66,6 +66,10 @@ def leading_title(rest: str) -> str:
 # -- openings ----------------------------------------------------------------------------------------------------------
 _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
 _FIRST_CELL = re.compile(r"\|\s*(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?\s*(?=\|)")
+_SPACING = re.compile(
+    r"\\(?:(?:big|med|small)skip|newpage|clearpage|noindent|par|hrule|vspace\*?\{[^{}]*\})(?![A-Za-z])"
+)
+_NAMED_PART = re.compile(r"[^\W\d_]{2,20}\s*[:：]\s*")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
@@ -144,7 +148,7 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
         is_free = not before or _LINE_END.search(before) is not None or _LIST_MARK.match(line.text) is not None
         content = line.start + num_emphasis_marks(line.text)
         is_heading = range_at(document.headings, content) is not None
-        before = "" if is_heading else document.prose[line.start : line.end].strip("> \t\r\n")
+        before = "" if is_heading else _SPACING.sub("", document.prose[line.start : line.end]).strip("> \t\r\n")
         front = document.front_matter
         span = document.span_at(content)
         if span and span.marker and span.start == content:
@@ -152,7 +156,7 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
             yield from found
             continue
         is_hidden = range_at(hidden, content) or span or (front and front.holds(content))
-        is_read = before and not is_hidden
+        is_read = line.text.strip("> \t\r\n") and not is_hidden
         found = list(_line_opening(document, line, content, is_free or found != [])) if is_read else []
         yield from found
         if found and isinstance(found[0], Opening):
@@ -190,7 +194,8 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
     elif enumerator and _is_plain_opening(words, enumerator) and (is_free or not words[enumerator.end :].strip("*_} ")):
         yield _enumerated(document, whole, content + enumerator.end, enumerator)
     elif _BOLD.match(line.text) and title_of(document.prose[content : line.end].rstrip("*_?？")):
-        yield replace(whole, title=cleaned(document.text[content : line.end]))
+        title = cleaned(document.text[content : line.end])
+        yield replace(whole, title=title, enumerator=_named_part(title))
     elif is_free and (item := _TITLED_ITEM.match(document.prose[content : line.end])):
         body = content + item.end()
         if title := title_of(item[2] or item[3]):
@@ -199,6 +204,13 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
         end = content + enumerator.end
         guess = replace(enumerator, number=None, symbol=numeral)
         yield replace(whole, body=end, words=end, enumerator=guess, is_look_alike=True)
+
+
+def _named_part(title: str) -> Enumerator | None:
+    """The enumerator that is all there is after one word and a colon: Toggle: (c)."""
+    word = _NAMED_PART.match(title)
+    found = parse_enumerator(title[word.end() :]) if word else None
+    return found if word and found and found.form == "enclosed" and not title[word.end() + found.end :] else None
 
 
 def _labelled_row(words: str) -> Enumerator | None:
