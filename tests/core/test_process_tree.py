@@ -78,8 +78,10 @@ def test_the_guard_ends_all_when_its_parent_is_gone():
 def test_memory_is_that_of_all_together():
     process = subprocess.Popen([sys.executable, "-c", TAKES_MEMORY])
     begun = time.monotonic()
-    assert ProcessTree(process.pid).limit_memory(450 * 2**20, threading.Event())
+    tree = ProcessTree(process.pid)
+    assert tree.outgrows(450 * 2**20, threading.Event())
     assert time.monotonic() - begun < 30
+    tree.kill_descendants()
     process.kill()
     process.wait()
 
@@ -87,7 +89,7 @@ def test_memory_is_that_of_all_together():
 def test_waiting_for_memory_ends_when_it_is_over():
     is_over = threading.Event()
     is_over.set()
-    assert not ProcessTree(os.getpid()).limit_memory(1, is_over)
+    assert not ProcessTree(os.getpid()).outgrows(1, is_over)
 
 
 def refused(work):

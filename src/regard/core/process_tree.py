@@ -78,8 +78,8 @@ class ProcessTree:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.005)
 
-    def limit_memory(self, limit: int, is_over: threading.Event) -> bool:
-        """Waits until they take more memory than the limit, and kills all but the root; False if it is over first.
+    def outgrows(self, limit: int, is_over: threading.Event) -> bool:
+        """Waits until they take more memory than the limit; False if it is over first.
 
         The closer they are to the limit, the more often they are measured.
         """
@@ -87,7 +87,6 @@ class ProcessTree:
         while not is_over.wait(wait):
             taken = self.memory(enough := int(_ENOUGH * limit))
             if taken > enough:
-                self.kill_descendants()
                 return True
             wait = _MEASURE_EVERY if taken < limit / 2 else _MEASURE_EVERY / 4
         return False

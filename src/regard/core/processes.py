@@ -179,7 +179,7 @@ class Child:
                 return Ended.timed_out(seconds)
             with suppress(queue.Empty):
                 _, message = self._inbox.get(timeout=min(_TICK, left))
-                return self.ended() if message is None else message
+                return self.ended() if message is None or self._overrun else message
         return None
 
     def ended(self) -> Ended:
@@ -211,8 +211,10 @@ class Child:
         self._kill()
 
     def _watch_memory(self, limit: int) -> None:
-        if ProcessTree(self._pid).limit_memory(limit, self._is_killed):
-            self._overrun = Ended.out_of_memory(limit)
+        tree = ProcessTree(self._pid)
+        if tree.outgrows(limit, self._is_killed):
+            self._overrun = Ended.out_of_memory(limit)  # first, as the child may report that its own children died
+            tree.kill_descendants()
             self._kill()
 
     def _listen(self, printed: int) -> None:

@@ -51,6 +51,7 @@ def paths(text: str, kind: str = "markdown") -> list[str]:
         ("> 1.(a) Copying", "1/a", "Copying"),
         ("### (a) (2 points) Copying in attention:", "/a", "Copying in attention"),
         ("**i. 条件描述：**", "//i", "条件描述"),
+        ("**Toggle: (c)**", "/c", "Toggle: (c)"),
         ("(c) **Drawbacks of one head** In the previous part, $x$.", "/c", "Drawbacks of one head"),
         ("(c)  Drawbacks of one head: In the previous part, $x$.", "/c", "Drawbacks of one head"),
         ("(c) We assign each head a target: $x$.", "/c", ""),
@@ -180,6 +181,7 @@ def test_a_line_that_is_all_there_is_counts_as_text():
         ("\\section{Attention}\n\\begin{description}\n\\item[(a)] x\n\\item[(b)] y\n\\end{description}", " /a /b"),
         ("\\textbf{1.(a) Copying}\n\n\\textbf{(b)} y", "1/a 1/b"),
         ("\\bigskip\\noindent\\textbf{1a.} x\n\n\\vspace{1em}\\noindent\\textbf{1b.} y", "1/a 1/b"),
+        ("\\bigskip\n\\textbf{1b} i. x\n\n\\bigskip\n\\textbf{1c} i. y", "1/b 1/c"),
         ("\\noindent{\\large\\bfseries 1b.} x\n\n\\medskip\\textsf{(c)} y", "1/b 1/c"),
         ("\\question x\n\\part y\n\\part[2] z\n\\subpart u\n\\titledquestion{T}[3]\n\\part v", "1 1/a 1/b 1/b/i 2 2/a"),
         (
