@@ -262,7 +262,8 @@ def _enumerated(document: Document, line: Opening, after: int, enumerator: Enume
 def _parts_on_line(document: Document, first: Opening) -> list[Opening]:
     """The parts that follow each other on one line: the ii of "i. Yes. ii. No."; an i on its own is none."""
     place = first.words
-    is_first = first.enumerator is not None and (first.enumerator.symbol or "").lower() == ROMANS[0]
+    last = (first.enumerator.third or first.enumerator.symbol or "") if first.enumerator is not None else ""
+    is_first = last.lower() == ROMANS[0]
     found: list[Opening] = []
     for numeral in ROMANS[is_first:]:
         part = _part(numeral).search(document.prose, place, first.end)
@@ -276,7 +277,7 @@ def _parts_on_line(document: Document, first: Opening) -> list[Opening]:
 
 @lru_cache(maxsize=len(ROMANS))
 def _part(numeral: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w(])(?:\({numeral}\)|{numeral}[.)])(?=\s|[\u4e00-\u9fff{PLACEHOLDER}])\s{{0,4}}")
+    return re.compile(rf"(?<![\w(])(?:\({numeral}\)|{numeral}[.):：])(?=\s|[\u4e00-\u9fff{PLACEHOLDER}])\s{{0,4}}")
 
 
 def _begins_a_part(before: str, numeral: str) -> bool:
@@ -285,7 +286,7 @@ def _begins_a_part(before: str, numeral: str) -> bool:
     A whole answer is a yes or no, or a formula before a numeral in brackets.
     """
     words = _BREAK.sub(" ", before).strip(_EDGES)
-    if numeral.strip("(.) ") == ROMANS[0]:
+    if numeral.strip("(.):： ") == ROMANS[0]:
         return words == "" or words.endswith(_SENTENCE_ENDS)
     is_answer = _YES_OR_NO.fullmatch(words) is not None or (numeral[0] == "(" and words.endswith(PLACEHOLDER))
     return is_answer or words.endswith(_SENTENCE_ENDS)
