@@ -34,6 +34,22 @@ def test_words_that_only_look_like_one_are_not_taken(prose):
     assert find_choice(prose, CHOICE) is None
 
 
+@pytest.mark.parametrize(
+    ("prose", "is_qualified"),
+    [
+        ("Theoretically yes, but hardly ever.", True),
+        ("No two codes coincide.", True),
+        ("No, they differ.", False),
+        ("No they don't.", False),
+        ("Yes.", False),
+    ],
+)
+def test_a_word_beside_the_answer_may_weaken_it(prose, is_qualified):
+    chosen = find_choice(prose, CHOICE)
+    assert chosen is not None
+    assert chosen.is_qualified == is_qualified
+
+
 def test_the_question_itself_gives_no_answer():
     chosen = find_choice("Is it true that codes can coincide? No.", CHOICE)
     assert chosen is not None

@@ -157,3 +157,16 @@ def test_half_of_a_design_is_doubtful_and_the_whole_is_refuted():
     assert "q_2" in (half.reason or "")
     whole = judged("1d.i", r"Take $q_1 = \mu_a$ and $q_2 = \beta\mu_b$.")
     assert [step.status for step in whole] == ["refuted", "holds"]
+
+
+def test_what_leads_to_a_contradiction_is_doubtful():
+    claim = r"Then $\|\Phi_t\|^2 = d$"
+    assert last("2b.ii", f"{claim}, which is a contradiction.").outcome == "doubtful"
+    assert last("2b.ii", f"{claim}.").outcome == "refuted"
+
+
+def test_a_number_in_a_row_of_a_table_is_not_what_the_row_is_about():
+    steps = judged(
+        "1d.ii", "| $m$ | weight |\n|---|---|\n| $1.7$ | $\\approx 1$ |\n| $0$ | $\\frac{1}{1+5} = \\frac15$ |\n"
+    )
+    assert [step.statement for step in steps if step.status == "refuted"] == [r"\frac{1}{1+5} = \frac15"]

@@ -45,6 +45,9 @@ def corrected(source: str, question: str = "1") -> str | None:
         (r"(k_a + 2k_b)^\top (k_a + 2v_b) = 1 + 2k_b^\top v_a + 4k_a^\top v_a", "a and b exchanged"),
         (r"\sum_i k_i^\top k_i v_i = \sum_i k_i + 0 v_a", "v instead of k"),
         (r"P^\top P X = P X", "no P"),
+        (r"(P X)^\top = P X^\top", "the transpose of the whole product"),
+        (r"\sum_i k_i^\top k_i = d", "n instead of d"),
+        (r"\sin(y + x) = \sin x + y", "all terms inside the sin"),
     ],
 )
 def test_a_slip_of_each_kind_is_corrected(source, words):

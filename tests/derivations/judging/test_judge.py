@@ -104,7 +104,8 @@ def test_signs_that_cannot_be_judged_here(source):
 
 
 @pytest.mark.parametrize(
-    ("number", "places"), [("0.2023", 4), ("0.50", 2), ("3", 0), (".5", 1), ("0 . 4 9 9 7", 4), (r"8 \cdot 10^{-7}", 7)]
+    ("number", "places"),
+    [("0.2023", 4), ("0.50", 2), ("3", 0), (".5", 1), ("0 . 4 9 9 7", 4), ("0,159", 3), (r"8 \cdot 10^{-7}", 7)],
 )
 def test_printed_decimals_are_counted(number, places):
     node = expression(number)

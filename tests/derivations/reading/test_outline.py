@@ -190,6 +190,7 @@ def test_a_line_that_is_all_there_is_counts_as_text():
             "1 1/a 1/a/i 1/a/ii 1/b",
         ),
         ("\\begin{enumerate}\n\\item x\n\\end{enumerate}", ""),
+        ("1c. i: $x = 1$. ii: $y = 1$.\n\n1d. i: $z = 1$.", "1/c/i 1/c/ii 1/d/i"),
     ],
 )
 def test_latex_has_its_own_ways(text, expected):

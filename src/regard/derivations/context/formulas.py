@@ -105,7 +105,10 @@ def _expanded(document: Document, span: MathSpan) -> FormulaSource:
 
 
 def _joined_cells(document: Document, formulas: Sequence[Formula]) -> Iterator[Formula]:
-    """In a table row | α_a | → ½ | a relation continues the first cell without one, in its row or column."""
+    """In a table row | α_a | → ½ | a relation continues the first cell without one, in its row or column.
+
+    A cell that is a number is a value for the row, not what is claimed of it.
+    """
     rows: dict[int, FormulaSource] = {}
     columns: dict[int, FormulaSource] = {}
     last_row = -1
@@ -117,7 +120,8 @@ def _joined_cells(document: Document, formulas: Sequence[Formula]) -> Iterator[F
         if line.number > last_row + 2:
             columns.clear()
         last_row, column = line.number, line.text.count("|", 0, read.start - line.start)
-        if not read.chains and read.error is None:
+        is_value = all(token.kind == "number" or token.text == "-" for token in tokenize(read.source.text))
+        if not read.chains and read.error is None and not is_value:
             rows.setdefault(line.number, read.source)
             columns.setdefault(column, read.source)
         goes_on = bool(read.chains) and not read.chains[0].sides[0]

@@ -36,6 +36,7 @@ _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>"
 _NOISY = 4
 _WORD = re.compile(r"[^\W\d_]{1,30}")
 _FEW_WORDS, _COMMON, _FEW = 25, 0.06, 2
+_CONTRADICTION = re.compile(rf"[^\n]{{0,200}}(?:\n[^\n]{{1,200}})?{any_of('contradiction')}", re.IGNORECASE)
 _UNIT = re.compile(rf"[ \t~(\[]{{0,2}}(?:{any_of('unit')}|%)")
 
 
@@ -86,11 +87,13 @@ class _Review:
             return "I is the identity matrix"
         if item.step.role is Role.ASSERTION and not (_is_of_numbers(item) or finding.is_correctable):
             return "its symbols mean what they were taken to mean"
+        if item.step.role is Role.ASSERTION and _CONTRADICTION.match(self.document.prose, item.formula.source.span.end):
+            return "it is no step on the way to a contradiction"
         if item.step.role is Role.DESIGN and self._has_other_answer(item):
             return "it is the answer, and not the other design of the same symbol"
         if item.step.is_conditional and _says_which(item) and self._contradicts_its_neighbours(item):
             return "its condition was read as it is meant"
-        if item.is_in_table:
+        if item.is_in_table and not _is_of_numbers(item):
             return "it does not depend on the other cells of its row"
         guesses = [note for note in finding.notes if note.kind in _GUESSES and note not in self._established_notes]
         if guesses:

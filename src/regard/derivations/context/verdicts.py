@@ -64,6 +64,7 @@ _SENTENCE_START = re.compile(r"(?<=[.?!。？！\n])\s*")
 _JOINED = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}|{any_of('or')}|/)\s*", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\W\d_]{2,20})[\s,]\s*")
 _NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s+(?:because|since|as|they|it|we|this|that|there|the|you|not)\b", re.IGNORECASE)
 _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
 
@@ -92,7 +93,8 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
     begin = _behind_opening(prose, 0)
     first = _longest(prose, begin, choice, is_opening=True)
     if first is not None:
-        return replace(first, is_contradicted=_is_contradicted(prose, first, choice))
+        is_qualified = first.words.lower() == "no" and not _is_whole(prose, first)  # No two positions coincide
+        return replace(first, is_contradicted=_is_contradicted(prose, first, choice), is_qualified=is_qualified)
     for start in (begin, *(found.end() for found in _SENTENCE_START.finditer(prose, begin))):
         word = _FIRST_WORD.match(prose, start)
         second = None if word is None else _longest(prose, word.end(), choice, is_opening=True)
@@ -120,6 +122,11 @@ def _is_contradicted(prose: str, first: FoundChoice, choice: Choice) -> bool:
         if other is not None and other.answer != first.answer and (not is_alone or _stands_alone(prose, other)):
             return True
     return False
+
+
+def _is_whole(prose: str, found: FoundChoice) -> bool:
+    end = found.offset + len(found.words)
+    return re.match(r"\s+[^\W\d_]", prose[end:]) is None or _GOES_ON.match(prose, end) is not None
 
 
 def _stands_alone(prose: str, found: FoundChoice) -> bool:

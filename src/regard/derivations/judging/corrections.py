@@ -164,13 +164,17 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
                 sign = "−" if offset < 0 else "+"
                 shifted = Sum((node, Number(Fraction(offset)) if offset > 0 else Negative(Number(Fraction(-offset)))))
                 yield Edit(shifted, f"{node.name} {sign} {abs(offset)} instead of {node.name}")
+            for size in (size for size in scope.setting.sizes if size != node.name):
+                yield Edit(Symbol(size), f"{size} instead of {node.name}")
         case Negative():
             yield Edit(node.body, "the opposite sign")
         case Sum():
             for place, term in enumerate(node.terms):
                 opposite = term.body if isinstance(term, Negative) else Negative(term)
                 yield Edit(Sum((*node.terms[:place], opposite, *node.terms[place + 1 :])), "the opposite sign")
-                yield Edit(_sum(*node.terms[:place], *node.terms[place + 1 :]), "one term less")
+                others = (*node.terms[:place], *node.terms[place + 1 :])
+                yield Edit(_sum(*others), "one term less")
+                yield from _taken_in(term, others)
         case Product():
             for place in range(len(node.factors)):
                 yield Edit(_times(*node.factors[:place], *node.factors[place + 1 :]), "one factor less")
@@ -178,6 +182,9 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
                 first, second = node.factors[place : place + 2]
                 swapped = (*node.factors[:place], second, first, *node.factors[place + 2 :])
                 yield Edit(_times(*swapped), "two factors exchanged")
+            if isinstance(last := node.factors[-1], Transpose):
+                whole = (last, *(Transpose(factor) for factor in reversed(node.factors[:-1])))
+                yield Edit(_times(*whole), "the transpose of the whole product")
         case Quotient():
             yield Edit(Quotient(node.bottom, node.top), "numerator and denominator exchanged")
         case Power():
@@ -197,6 +204,14 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
     if not isinstance(node, Number | Label | BigOperator):
         yield from _wrapped(node, scope)
         yield from _multiplied(node, scope)
+
+
+def _taken_in(term: Expression, others: tuple[Expression, ...]) -> Iterator[Edit]:
+    """A term that is a function's value, maybe times something, with the other terms inside the function."""
+    factors = term.factors if isinstance(term, Product) else (term,)
+    if isinstance(last := factors[-1], Apply) and len(last.arguments) == 1:
+        inside = Apply(last.function, (Sum((last.arguments[0], *others)),))
+        yield Edit(_times(*factors[:-1], inside), f"all terms inside the {last.function}")
 
 
 def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:

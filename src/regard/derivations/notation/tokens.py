@@ -245,6 +245,7 @@ _LEXEME = re.compile(
     r"|(?P<colon>\\vcentcolon\s*=|\\mathrel\s*\{\s*\\mathop\s*:\s*\}\s*=)"
     r"|(?P<command>\\(?:operatorname|tag|hspace|vspace|lim)\*|\\[A-Za-z]+|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
     r"|(?P<torn>\d(?:\s\d)*\s\.\s\d(?:\s\d)*(?!\d))"
+    r"|(?P<comma>(?<![\d,(\[{.;])(?<![,;]\s)0,\d{2,}(?![\d,]))"
     r"|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
     r"|(?P<tilde>~=(?!~))"
     r"|(?P<ascii><=>|<->|={1,2}(?:>|&gt;)|-->|:=|=:|(?:<|&lt;){2,3}|(?:>|&gt;){2,3}|(?:<|&lt;)=|(?:>|&gt;)=|->|=="
@@ -307,6 +308,8 @@ class _Lexer:
             return
         if kind == "environment":
             self.environment(re.sub(r"\s", "", text), start)
+        elif kind == "comma":
+            self.emit("number", text.replace(",", "."), start)
         elif kind == "torn":
             self.emit("number", "".join(text.split()), start)
         elif kind == "number":
