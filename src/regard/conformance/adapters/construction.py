@@ -120,7 +120,7 @@ class _Missing(AttributeError, KeyError):
         self.asked = name
 
 
-class Answers(dict):
+class StandInConfig(dict):
     """A config whose values are attributes and items alike."""
 
     def __getattr__(self, name: str) -> Any:
@@ -170,7 +170,7 @@ def _chosen(
     for name, each in parameters.items():
         if name in given or each.default is not _EMPTY:
             continue
-        value = Answers() if _is_config(make, each) else chosen_value(name, each.annotation)
+        value = StandInConfig() if _is_config(make, each) else chosen_value(name, each.annotation)
         if value is _EMPTY:
             unknown.append(name)
         else:
@@ -240,10 +240,10 @@ def _with_config(
             *_findings(chosen),
             LayerFinding(name=name, value=kind.__name__, how="the class in the same module"),
         )
-    answers = Answers(values)
+    config = StandInConfig(values)
     for _ in range(_MOST_ANSWERS):
         try:
-            made = make(**{**given, name: answers})
+            made = make(**{**given, name: config})
         except _Missing as missing:
             value = chosen_value(missing.asked)
             if value is _EMPTY:
@@ -251,11 +251,11 @@ def _with_config(
                     f"'{label}' asks for {name}.{missing.asked}, and its name does not say what it is. "
                     f"Give --arg {name}=\"{{'{missing.asked}': …}}\"."
                 ) from missing
-            answers = Answers({**answers, missing.asked: value})
+            config = StandInConfig({**config, missing.asked: value})
         except Exception as error:
-            raise _refusal(problems[0] if problems else error, {**given, name: dict(answers)}, label) from error
+            raise _refusal(problems[0] if problems else error, {**given, name: dict(config)}, label) from error
         else:
-            return made, _findings({key: value for key, value in answers.items() if key not in values})
+            return made, _findings({key: value for key, value in config.items() if key not in values})
     raise InputError(f"'{label}' asks its {name} for too many things. Give --config FILE.")
 
 
@@ -268,12 +268,12 @@ def _own_config(kind: type, values: Mapping[str, Any]) -> tuple[Any, dict[str, A
     if unknown:
         raise InputError(f"{kind.__name__} needs {', '.join(unknown)}.")
     if not dataclasses.is_dataclass(kind) and not parameters:
-        return Answers({**vars(kind), **values}), {}
+        return StandInConfig({**vars(kind), **values}), {}
     return kind(**{**chosen, **values}), chosen
 
 
 def _findings(chosen: Mapping[str, Any]) -> tuple[LayerFinding, ...]:
-    plain = {name: value for name, value in chosen.items() if not isinstance(value, Answers)}
+    plain = {name: value for name, value in chosen.items() if not isinstance(value, StandInConfig)}
     if not plain:
         return ()
     listed = ", ".join(f"{name}={value}" for name, value in plain.items())
