@@ -51,6 +51,7 @@ def paths(text: str, kind: str = "markdown") -> list[str]:
         ("> 1.(a) Copying", "1/a", "Copying"),
         ("### (a) (2 points) Copying in attention:", "/a", "Copying in attention"),
         ("**i. 条件描述：**", "//i", "条件描述"),
+        ("<details><summary><b>(c) One head</b></summary>", "/c", "One head"),
         ("**Toggle: (c)**", "/c", "Toggle: (c)"),
         ("(c) **Drawbacks of one head** In the previous part, $x$.", "/c", "Drawbacks of one head"),
         ("(c)  Drawbacks of one head: In the previous part, $x$.", "/c", "Drawbacks of one head"),

@@ -14,13 +14,13 @@ from regard.derivations.reading.enumerators import Enumerator, normalized, parse
 from regard.derivations.reading.phrases import any_of
 
 PLAIN = 100  # the level of a line that is no heading
-_SPACING = (
+SPACING = (
     r"\\(?:(?:no)?indent|(?:big|med|small)skip|par|newline|(?:new|clear)page|pagebreak|leavevmode|centering|[hv]fill|q?quad"
     r"|(?:footnote|script|normal)size|small|[lL]arge|LARGE|[hH]uge|bfseries|itshape)(?![A-Za-z])"
     r"|\\[hv]space\*?\s?\{[^{}\r\n]{0,20}\}|\\\\|<(?:br|p)\s?/?>|&nbsp;"
 )
 _EMPHASIS = re.compile(
-    rf"(?:\s|>|[-+](?=\s)|\*{{1,3}}|_{{1,3}}|<(?:b|strong|u)>|{_SPACING}"
+    rf"(?:\s|>|[-+](?=\s)|\*{{1,3}}|_{{1,3}}|<(?:b|strong|u|i|em|details|summary|div|li|h[1-6])(?:\s[^<>\r\n]{{0,80}})?>|{SPACING}"
     r"|\\(?:text(?:bf|it|sf|sc|rm)|emph|u(?:nder)?line)\s?\{|\{(?:\\(?:bf|it|sc|sf)(?![a-z]))?"
     r"|\\item(?![a-z])(?!\s*\[))*"
 )

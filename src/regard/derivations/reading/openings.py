@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from regard.derivations.reading.answer_marks import PLAIN, AnswerMark, answer_words, num_emphasis_marks, wrapped_answers
+from regard.derivations.reading.answer_marks import (
+    PLAIN,
+    SPACING,
+    AnswerMark,
+    answer_words,
+    num_emphasis_marks,
+    wrapped_answers,
+)
 from regard.derivations.reading.braces import group_end
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import (
@@ -29,6 +36,7 @@ _EDGES = " \t*_#:：{}-–—\\"
 _MAX_TITLE = 100
 _SENTENCE = re.compile(r"[。！？?]|[.!](?:\s|$)")
 POINTS = re.compile(rf"[(（\[]\s?\d{{1,3}}(?:\.\d)?\s?{any_of('points')}\.?\s?[)）\]]", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][a-z0-9]{0,9}>", re.IGNORECASE)
 _TITLED_ITEM = re.compile(r"(\d{1,2})[.)]\s{1,4}(?:\*\*([^*\r\n]{2,100})\*\*|__([^_\r\n]{2,100})__)[.:：]?[ \t]{0,4}")
 _BOLD_LEAD = re.compile(r"\s{0,4}(?:\*\*([^*\r\n]{3,80})\*\*|\\textbf\s?\{([^{}\r\n]{3,80})\})")
 _COLON_LEAD = re.compile(r"\s{0,4}([A-Z][^\s:：.。]*(?:\s[^\s:：.。]+){1,5}|[\u4e00-\u9fff][^\s:：.。，]{1,14})[:：]")
@@ -41,7 +49,7 @@ def cleaned(title: str) -> str:
     >>> cleaned("(4 points) An average of two:")
     'An average of two'
     """
-    return POINTS.sub("", title).strip(_EDGES)
+    return _TAG.sub("", POINTS.sub("", title)).strip(_EDGES)
 
 
 def title_of(rest: str) -> str:
@@ -66,9 +74,7 @@ def leading_title(rest: str) -> str:
 # -- openings ----------------------------------------------------------------------------------------------------------
 _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
 _FIRST_CELL = re.compile(r"\|\s*(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?\s*(?=\|)")
-_SPACING = re.compile(
-    r"\\(?:(?:big|med|small)skip|newpage|clearpage|noindent|par|hrule|vspace\*?\{[^{}]*\})(?![A-Za-z])"
-)
+_SPACING = re.compile(SPACING)
 _NAMED_PART = re.compile(r"[^\W\d_]{2,20}\s*[:：]\s*")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
