@@ -111,7 +111,7 @@ def answers_to(question: Question, regions: Sequence[Region]) -> list[Region]:
 class Placement:
     """The question of a formula, None if it stands elsewhere; `alternatives` are others that fit nearly as well.
 
-    `possible` are further questions that a formula without a heading may belong to, if it fails in all of these.
+    `possible` are further questions that a formula without its own heading may belong to, if it fails in all of these.
 
     A place is sure if the formula hardly stands elsewhere; what fails in all its questions fails wherever it belongs.
     """
@@ -144,7 +144,8 @@ def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.nda
     near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
     settings = {id(best.setting)} if best is not None else set()
     others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
-    fitting = () if region.questions else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
+    is_named = len(region.questions) == 1
+    fitting = () if is_named else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
     return Placement(
         question=best,
         region=region,
