@@ -87,3 +87,9 @@ def test_a_printed_number_may_stand_on_either_side():
     steps = judged("2b.ii", r"$710 \approx 113 \cdot 2\pi$", r"$2\pi \approx 6.28$")
     assert [step.status for step in steps] == ["holds"] * 2
     assert last("2b.ii", r"$700 \approx 113 \cdot 2\pi \cdot 3$").status == "refuted"
+
+
+def test_a_size_that_is_twice_another_sets_that_one_too():
+    claim = r"The norm is constant, $\|\Phi_t\|^2 = 2$."
+    assert last("2b.i", f"Take $d = 4$. {claim}").status == "holds"
+    assert last("2b.i", f"Take $d = 6$. {claim}").status == "refuted"

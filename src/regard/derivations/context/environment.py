@@ -384,7 +384,9 @@ def _set(left: Symbol, right: Expression, scope: Scope) -> Scope:
     if left.name in scope.setting.sizes and not scope.knows(left):
         if not isinstance(right, Number) or right.value.denominator != 1 or right.value < _SMALLEST_SIZE:
             return scope
-        return replace(scope, sizes={**scope.sizes, left.name: int(right.value)})
+        half = scope.setting.sizes[left.name].twice
+        halved = {half: int(right.value) // 2} if half and right.value % 2 == 0 else {}
+        return replace(scope, sizes={**scope.sizes, **halved, left.name: int(right.value)})
     meaning = scope.find(left).meaning
     if isinstance(meaning.formula, Symbol) and meaning.formula != left:
         return _set(meaning.formula, right, scope)
