@@ -64,7 +64,8 @@ _SENTENCE_START = re.compile(r"(?<=[.?!。？！\n])\s*")
 _JOINED = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}|{any_of('or')}|/)\s*", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\W\d_]{2,20})[\s,]\s*")
 _NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s+(?:because|since|as|they|it|we|this|that|there|the|you|not)\b", re.IGNORECASE)
+_NEXT_WORD = re.compile(r"\s+(?=[^\W\d_])")
+_AFTER_NO = re.compile(any_of("after_no"), re.IGNORECASE)
 _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
 
@@ -93,7 +94,7 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
     begin = _behind_opening(prose, 0)
     first = _longest(prose, begin, choice, is_opening=True)
     if first is not None:
-        is_qualified = first.words.lower() == "no" and not _is_whole(prose, first)  # No two positions coincide
+        is_qualified = first.words.lower() == "no" and not _is_whole(prose, first)
         return replace(first, is_contradicted=_is_contradicted(prose, first, choice), is_qualified=is_qualified)
     for start in (begin, *(found.end() for found in _SENTENCE_START.finditer(prose, begin))):
         word = _FIRST_WORD.match(prose, start)
@@ -125,8 +126,9 @@ def _is_contradicted(prose: str, first: FoundChoice, choice: Choice) -> bool:
 
 
 def _is_whole(prose: str, found: FoundChoice) -> bool:
-    end = found.offset + len(found.words)
-    return re.match(r"\s+[^\W\d_]", prose[end:]) is None or _GOES_ON.match(prose, end) is not None
+    """False for a no that belongs to the next word: no two positions coincide."""
+    space = _NEXT_WORD.match(prose, found.offset + len(found.words))
+    return space is None or _AFTER_NO.match(prose, space.end()) is not None
 
 
 def _stands_alone(prose: str, found: FoundChoice) -> bool:
