@@ -73,7 +73,7 @@ def test_search_and_filter_leave_what_fits(opened, report):
         page.locator("#search").fill("zzz")
         assert page.locator(".nothing").is_visible()
         page.locator('.contents a[href="#average-of-two"]').click()
-        assert page.locator("#average-of-two").is_visible()
+        page.wait_for_selector("#average-of-two", state="visible")  # the page hears of the new place a moment later
 
 
 def test_on_paper_everything_is_unfolded_and_light(opened, report):
