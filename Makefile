@@ -60,7 +60,7 @@ $(VENV)/.core: $(VENV)/bin/python $(PACKAGING)
 
 $(VENV)/.dev: $(VENV)/.core
 	@echo "Installing the tools for tests …"
-	@$(PIP) install -c constraints.txt -e '.[dev]'
+	@$(PIP) install -c constraints.txt -e '.[dev,lsp,serve,docs]'
 	@touch $@
 
 # The CPU build where its index can be reached, otherwise what the usual index has. Without torch its tests are skipped.
@@ -91,7 +91,7 @@ constraints:
 	grep '^torch==' constraints.txt > "$$scratch/kept.txt"; \
 	install="$$scratch/bin/python -m pip -qq --disable-pip-version-check install -c $$scratch/kept.txt"; \
 	$(if $(TORCH_INDEX),$$install --retries 0 --no-deps --index-url $(TORCH_INDEX) torch || true;) \
-	$$install '.[dev,train,zoo]'; \
+	$$install '.[dev,lsp,serve,docs,train,zoo]'; \
 	{ echo "# All that 'make' installs, pinned. Written by 'make constraints'; torch has no local build tag."; \
 	  "$$scratch/bin/python" -m pip freeze --exclude regard | sed -E 's/^(torch==[0-9.]+).*/\1/' | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$'; \
 	} > "$$scratch/constraints.txt"; \
