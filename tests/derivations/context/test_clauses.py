@@ -65,6 +65,7 @@ def conclusions(text: str) -> list[tuple[str, list[str]]]:
         rf"{A} when $\gamma > 1$; {B} when $\gamma < 1$.",
         rf"For $\gamma > 1$: {A}. For $\gamma < 1$: {B}.",
         rf"当 $\gamma > 1$ 时，{A}；当 $\gamma < 1$ 时，{B}。",
+        rf"Gdy $\gamma > 1$, wtedy {A}, ale gdy $\gamma < 1$, wtedy {B}.",
         rf"Wenn $\gamma > 1$, dann {A}, und wenn $\gamma < 1$, dann {B}.",
         r"$$\gamma > 1: \quad c \approx v_a$$ $$\gamma < 1: \quad c \approx v_b$$",
         r"$$c \approx v_a \quad \text{if } \gamma > 1, \qquad c \approx v_b \quad \text{if } \gamma < 1$$",
@@ -78,6 +79,12 @@ def test_each_of_two_conditions_governs_its_own_clause(text):
 def test_a_condition_governs_all_conclusions_of_its_clause():
     text = rf"If $\gamma > 1$, then $k_a^\top q > k_b^\top q$, so {A}."
     assert conclusions(text) == [("q", ["gamma > 1"]), ("a", ["gamma > 1"])]
+
+
+@pytest.mark.parametrize("word", ["for", "if"])
+def test_a_condition_after_a_colon_opens_a_clause(word):
+    found = conclusions(rf"$s = e^\gamma$: {word} $\gamma > 1$, {A}, {word} $\gamma < 1$, {B}.")
+    assert found == [(r"\gamma", []), ("a", ["gamma > 1"]), ("b", ["gamma < 1"])]
 
 
 def test_a_condition_behind_two_conclusions_governs_both():
@@ -180,6 +187,7 @@ def test_what_is_asserted(before):
         ("Suppose that ", "supposition"),
         ("假设 ", "supposition"),
         ("Supposons que ", "supposition"),
+        ("Załóżmy, że ", "supposition"),
         ("To get this we would need ", "wanted"),
         ("The goal is ", "wanted"),
         ("We want ", "wanted"),

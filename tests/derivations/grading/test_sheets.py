@@ -99,9 +99,9 @@ def test_honest_sheets_get_what_a_person_gave_them():
     sheets = honest_sheets()
     assert len(sheets) >= 20
     assert sum(sheet.lost for sheet in sheets) / len(sheets) <= 0.03
-    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.075
+    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.045
 
 
 def test_few_honest_sheets_need_a_person():
     sheets = honest_sheets()
-    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.2
+    assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.15

@@ -9,7 +9,7 @@ from regard.derivations.reading import phrases
 
 SOURCES = Path(phrases.__file__).parents[2]
 PURPOSES = sorted(phrases._lists())
-LANGUAGES = {"en", "de", "fr", "es", "pt", "it", "ru", "ja", "zh", "any"}
+LANGUAGES = {"en", "de", "fr", "es", "pt", "it", "pl", "ru", "ja", "zh", "any"}
 
 
 @pytest.mark.parametrize("purpose", PURPOSES)

@@ -37,7 +37,7 @@ _CUE = re.compile(
     + rf"|(?P<stop>[;；。]|\.(?=\s|$))|(?P<comma>[,，:：])|(?P<end>{END_OF_DISPLAY})",
     re.IGNORECASE,
 )
-_NEW_CLAUSE = re.compile(rf"(?:{any_of('conjunction')}|[;；])[\s,，]*$", re.IGNORECASE)
+_NEW_CLAUSE = re.compile(rf"(?:{any_of('conjunction')}|[;；:：])[\s,，]*$", re.IGNORECASE)
 _CLAUSE_START = re.compile(r"[,，。;；、:：]")
 _OR = re.compile(rf"[\s,，]*{any_of('or')}[\s,，]*", re.IGNORECASE)
 _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
@@ -311,6 +311,7 @@ class _SentenceReader:
         if self.mode is Role.POSSIBILITY or (self.mode is Role.WANTED and not self._has_relation):
             self.mode = Role.ASSERTION
         if self.mode is not Role.SUPPOSITION:
+            self._is_new_clause |= comma in ":："
             return
         goes_on = self._is_list and self._is_relation_last and "\n" not in after
         if comma in ":：" or not goes_on:
