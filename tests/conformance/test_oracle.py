@@ -23,6 +23,8 @@ LAYERS = (
     {"causal": False, "positions": "alibi", "window": 3, "num_heads": 6, "width": 48},
     {"causal": True, "positions": "none", "softcap": 3.0, "scale": 0.5},
     {"causal": True, "positions": "none", "num_heads": 1, "width": 16},
+    {"causal": True, "positions": "rotary", "frequencies": (1.0, 0.1, 0.0025, 0.00025)},
+    {"support": "j <= i or j < 4", "positions": "none"},
 )
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 SEEDS = range(8)

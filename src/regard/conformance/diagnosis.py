@@ -32,6 +32,7 @@ _SEED = 11
 _MOST_MATCHES = 3
 _MOST_BUGS = 6
 _SAME_BASE = 2e-3
+_SAME_RATE = 1e-3
 _SAME_SINK = 1e-2
 
 _UNEXPLAINED = Diagnosis("projection", "the weights are read, split or combined differently")
@@ -285,6 +286,12 @@ def _of_positions(spec: Spec, found: Mapping[str, Any]) -> Iterator[Diagnosis]:
         return
     if kind == "rotary":
         width = None if spec.rotary_width == spec.head_width else spec.rotary_width
+        if spec.frequencies is not None and "rates" in found:
+            for number, (value, wanted) in enumerate(zip(found["rates"], spec.frequencies, strict=False)):
+                if abs(value - wanted) > _SAME_RATE * wanted:
+                    text = f"pair {number} rotates by {value:.4g} per position, but {wanted:.4g} is declared"
+                    yield Diagnosis("rotary", text)
+            return
         declared = {"layout": spec.rotary_layout, "width": width, "base": spec.rotary_base}
         for name, wanted in declared.items():
             value = found.get(f"rotary_{name}", wanted)

@@ -131,7 +131,7 @@ def _find_reach_ahead(notes: _Notes, moved: np.ndarray) -> None:
         seen = f"every output sees {max(aheads)} token{'' if max(aheads) == 1 else 's'} ahead"
     else:
         seen = f"the outputs see {aheads} tokens ahead"
-    notes.remark("causal", f"neither causal nor open to all tokens: {seen}; declare causal=True or causal=False")
+    notes.remark("causal", f"neither causal nor open to all tokens: {seen}; declare causal or support")
 
 
 def _moved(subject: Subject, length: int, places: list[int]) -> list[np.ndarray]:
@@ -327,6 +327,7 @@ def _add_rotation(notes: _Notes, spec: Spec, fit: RotaryFit | None) -> None:
         notes.lacks("positions", "a gap between two tokens changes the weights like no rotary layout or slope")
         return
     notes.add("positions", "rotary", f"pairs of coordinates rotate by {_numbers(fit.frequencies)} per position")
+    notes.found["rates"] = tuple(fit.frequencies.tolist())
     notes.add("rotary_layout", fit.layout, f"pairs are {fit.layout}")
     width = None if fit.width == spec.head_width else fit.width
     notes.add("rotary_width", width, f"{fit.width} of {spec.head_width} coordinates rotate")
@@ -335,7 +336,7 @@ def _add_rotation(notes: _Notes, spec: Spec, fit: RotaryFit | None) -> None:
     if fit.base is not None:
         notes.add("rotary_base", _rounded(fit.base, 10 * _ROUND), f"frequencies are {fit.base:.6g}^(−2i/d)")
     else:
-        notes.lacks("rotary_base", "the frequencies are too few, or not of the form B^(−2i/d)")
+        notes.lacks("rotary_base", "the frequencies are too few, or not of the form B^(−2i/d): declare `frequencies`")
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -14,16 +14,14 @@ from regard.attention import (
     AttentionRule,
     Linear,
     attention_scores,
-    causal_mask,
     masked_softmax,
     merge_heads,
     repeat_heads,
     split_heads,
-    window_mask,
 )
 from regard.conformance.subject import Projections, Spec
+from regard.conformance.visibility import visible_pairs
 from regard.positions.alibi import alibi_slopes
-from regard.positions.rotary import Rotary
 
 # Position codes that are rows of a table, added to the embeddings.
 TABLES = ("learned", "sinusoidal")
@@ -86,8 +84,7 @@ def rotate(oracle: "Oracle", heads: np.ndarray, positions: np.ndarray, part: Par
     spec = oracle.spec
     if spec.positions != "rotary" or part == "value":
         return heads
-    code = Rotary(base=spec.rotary_base, layout=spec.rotary_layout, rotary_dims=spec.rotary_width)
-    return code.rotate(heads, positions[:, None, :])
+    return spec.rotary_code.rotate(heads, positions[:, None, :])
 
 
 def bias(oracle: "Oracle", inputs: AttentionInputs) -> np.ndarray | None:
@@ -105,14 +102,9 @@ def score(oracle: "Oracle", queries: np.ndarray, keys: np.ndarray, added: np.nda
 
 
 def visible(oracle: "Oracle", inputs: AttentionInputs) -> np.ndarray:
-    """[batch, query, key]: real keys, none ahead if causal, none outside the window."""
-    length, spec = inputs.mask.shape[1], oracle.spec
-    seen = np.ones((length, length), dtype=bool)
-    if spec.causal:
-        seen &= causal_mask(length, length)
-    if spec.window is not None:
-        seen &= window_mask(length, length, window=spec.window)
-    return seen[inputs.places][None] & inputs.mask[:, None, :]
+    """[batch, query, key]: real keys that the spec says are visible."""
+    seen = visible_pairs(oracle.spec, inputs.places, np.arange(inputs.mask.shape[1]))
+    return seen[None] & inputs.mask[:, None, :]
 
 
 def softmax(oracle: "Oracle", logits: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -228,7 +220,7 @@ class Oracle:
 
 def undeclared(spec: Spec, parts: Projections | None) -> str | None:
     """What prevents building an oracle of the whole layer, None if nothing does."""
-    if spec.causal is None:
+    if not spec.says_what_is_visible:
         return "the spec does not say whether the layer is causal"
     if spec.positions is None:
         return "the spec does not say which positions the layer has"

@@ -8,8 +8,8 @@ import numpy as np
 from regard.attention import widened
 from regard.conformance.law import dtype_of
 from regard.conformance.subject import Projections, Spec, Subject, random_matrices
+from regard.conformance.visibility import visible_pairs
 from regard.positions.alibi import alibi_slopes
-from regard.positions.rotary import Rotary
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,8 +128,7 @@ class ReferenceLayer(Subject):
         """Queries or keys rotated to their positions."""
         if self.spec.positions != "rotary":
             return heads
-        code = Rotary(base=self.spec.rotary_base, layout=self.spec.rotary_layout, rotary_dims=self.spec.rotary_width)
-        return code.rotate(heads, positions[:, None, :])
+        return self.spec.rotary_code.rotate(heads, positions[:, None, :])
 
     def slopes(self) -> np.ndarray:
         """One ALiBi slope per head."""
@@ -141,13 +140,7 @@ class ReferenceLayer(Subject):
 
     def visible(self, query_places: np.ndarray, num_keys: int, mask: np.ndarray) -> np.ndarray:
         """[batch, query, key]: which keys a query may look at; places are indices among the keys."""
-        keys = np.arange(num_keys)
-        seen = np.broadcast_to(mask[:, None, :], (mask.shape[0], len(query_places), num_keys)).copy()
-        if self.spec.causal:
-            seen &= keys[None, None, :] <= query_places[None, :, None]
-        if self.spec.window is not None:
-            seen &= np.abs(keys[None, None, :] - query_places[None, :, None]) < self.spec.window
-        return seen
+        return visible_pairs(self.spec, query_places, np.arange(num_keys))[None] & mask[:, None, :]
 
     def scale(self) -> float:
         """What logits are multiplied by."""

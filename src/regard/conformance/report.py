@@ -73,7 +73,7 @@ def spec_line(report: CheckReport) -> str:
     parts = [f"width {spec.get('width')}"]
     if not any(each.name == "num_heads" and each.kind == "not found" for each in report.findings):
         parts += [f"{heads} head{'' if heads == 1 else 's'}" + (f" over {shared}" if shared != heads else "")]
-    parts += [causal[spec.get("causal")]]
+    parts += [f"sees {spec['support']}" if spec.get("support") else causal[spec.get("causal")]]
     parts += [f"window {spec['window']}"] if spec.get("window") else []
     parts += [f"positions {spec['positions']}" if spec.get("positions") else "positions not declared"]
     return " · ".join([*parts, str(spec.get("dtype")), str(spec.get("device"))])

@@ -92,7 +92,7 @@ class CheckRequest:
             parts += ["--arg", f"{name}={value}"]
         if self.spec is not None:
             declared = self.spec.non_defaults() or {"width": self.spec.width}
-            parts += ["--spec", ",".join(f"{name}={value}" for name, value in declared.items())]
+            parts += ["--spec", ",".join(f"{name}={_typed(value)}" for name, value in declared.items())]
         parts += ["--dtype", self.dtype] if self.dtype else []
         parts += ["--device", self.device] if self.device else []
         parts += ["--infer"] if self.is_inferring else []
@@ -103,6 +103,11 @@ class CheckRequest:
         parts += ["--bitwise"] if self.is_bitwise else []
         parts += ["--laws", law] if law else []
         return shlex.join([*parts, "--seed", str(self.seed)])
+
+
+def _typed(value: Any) -> str:
+    """A value of a spec as it is typed."""
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def build_subject(
@@ -193,7 +198,7 @@ def _uncovered(subject: Subject) -> frozenset[str]:
 
 def is_open(spec: Spec) -> bool:
     """True if the spec says too little for an oracle."""
-    return spec.causal is None or spec.positions is None
+    return not spec.says_what_is_visible or spec.positions is None
 
 
 def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subject:

@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
 
+from regard.conformance.visibility import visible_pairs
 from regard.core.errors import InputError
+from regard.positions.rotary import UNSCALED, GivenFrequencies, Rotary
 
 # Capabilities by name: what a layer with it has, and why a law that needs it is skipped without it.
 CAPABILITIES: Mapping[str, tuple[str, str]] = {
@@ -49,10 +51,14 @@ class Spec:
         depth: how many attention layers are stacked.
         causal: True if an output does not depend on later tokens.
         window: how many tokens a query sees, itself included.
+        support: which inputs j an output i sees, if neither `causal` nor `window` says it: "j <= i or j < 4" for a
+            prefix of four tokens that all see.
         positions: the position code.
         rotary_base: the base of the rotary frequencies.
         rotary_width: how many coordinates of a head are rotated, all by default.
         rotary_layout: which coordinates are rotated together.
+        frequencies: the angle of each rotated pair per position, if they are not powers of `rotary_base`, as in codes
+            that are stretched to longer contexts.
         max_positions: the number of positions that the layer has a code for.
         scale: what multiplies q·k, 1/√head_width by default.
         softcap: the cap of the logits.
@@ -75,10 +81,12 @@ class Spec:
     depth: int = 1
     causal: bool | None = None
     window: int | None = None
+    support: str | None = None
     positions: Positions | None = None
     rotary_base: float = 10_000.0
     rotary_width: int | None = None
     rotary_layout: Literal["half-split", "interleaved"] = "half-split"
+    frequencies: tuple[float, ...] | None = None
     max_positions: int | None = None
     scale: float | None = None
     softcap: float | None = None
@@ -110,6 +118,20 @@ class Spec:
                 f"Spec has {self.num_heads} heads over {self.num_kv_heads} key and value heads, which does not divide. "
                 "Give a divisor."
             )
+        if self.support is not None:
+            if self.causal is not None or self.window is not None:
+                raise InputError(
+                    "Spec has `support`, which says all about what is visible. Leave out causal and window."
+                )
+            visible_pairs(self, np.arange(1), np.arange(1))  # raises what is wrong with it
+        if self.frequencies is not None:
+            object.__setattr__(self, "frequencies", tuple(map(float, self.frequencies)))
+            object.__setattr__(self, "rotary_width", self.rotary_width or 2 * len(self.frequencies))
+            if len(self.frequencies) * 2 != self.rotary_width:
+                raise InputError(
+                    f"Spec has {len(self.frequencies)} frequencies for {self.rotary_width} rotated coordinates. "
+                    "Give one per pair."
+                )
         if self.window is not None and self.window < 1:
             raise InputError(f"Spec has window = {self.window}, which hides every key. Give at least 1.")
 
@@ -130,6 +152,11 @@ class Spec:
             return {"head_width": 0, "num_kv_heads": None, **changes}
         return changes
 
+    @property
+    def says_what_is_visible(self) -> bool:
+        """True if the spec tells which inputs an output sees."""
+        return self.causal is not None or self.support is not None
+
     def matrix_shapes(self) -> dict[str, tuple[int, int]]:
         """The shapes of the four projections, as x @ matrix."""
         own, shared = self.num_heads * self.head_width, (self.num_kv_heads or 1) * self.head_width
@@ -139,6 +166,12 @@ class Spec:
             "value": (self.width, shared),
             "output": (own, self.width),
         }
+
+    @property
+    def rotary_code(self) -> Rotary:
+        """The rotary code with the declared frequencies."""
+        scaling = UNSCALED if self.frequencies is None else GivenFrequencies(values=self.frequencies)
+        return Rotary(base=self.rotary_base, layout=self.rotary_layout, rotary_dims=self.rotary_width, scaling=scaling)
 
     def non_defaults(self) -> dict[str, Any]:
         """The values that have to be written down to get this spec again.
@@ -175,6 +208,11 @@ def _value(name: str, text: str, kind: Any) -> Any:
     if text.lower() in ("none", "null") and type(None) in kinds:
         return None
     for each in kinds:
+        if get_origin(each) is tuple:
+            try:
+                return tuple(map(float, text.split()))
+            except ValueError:
+                continue
         if each is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
             return text.lower() in ("true", "yes", "1")
         if each in (int, float):
@@ -184,9 +222,15 @@ def _value(name: str, text: str, kind: Any) -> Any:
                 continue
         if each is str:
             return text
-    allowed = [get_args(each) if get_origin(each) is Literal else (each.__name__,) for each in kinds]
+    allowed = [_words_for(each) for each in kinds]
     words = " or ".join(word for group in allowed for word in group if word != "NoneType")
     raise InputError(f"{name}={text} is not understood in a spec. {name} is {words}.")
+
+
+def _words_for(kind: Any) -> tuple[str, ...]:
+    if get_origin(kind) is tuple:
+        return ("numbers with spaces between them",)
+    return get_args(kind) if get_origin(kind) is Literal else (kind.__name__,)
 
 
 @dataclass(frozen=True, kw_only=True)

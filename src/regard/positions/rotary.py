@@ -70,6 +70,20 @@ class LinearScaling(RotaryScaling):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GivenFrequencies(RotaryScaling):
+    """Whatever frequencies a model has been given, one per pair."""
+
+    values: tuple[float, ...]
+
+    def frequencies(self, base: float, dims: int) -> Float[np.ndarray, " pair"]:
+        """The given frequencies."""
+        del base
+        if len(self.values) != dims // 2:
+            raise InputError(f"{len(self.values)} frequencies were given for {dims // 2} pairs. Give one per pair.")
+        return np.array(self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NtkScaling(RotaryScaling):
     """Raises the base so that the slowest pair slows down by the factor and the fastest keeps its speed (NTK-aware).
 

@@ -8,6 +8,7 @@ from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawT
 from regard.conformance.probing import mask_hiding
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Projections, Spec
+from regard.conformance.visibility import visible_pairs
 
 _NOT_FINITE = Diagnosis("padding", "a fully masked row gives NaN")
 _UNIFORM = Diagnosis("padding", "a fully masked row averages the values: the softmax falls back to uniform weights")
@@ -98,9 +99,7 @@ def _averages(spec: Spec, weights: Projections, x: np.ndarray) -> Iterator[np.nd
     grouped = values.reshape(*x.shape[:2], shared, -1).repeat(spec.num_heads // shared, axis=2)
     flat = grouped.reshape(*x.shape[:2], -1)
     yield np.broadcast_to(flat.mean(axis=1, keepdims=True), flat.shape)
-    gaps = np.arange(x.shape[1])[:, None] - np.arange(x.shape[1])[None, :]
-    seen = (gaps >= 0) | (not spec.causal)
-    seen &= np.abs(gaps) < (spec.window or x.shape[1])
+    seen = visible_pairs(spec, np.arange(x.shape[1]), np.arange(x.shape[1]))
     yield (seen / seen.sum(axis=1, keepdims=True)) @ flat
 
 

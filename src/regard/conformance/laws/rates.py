@@ -80,8 +80,7 @@ def _compare(trial: LawTrial) -> Comparisons:
 
 
 def _rates(spec: Spec) -> np.ndarray:
-    width = spec.rotary_width or spec.head_width
-    return spec.rotary_base ** (-np.arange(0, width, 2) / width)
+    return spec.rotary_code.frequencies(spec.head_width)
 
 
 def _waves(rates: np.ndarray, gaps: np.ndarray) -> list[np.ndarray]:

@@ -15,13 +15,13 @@ _LARGE = 8.0
 def _compare(trial: LawTrial) -> Comparisons:
     """The layer against the oracle: plain, with large inputs, padded, and with position gaps; or its core alone."""
     trial = trial.in_float32()
-    if trial.spec.causal is None:
+    if not trial.spec.says_what_is_visible:
         raise NotTried("the spec does not say whether the layer is causal")
     parts = trial.subject.projections() if trial.subject.has("weights") else None
     lack = undeclared(trial.spec, parts) if parts is not None else "the layer does not give access to its weights"
     if lack is None:
         yield from _of_layer(trial, Oracle(spec=trial.spec, parts=parts))
-    elif trial.subject.has("core") and not trial.spec.sink:
+    elif trial.subject.has("core") and not trial.spec.sink and trial.spec.support is None:
         yield from _of_core(trial, Oracle(spec=trial.spec))
     else:
         raise NotTried(lack if trial.subject.has("weights") else f"{lack}, and has no bare q, k, v function")
@@ -33,7 +33,10 @@ def _of_layer(trial: LawTrial, oracle: Oracle) -> Comparisons:
     if not trial.is_half_precision:
         large = (x * _LARGE).astype(x.dtype)
         yield _compared(trial, oracle, large, "the output for large inputs differs from the oracle's", is_large=True)
-    if trial.subject.has("mask") and x.shape[1] > 2 and (trial.spec.positions not in TABLES or has_positions):
+    can_be_padded = (
+        trial.subject.has("mask") and trial.spec.support is None
+    )  # which may count from the first real token
+    if can_be_padded and x.shape[1] > 2 and (trial.spec.positions not in TABLES or has_positions):
         mask = np.arange(x.shape[1])[None] >= 1 + np.arange(x.shape[0])[:, None] % (x.shape[1] - 2)
         options = {"mask": mask, **({"positions": real_positions(mask)} if has_positions else {})}
         yield _compared(trial, oracle, x, "the output for padded rows differs from the oracle's", **options)

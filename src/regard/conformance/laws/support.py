@@ -18,6 +18,7 @@ from regard.conformance.probing import token_gaps
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis
+from regard.conformance.visibility import visible_pairs
 
 # How many inputs are changed in one call.
 _ROWS = 48
@@ -27,9 +28,8 @@ _BUMPS = 6
 
 def declared_support(spec: Spec, length: int) -> np.ndarray:
     """[output, input]: True where the spec says that the output depends on the input, through all layers."""
-    output, given = np.arange(length)[:, None], np.arange(length)[None, :]
-    seen = given <= output if spec.causal else np.ones((length, length), dtype=bool)
-    return seen if spec.window is None else seen & (np.abs(output - given) < reach(spec))
+    seen = visible_pairs(spec, np.arange(length), np.arange(length))
+    return np.linalg.matrix_power(seen.astype(np.float64), spec.depth) > 0
 
 
 def _compare(trial: LawTrial) -> Comparisons:
@@ -116,7 +116,7 @@ def _signs_of_window(window: int, extra: set[int], missing: set[int]) -> Diagnos
 def _applies(spec: Spec) -> str | None:
     if spec.window is not None and reach(spec) + 1 > min(LONGEST_INPUT, spec.max_positions or LONGEST_INPUT):
         return f"its windows reach {reach(spec)} tokens, too many to look past"
-    return only_if(causal=(True, False))(spec)
+    return None if spec.support is not None else only_if(causal=(True, False))(spec)
 
 
 class _WindowTooWide(ReferenceLayer):
