@@ -14,7 +14,7 @@ from regard.conformance.judging import check_subject, chosen_laws
 from regard.conformance.law import CheckSizes
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import ZOO, CheckRequest, importable_name
-from regard.conformance.subject import CAPABILITIES, Spec
+from regard.conformance.subject import CAPABILITIES, KERNELS, Spec
 from regard.conformance.verdict import CheckReport
 from regard.core.errors import InputError
 from regard.render.terminal import CatalogEntry
@@ -216,7 +216,11 @@ def list_laws(names: str | None = None) -> dict[str, list[CatalogEntry]]:
     for law in chosen_laws(names).values():
         entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.usual_bugs[0].text}")
         groups.setdefault(law.needs, []).append(entry)
-    titles = {needs: " and ".join(CAPABILITIES[need][0] for need in needs) for needs in sorted(groups, key=len)}
-    return {
-        f"for layers with {title}" if title else "for every layer": groups[needs] for needs, title in titles.items()
-    }
+    order = sorted(groups, key=lambda needs: (bool(KERNELS & set(needs)), len(needs)))
+    return {_title(needs): groups[needs] for needs in order}
+
+
+def _title(needs: Sequence[str]) -> str:
+    kind = "kernels" if KERNELS & set(needs) else "layers"
+    has = " and ".join(CAPABILITIES[need][0] for need in needs)
+    return f"for {kind} with {has}" if has else "for every layer"

@@ -15,7 +15,7 @@ from typing import Literal
 
 from regard.conformance import Law
 from regard.conformance.against import adapted_with_reference, paired
-from regard.conformance.judging import chosen_laws, expected, report_on
+from regard.conformance.judging import chosen_laws, expected, laws_about, report_on
 from regard.conformance.requests import CheckRequest, Stage
 from regard.conformance.subject import SIZES, LayerFinding, Spec, Subject
 from regard.conformance.subject_process import LayerRefused, SubjectProcess, SubjectServer
@@ -84,7 +84,7 @@ def check_isolated(
     run = _Run(request=request, limits=limits or CheckLimits(), progress=progress, stop=stop or threading.Event())
     left = list(chosen_laws(request.laws).values())
     while left and not run.stop.is_set():
-        left = left[run.attempt(left) :]
+        left = run.attempt(left)
         if run.num_lost_in_a_row == _MOST_LOST_IN_A_ROW:
             run.skip(left)
             break
@@ -116,8 +116,8 @@ class _Run:
         self.subject.name = self.request.name or self.request.target
         self.subject.spec = self.request.adjusted(self.request.spec or self.subject.spec)
 
-    def attempt(self, laws: Sequence[Law]) -> int:
-        """Tries these laws in a new process until it ends, and returns how many of them are done."""
+    def attempt(self, laws: Sequence[Law]) -> Sequence[Law]:
+        """Tries these laws in a new process until it ends, and returns those that are left."""
         before = len(self.verdicts)
         self.stage = "import"
         is_trying = False
@@ -140,7 +140,9 @@ class _Run:
                         self.stage = message["stage"]
                     case "built":
                         self.subject.name, self.subject.spec = message["name"], Spec(**message["spec"])
+                        self.subject.capabilities = frozenset(message["capabilities"])
                         self.findings = tuple(LayerFinding(**each) for each in message["findings"])
+                        laws = laws_about(self.subject, laws)
                     case "trying":
                         is_trying = True
                     case "verdict":
@@ -151,7 +153,7 @@ class _Run:
                         break
                     case "refused":
                         raise InputError(message["reason"])
-        return len(self.verdicts) - before if is_trying else len(laws)
+        return laws[len(self.verdicts) - before :] if is_trying else ()
 
     def _add(self, verdict: LawVerdict) -> None:
         law = None if verdict.id == BUILD else verdict.id
@@ -218,13 +220,13 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     from regard.conformance.reproduction import try_law
 
     del diagnosis, inference
-    laws = chosen_laws(request.laws).values()
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
     with _built(request, memory, channel, on_stage) as built:
         subject, findings = paired(request, built, on_stage)
         told = [asdict(each) for each in findings]
-        channel.send(event="built", name=subject.name, spec=asdict(subject.spec), findings=told)
-        for law in laws:
+        about = {"spec": asdict(subject.spec), "capabilities": sorted(subject.capabilities), "findings": told}
+        channel.send(event="built", name=subject.name, **about)
+        for law in laws_about(subject, chosen_laws(request.laws).values()):
             channel.send(event="trying", law=law.id)
             verdict = expected(try_law(law, subject, request), request.expect)
             channel.send(event="verdict", verdict=asdict(verdict))

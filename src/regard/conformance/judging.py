@@ -19,7 +19,7 @@ from regard.conformance.law import (
     NotTried,
     distance,
 )
-from regard.conformance.subject import CAPABILITIES, Subject
+from regard.conformance.subject import CAPABILITIES, KERNELS, Subject
 from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome, error_line
 from regard.core.errors import InputError
 from regard.core.verdict import Status
@@ -136,9 +136,21 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
 def missing(law: Law, subject: Subject) -> str | None:
     """Why the law cannot be tried on this layer, None if it can."""
     lacking = [need for need in law.needs if not subject.has(need)]
+    if not lacking and not _is_about(law, subject):
+        return "only for layers"
     if lacking:
         return " and ".join(CAPABILITIES[need][1] if need in CAPABILITIES else f"needs {need}" for need in lacking)
     return law.applies(subject.spec)
+
+
+def laws_about(subject: Subject, laws: Iterable[Law]) -> list[Law]:
+    """The laws about subjects of this kind, layers or a class of kernels; all of them if none is, to say why."""
+    laws = list(laws)
+    return [law for law in laws if _is_about(law, subject)] or laws
+
+
+def _is_about(law: Law, subject: Subject) -> bool:
+    return KERNELS & set(law.needs) == KERNELS & subject.capabilities
 
 
 def _verdict(
@@ -263,7 +275,7 @@ def check_subject(
 
     judge_law = judge_law or (lambda law: judge(law, subject, diagnose=diagnose, sizes=CheckSizes()))
     verdicts = []
-    for law in (all_laws() if laws is None else laws).values():
+    for law in laws_about(subject, (all_laws() if laws is None else laws).values()):
         verdict = expected(judge_law(law), expect or {})
         verdicts.append(verdict)
         if progress is not None:
@@ -291,9 +303,10 @@ def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport
     ]
     revealed = {spot for law in ran for spot in law.reveals}
     blind_to = tuple(spot for spot in BlindSpot if spot not in revealed)
+    no_part = {"width", "positions"} if KERNELS & subject.capabilities else set()
     return CheckReport(
         layer=subject.name,
-        spec=asdict(subject.spec),
+        spec={name: value for name, value in asdict(subject.spec).items() if name not in no_part},
         grade="black-box" if blind_to else "spec",
         blind_to=blind_to,
         verdicts=verdicts,

@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.conformance import Law
 from regard.conformance.check import ensure_known
-from regard.conformance.judging import chosen_laws
+from regard.conformance.judging import chosen_laws, laws_about
 from regard.conformance.reproduction import try_law
 from regard.conformance.requests import CheckRequest, build_subject
 from regard.conformance.subject import Spec, Subject
@@ -84,7 +84,8 @@ def parametrize_with_laws(
         reasons |= own if isinstance(own, Mapping) else {}
         ensure_known(reasons, seed)
         subject = LazySubject(CheckRequest(target=target, spec=spec, name=name, seed=seed))
-        for law in chosen.values():
+        about = laws_about(target, chosen.values()) if isinstance(target, Subject) else chosen.values()
+        for law in about:
             marks = [pytest.mark.regard]
             if law.id in reasons:
                 marks.append(pytest.mark.xfail(strict=True, raises=LawsBroken, reason=reasons[law.id]))

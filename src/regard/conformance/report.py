@@ -70,12 +70,13 @@ def spec_line(report: CheckReport) -> str:
         return ""
     heads, shared = spec.get("num_heads"), spec.get("num_kv_heads")
     causal = {True: "causal", False: "not causal", None: "causality not declared"}
-    parts = [f"width {spec.get('width')}"]
+    parts = [f"width {spec['width']}"] if "width" in spec else []
     if not any(each.name == "num_heads" and each.kind == "not found" for each in report.findings):
         parts += [f"{heads} head{'' if heads == 1 else 's'}" + (f" over {shared}" if shared != heads else "")]
     parts += [f"sees {spec['support']}" if spec.get("support") else causal[spec.get("causal")]]
     parts += [f"window {spec['window']}"] if spec.get("window") else []
-    parts += [f"positions {spec['positions']}" if spec.get("positions") else "positions not declared"]
+    if "positions" in spec:
+        parts += [f"positions {spec['positions']}" if spec["positions"] else "positions not declared"]
     return " · ".join([*parts, str(spec.get("dtype")), str(spec.get("device"))])
 
 

@@ -29,7 +29,22 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "paths": ("several code paths", "the layer has only one code path"),
     "native": ("arrays of a framework", "needs the framework's own arrays"),
     "float64": ("a float64 version", "the layer does not work in float64"),
+    "paged": ("keys and values in pages", "needs a function of pages"),
+    "writer": ("a function that writes pages", "needs a function that writes pages"),
+    "varlen": ("packed sequences", "needs a function of packed sequences"),
+    "quantized": ("quantized keys and values", "needs a function that quantizes keys and values"),
+    "stored": ("attention over stored keys and values", "needs attention over stored keys and values"),
+    "tree": ("trees of tokens", "needs a function of token trees"),
+    "depths": ("positions of tree nodes", "needs a function that gives the positions of tree nodes"),
+    "latent": ("latent keys and values", "needs a function of latents"),
+    "expanded": ("an expanded path", "needs a second, expanded path"),
+    "merge": ("merging of partial results", "needs a function that merges partial results"),
+    "parallel": ("ranks that share a sequence", "needs a function of one rank among several"),
+    "simulated": ("simulated ranks", "ranks are not to be simulated"),
+    "gloo": ("ranks in processes of their own", "needs torch and ranks that may be processes of their own"),
 }
+# Capabilities of what is no layer: it has these laws only, and layers do not have them.
+KERNELS = frozenset({"paged", "varlen", "quantized", "tree", "latent", "merge", "parallel"})
 # The sizes of a layer that can be found on the layer itself, and what they are where nothing says.
 SIZES = ("width", "num_heads", "num_kv_heads", "head_width")
 _WIDTH, _NUM_HEADS, _HEAD_WIDTH = 32, 4, 8
@@ -273,6 +288,26 @@ def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any
 
 
 @dataclass(frozen=True, kw_only=True)
+class KernelTraits:
+    """What a kernel declares besides its spec; docs/kernels.md explains each."""
+
+    page_size: int = 4
+    takes_chunks: bool = False
+    padding_slot: int | None = None
+    garbage: Literal["any", "finite"] = "any"
+    bits: int = 8
+    key_groups: str = "dim"
+    value_groups: str = "dim"
+    group_size: int | None = None
+    zero_point: bool = False
+    latent_width: int = 16
+    rotary_width: int = 4
+    base: Literal["e", "2"] = "e"
+    split: Literal["contiguous", "zigzag"] = "contiguous"
+    uneven: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerFinding:
     """Something that was found out about a layer, and how.
 
@@ -315,6 +350,7 @@ class Subject:
     has_state: bool = False
     findings: tuple[LayerFinding, ...] = ()
     is_read_off: bool = False
+    traits: KernelTraits = KernelTraits()
 
     def call(self, x: np.ndarray, **options: Any) -> np.ndarray:
         """The output [batch, position, anything] for an array [batch, position, width].
@@ -369,6 +405,10 @@ class Subject:
 
     def numpy(self, x: Any) -> np.ndarray:
         """native: the framework's array as numpy's."""
+        raise NotImplementedError
+
+    def run_kernel(self, operation: str, *arguments: Any) -> tuple[np.ndarray, ...]:
+        """paged, varlen, quantized, tree, latent, merge, parallel: the arrays that a function of a kernel gives."""
         raise NotImplementedError
 
     def has(self, *capabilities: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
-from regard.conformance.subject import FindingKind, LayerFinding, Projections, Spec, Subject
+from regard.conformance.subject import FindingKind, KernelTraits, LayerFinding, Projections, Spec, Subject
 from regard.conformance.value_messages import BadMessage, MessageSocket
 from regard.conformance.verdict import LayerError, code_place, error_text
 from regard.core.errors import InputError, RegardError
@@ -181,6 +181,7 @@ class RemoteSubject(Subject):
         self.capabilities = frozenset(map(str, about["capabilities"]))
         self.is_routed, self.has_state, self.is_read_off = (bool(about[name]) for name in _FLAGS)
         self.findings = tuple(_finding(**each) for each in about["findings"])
+        self.traits = KernelTraits(**about["traits"])
         for hook in set(about["hooks"]) & set(_HOOKS):
             setattr(self, hook, partial(self._ask, hook, kept="all" if hook in _ON_CACHES else "nothing"))
 
@@ -248,6 +249,10 @@ class RemoteSubject(Subject):
     def numpy(self, x: Any) -> np.ndarray:
         """A copy of an array of the framework."""
         return self._array("numpy", x)
+
+    def run_kernel(self, operation: str, *arguments: Any) -> tuple[np.ndarray, ...]:
+        """Copies of the arrays."""
+        return tuple(map(_checked, self._ask("run_kernel", operation, *arguments)))
 
 
 def _finding(*, name: Any, how: Any, value: Any, kind: Any) -> LayerFinding:
@@ -340,6 +345,7 @@ def _description(subject: Subject) -> dict[str, Any]:
         "capabilities": sorted(subject.capabilities),
         **{name: bool(getattr(subject, name)) for name in _FLAGS},
         "findings": [asdict(_finding(**vars(each))) for each in subject.findings],
+        "traits": asdict(subject.traits),
         "hooks": [hook for hook in _HOOKS if hasattr(subject, hook)],
     }
 

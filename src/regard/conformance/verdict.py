@@ -41,6 +41,13 @@ BugFamily = Literal[
     "projection",
     "sink/softcap",
     "block",
+    "paged",
+    "varlen",
+    "quantised",
+    "tree",
+    "latent",
+    "merge",
+    "parallel",
 ]
 
 
