@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from regard.claims import Claim, ClaimVerdict, NearMiss, Parameter, Trial, all_claims
     from regard.claims.deciding import decide_claims
     from regard.conformance.adapters import hf
+    from regard.conformance.adapters.kernels import (
+        LatentKernel,
+        MergeKernel,
+        PagedKernel,
+        ParallelKernel,
+        QuantizedKernel,
+        TreeKernel,
+        VarlenKernel,
+    )
     from regard.conformance.check import check
     from regard.conformance.parametrize import parametrize_with_laws
     from regard.conformance.subject import Spec, Subject
@@ -38,12 +47,17 @@ __all__ = [
     "Evidence",
     "ExplorerPage",
     "InputError",
+    "LatentKernel",
     "LawVerdict",
     "LawsBroken",
+    "MergeKernel",
     "NearMiss",
     "NotCertifiable",
+    "PagedKernel",
+    "ParallelKernel",
     "Parameter",
     "Place",
+    "QuantizedKernel",
     "QuestionRow",
     "RegardError",
     "Sampling",
@@ -51,7 +65,9 @@ __all__ = [
     "Spec",
     "StepVerdict",
     "Subject",
+    "TreeKernel",
     "Trial",
+    "VarlenKernel",
     "Verdict",
     "__version__",
     "all_claims",
@@ -68,6 +84,15 @@ __version__ = "0.1.0"
 # A module is imported when one of its names is first used.
 _HOMES = {
     "regard.conformance.adapters": ("hf",),
+    "regard.conformance.adapters.kernels": (
+        "LatentKernel",
+        "MergeKernel",
+        "PagedKernel",
+        "ParallelKernel",
+        "QuantizedKernel",
+        "TreeKernel",
+        "VarlenKernel",
+    ),
     "regard.claims": ("Claim", "ClaimVerdict", "NearMiss", "Parameter", "Trial", "all_claims"),
     "regard.derivations.results": ("DocumentReport", "QuestionRow", "StepVerdict"),
     "regard.designs": ("Demand", "Sampling", "Scenario"),

@@ -1,0 +1,59 @@
+"""Merged parts are one pass."""
+
+from functools import reduce
+from itertools import pairwise
+
+import numpy as np
+
+from regard.conformance.kernel_cases import TokenSequence, draw_sequence, oracle_of
+from regard.conformance.law import BlindSpot, Comparisons, Law, LawTrial
+from regard.conformance.laws._merge import SIZE, Part, base_of, compare_parts, merged
+from regard.conformance.reference_kernels import merge, merge_kernel
+
+
+def _compare(trial: LawTrial) -> Comparisons:
+    """Keys cut in two at several places, and in four; each part is attended in float64, then merged by the kernel."""
+    num_keys = 12
+    sequence = draw_sequence(trial, "merge", trial.size.length, num_keys, factor=2.0)
+    whole = _part(trial, sequence, slice(None))
+    for cuts in ((1,), (6,), (11,), (2, 5, 9)):
+        edges = [0, *cuts, num_keys]
+        pieces = [_part(trial, sequence, slice(*edge)) for edge in pairwise(edges)]
+        rounded = [(out.astype(trial.dtype), lse.astype(trial.dtype)) for out, lse in pieces]
+        found = reduce(lambda one, other: merged(trial, one, other), rounded)
+        what = "of merged parts differs from that of one pass"
+        yield from compare_parts(trial, what, found, whole, place={"keys": num_keys, "cut at": list(cuts)})
+
+
+def _part(trial: LawTrial, sequence: TokenSequence, keys: slice) -> Part:
+    """Output and log-sum-exp of all queries over some of the keys, in float64."""
+    oracle = oracle_of(trial)
+    q, k, v = (np.moveaxis(x, 0, 1)[None].astype(np.float64) for x in (sequence.q, sequence.k[keys], sequence.v[keys]))
+    logits = oracle.score(oracle, q, oracle.repeat(oracle, k, "key"), None)[0]
+    out = oracle.core(q, k, v, np.ones((1, *logits.shape[1:]), dtype=bool))[0]
+    lse = np.logaddexp.reduce(logits, axis=-1) / np.log(base_of(trial))
+    return np.moveaxis(out, 0, 1), lse.T
+
+
+def _mean(out_a: np.ndarray, lse_a: np.ndarray, out_b: np.ndarray, lse_b: np.ndarray) -> Part:
+    return (out_a + out_b) / 2, merge(out_a, lse_a, out_b, lse_b)[1]
+
+
+LAW = Law(
+    id="MERGE",
+    statement="merging the parts of any split equals one pass, in output and log-sum-exp",
+    family="merge",
+    rank=650,
+    needs=("merge",),
+    compare=_compare,
+    diagnosed_by="suspects",
+    broken_example=lambda: merge_kernel(_mean),
+    suspects=(
+        "parts are weighted by something else than their exponentials",
+        "the logarithm has another base",
+        "the merged log-sum-exp is wrong",
+    ),
+    size=SIZE,
+    grade="spec",
+    reveals=(*BlindSpot,),
+)
