@@ -21,6 +21,8 @@ _CLOSE = 2e-3
 # Bugs of attention itself, whatever the function adds to it. Hidden keys are often that addition.
 _PLAIN: frozenset[BugFamily] = frozenset({"scale", "kv-heads", "heads", "softmax", "sink/softcap", "window"})
 _MASKS: frozenset[BugFamily] = frozenset({"mask"})
+# Scales are wrong by powers of two and of the square root of a width.
+_FACTORS = tuple(2.0 ** (half / 2) for half in range(-8, 9) if half)
 _OVERFLOW = Diagnosis("softmax", "large logits overflow: the largest is not subtracted")
 
 
@@ -134,6 +136,11 @@ def signs_of_attention(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
         yield _OVERFLOW
         return
     oracle = oracle_of(trial)
+    for factor in _FACTORS:
+        other = oracle.changed(scale=oracle.scale * factor)
+        if wrong and all(_is_near(ours, each.attended(other)) for ours, each in wrong):
+            yield Diagnosis("scale", f"logits are {factor:.3g} times as large as declared")
+            return
     families = _PLAIN | (_MASKS if all(sequence.num_queries > 1 for _, sequence in wrong) else set())
     for mutation in all_mutations():
         other = None if mutation.change is None or mutation.family not in families else mutation.change(oracle)

@@ -35,6 +35,7 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "quantized": ("quantized keys and values", "needs a function that quantizes keys and values"),
     "stored": ("attention over stored keys and values", "needs attention over stored keys and values"),
     "tree": ("trees of tokens", "needs a function of token trees"),
+    "nodes": ("attention of tree nodes", "needs attention over trees"),
     "depths": ("positions of tree nodes", "needs a function that gives the positions of tree nodes"),
     "latent": ("latent keys and values", "needs a function of latents"),
     "expanded": ("an expanded path", "needs a second, expanded path"),

@@ -239,7 +239,8 @@ class TreeKernel(KernelSubject):
         framework: Framework | None = None,
     ) -> None:
         super().__init__({"attend": attend, "positions": positions}, spec, framework, KernelTraits())
-        self.capabilities = frozenset({"tree", "float64", *(["depths"] if positions is not None else [])})
+        own = {"nodes": attend, "depths": positions}
+        self.capabilities = frozenset({"tree", "float64", *(name for name, given in own.items() if given is not None)})
 
 
 class LatentKernel(KernelSubject):

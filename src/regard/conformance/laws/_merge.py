@@ -18,9 +18,8 @@ def merged(trial: LawTrial, one: Part, other: Part) -> Part:
     return out, lse
 
 
-def exact_merge(trial: LawTrial, parts: Sequence[Part]) -> Part:
-    """The same in float64: weights e^{lse − max} over their sum; zero and −∞ if all parts are empty."""
-    base = base_of(trial)
+def exact_merge(parts: Sequence[Part], base: float) -> Part:
+    """The same in float64: weights base^{lse − max} over their sum; zero and −∞ if all parts are empty."""
     outs, logs = (np.stack([each[place].astype(np.float64) for each in parts]) for place in (0, 1))
     top = logs.max(axis=0)
     top = np.where(np.isfinite(top), top, 0.0)

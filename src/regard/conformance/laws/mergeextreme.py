@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.conformance.law import Comparisons, Diagnosis, Law, LawTrial
-from regard.conformance.laws._merge import SIZE, Part, compare_parts, draw_part, exact_merge, merged
+from regard.conformance.laws._merge import SIZE, Part, base_of, compare_parts, draw_part, exact_merge, merged
 from regard.conformance.reference_kernels import merge_kernel
 
 _OVERFLOW = Diagnosis("merge", "exponentials overflow or vanish: the largest log-sum-exp is not subtracted")
@@ -17,7 +17,7 @@ def _compare(trial: LawTrial) -> Comparisons:
         found = merged(trial, parts[0], parts[1])
         suggests = () if all(np.isfinite(each).all() for each in found) else (_OVERFLOW,)
         what = f"is wrong for log-sum-exps of {first:g} and {second:g}"
-        yield from compare_parts(trial, what, found, exact_merge(trial, parts), suggests=suggests)
+        yield from compare_parts(trial, what, found, exact_merge(parts, base_of(trial)), suggests=suggests)
 
 
 def _not_shifted(out_a: np.ndarray, lse_a: np.ndarray, out_b: np.ndarray, lse_b: np.ndarray) -> Part:

@@ -14,12 +14,13 @@ def _compare(trial: LawTrial) -> Comparisons:
     cases = {"one sequence": [trial.size.length]}
     if batch > 1:
         cases |= {"equal lengths": [min(trial.size.length, 5)] * batch, "different lengths": lengths}
+        cases |= {"one token each": [1] * batch}
     for case, chosen in cases.items():
         yield _compared(trial, case, draw_documents(trial, case, chosen))
     yield _compared(trial, "large logits", draw_documents(trial, "large", lengths, LARGE))
-    if trial.spec.align is not None:
+    for part in (2, max(lengths)) if trial.spec.align is not None else ():
         shorter = [
-            aligned(trial, draw_sequence(trial, f"fewer {row}", max(length // 2, 1), length))
+            aligned(trial, draw_sequence(trial, f"fewer {part} {row}", max(length // part, 1), length))
             for row, length in enumerate(lengths)
         ]
         yield _compared(trial, "fewer queries than keys", shorter)

@@ -9,11 +9,16 @@ from regard.conformance.reference_kernels import varlen, varlen_kernel
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """A sequence of length zero first, in the middle and last, and two in a row."""
-    sequences = draw_documents(trial, "beside empty", mixed_lengths(trial))
+    """A sequence of length zero first, in the middle and last, and two in a row; others are mixed or have one token."""
+    for lengths in (mixed_lengths(trial), [1] * trial.size.batch):
+        yield from _beside_empty(trial, lengths)
+
+
+def _beside_empty(trial: LawTrial, lengths: list[int]) -> Comparisons:
+    sequences = draw_documents(trial, f"beside empty {lengths}", lengths)
     [empty] = draw_documents(trial, "empty", [0])
     alone = np.concatenate(run_packed(trial, sequences))
-    other = np.concatenate(run_packed(trial, draw_documents(trial, "other documents", mixed_lengths(trial))))
+    other = np.concatenate(run_packed(trial, draw_documents(trial, "other documents", lengths)))
     middle = len(sequences) // 2
     for row, count in ((0, 1), (middle, 1), (middle, 2), (len(sequences), 1)):
         padded = [*sequences[:row], *[empty] * count, *sequences[row:]]
