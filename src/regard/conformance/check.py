@@ -216,11 +216,15 @@ def list_laws(names: str | None = None) -> dict[str, list[CatalogEntry]]:
     for law in chosen_laws(names).values():
         entry = CatalogEntry(id=law.id, statement=law.statement, settings=f"usually: {law.usual_bugs[0].text}")
         groups.setdefault(law.needs, []).append(entry)
-    order = sorted(groups, key=lambda needs: (bool(KERNELS & set(needs)), len(needs)))
+    order = sorted(groups, key=lambda needs: (_is_of_kernels(needs), len(needs)))
     return {_title(needs): groups[needs] for needs in order}
 
 
+def _is_of_kernels(needs: Sequence[str]) -> bool:
+    return bool({"kernel", *KERNELS} & set(needs))
+
+
 def _title(needs: Sequence[str]) -> str:
-    kind = "kernels" if KERNELS & set(needs) else "layers"
+    kind = "kernels" if _is_of_kernels(needs) else "layers"
     has = " and ".join(CAPABILITIES[need][0] for need in needs)
     return f"for {kind} with {has}" if has else "for every layer"

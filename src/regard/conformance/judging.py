@@ -150,7 +150,8 @@ def laws_about(subject: Subject, laws: Iterable[Law]) -> list[Law]:
 
 
 def _is_about(law: Law, subject: Subject) -> bool:
-    return KERNELS & set(law.needs) == KERNELS & subject.capabilities
+    own = KERNELS & subject.capabilities
+    return KERNELS & set(law.needs) == own or (bool(own) and "kernel" in law.needs)
 
 
 def _verdict(

@@ -29,6 +29,7 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "paths": ("several code paths", "the layer has only one code path"),
     "native": ("arrays of a framework", "needs the framework's own arrays"),
     "float64": ("a float64 version", "the layer does not work in float64"),
+    "kernel": ("any arguments", "needs a serving kernel"),
     "paged": ("keys and values in pages", "needs a function of pages"),
     "writer": ("a function that writes pages", "needs a function that writes pages"),
     "varlen": ("packed sequences", "needs a function of packed sequences"),

@@ -7,7 +7,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,7 +30,7 @@ class KernelSubject(Subject):
     Args:
         functions: the functions, some of which may be None.
         spec: what they compute.
-        framework: whose arrays they take; by default, what the file of the first function imports.
+        framework: whose arrays they take; by default, what the first function is written with.
         traits: what they declare besides.
     """
 
@@ -58,13 +58,16 @@ class KernelSubject(Subject):
         return other
 
     def run_kernel(self, operation: str, *arguments: Any) -> tuple[np.ndarray, ...]:
-        """What a function gives, as numpy's arrays."""
+        """What a function gives, as numpy's arrays; what it changes among its arguments changes here, too."""
         with self.arrays.quietly():
             given = [self.arrays.array(each) if isinstance(each, np.ndarray) else each for each in arguments]
             found = getattr(self, f"run_{operation}", self.functions.get(operation))
             if found is None:
                 raise NotImplementedError(f"there is no function to {operation}")
             result = found(*given)
+            for ours, theirs in zip(arguments, given, strict=True):
+                if isinstance(ours, np.ndarray):
+                    ours[...] = self.as_numpy(theirs)
             return tuple(map(self.as_numpy, result if isinstance(result, tuple | list) else (result,)))
 
     def as_numpy(self, x: Any) -> np.ndarray:
@@ -73,18 +76,34 @@ class KernelSubject(Subject):
 
 
 def _framework_of(function: Function) -> Framework:
-    """The framework that the file of a function imports."""
+    """The framework that a function is written with, else one that its file imports."""
     while isinstance(function, functools.partial):
         function = function.func
-    function = inspect.unwrap(function)
     plain = function if inspect.isroutine(function) else type(function).__call__
-    values = getattr(getattr(plain, "__func__", plain), "__globals__", {}).values()
-    roots = {
-        (each.__name__ if isinstance(each, ModuleType) else getattr(each, "__module__", None) or "").partition(".")[0]
-        for each in list(values)
-        if isinstance(each, ModuleType) or callable(each)
-    }
-    return next((name for name in get_args(Framework) if name in roots), "numpy")
+    plain = getattr(inspect.unwrap(plain), "__func__", inspect.unwrap(plain))
+    used = _packages_used(plain, set())
+    imported = {_package(each) for each in getattr(plain, "__globals__", {}).values()}
+    named = [name for packages in (used, imported) for name in get_args(Framework) if name in packages]
+    return next(iter(named), "numpy")
+
+
+def _packages_used(function: Any, seen: set[Any]) -> set[str]:
+    """The packages that a function and the functions that it calls by name are written with."""
+    seen.add(function)
+    pending, found = [function.__code__] if hasattr(function, "__code__") else [], set()
+    while pending:
+        code = pending.pop()
+        pending += [each for each in code.co_consts if isinstance(each, CodeType)]
+        for value in filter(None, map(function.__globals__.get, code.co_names)):
+            found.add(_package(value))
+            if inspect.isfunction(value) and value not in seen:
+                found |= _packages_used(value, seen)
+    return found
+
+
+def _package(value: Any) -> str:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return name.partition(".")[0] if isinstance(name, str) else ""
 
 
 class PagedKernel(KernelSubject):
@@ -94,7 +113,7 @@ class PagedKernel(KernelSubject):
         attend: attend(q, key_pages, value_pages, block_table, lengths) -> out.
         spec: heads, scale, softcap and window.
         write: write(k, v, key_pages, value_pages, slots), in place or returning both pools.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
         options: `page_size` (4), `chunk` (False; True if q has an axis of queries), `layout` ("page slot head dim"),
             `padding_slot` (None) and `garbage` ("any" or "finite").
 
@@ -117,17 +136,19 @@ class PagedKernel(KernelSubject):
         traits = KernelTraits(takes_chunks=options.pop("chunk", False), **options)
         super().__init__({"attend": attend, "write": write}, spec, framework, traits)
         self.order = [_AXES.index(axis) for axis in layout]
-        self.capabilities = frozenset({"paged", "float64", *(["writer"] if write is not None else [])})
+        self.capabilities = frozenset({"paged", "float64", "kernel", *(["writer"] if write is not None else [])})
 
     def run_kernel(self, operation: str, *arguments: Any) -> tuple[np.ndarray, ...]:
         """Pools are passed on, and come back, in the declared layout."""
-        pools = (1, 2) if operation == "attend" else (2, 3)
+        pools, back = (1, 2) if operation == "attend" else (2, 3), np.argsort(self.order)
         given = [
             np.ascontiguousarray(each.transpose(self.order)) if place in pools else each
             for place, each in enumerate(arguments)
         ]
         results = super().run_kernel(operation, *given)
-        return results if operation == "attend" else tuple(each.transpose(np.argsort(self.order)) for each in results)
+        for place in pools:
+            arguments[place][...] = given[place].transpose(back)
+        return results if operation == "attend" else tuple(each.transpose(back) for each in results)
 
     def run_attend(self, q: Any, *rest: Any) -> Any:
         """Without chunks, there is no axis of queries."""
@@ -146,11 +167,11 @@ class VarlenKernel(KernelSubject):
     Args:
         attend: attend(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k) -> out.
         spec: heads, scale, softcap, window, causal and align.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
         garbage: "finite" if rows after the last offset have to be finite.
     """
 
-    capabilities = frozenset({"varlen", "float64"})
+    capabilities = frozenset({"varlen", "float64", "kernel"})
 
     def __init__(
         self,
@@ -190,7 +211,7 @@ class QuantizedKernel(KernelSubject):
         dequantize: dequantize(stored) -> (k, v).
         spec: heads, scale and softcap.
         attend: attend(q, stored) -> out.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
         options: `bits` (8), `key_groups` and `value_groups` ("dim"), `group_size` (None) and `zero_point` (False).
     """
 
@@ -209,7 +230,7 @@ class QuantizedKernel(KernelSubject):
             if not groups or not set(groups.split()) <= set(_GROUPED_AXES):
                 raise InputError(f"Groups are over {groups!r}. Name some of the axes {', '.join(_GROUPED_AXES)}.")
         super().__init__({"quantize": quantize, "dequantize": dequantize, "attend": attend}, spec, framework, traits)
-        self.capabilities = frozenset({"quantized", "float64", *(["stored"] if attend is not None else [])})
+        self.capabilities = frozenset({"quantized", "float64", "kernel", *(["stored"] if attend is not None else [])})
 
     def run_restore(self, k: Any, v: Any) -> Any:
         """Keys and values after they were stored."""
@@ -227,7 +248,7 @@ class TreeKernel(KernelSubject):
         attend: attend(q, k, v, parents) -> out.
         spec: heads, scale and softcap.
         positions: positions(parents, prefix) -> the position of each node.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
     """
 
     def __init__(
@@ -240,7 +261,9 @@ class TreeKernel(KernelSubject):
     ) -> None:
         super().__init__({"attend": attend, "positions": positions}, spec, framework, KernelTraits())
         own = {"nodes": attend, "depths": positions}
-        self.capabilities = frozenset({"tree", "float64", *(name for name, given in own.items() if given is not None)})
+        self.capabilities = frozenset(
+            {"tree", "float64", "kernel", *(name for name, given in own.items() if given is not None)}
+        )
 
 
 class LatentKernel(KernelSubject):
@@ -250,7 +273,7 @@ class LatentKernel(KernelSubject):
         attend: attend(q_nope, q_rope, latents, k_rope, w_uk, w_uv) -> out.
         spec: heads, scale and softcap.
         expanded: another path to the same.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
         widths: `latent_width` (16) and `rotary_width` (4).
     """
 
@@ -264,7 +287,7 @@ class LatentKernel(KernelSubject):
         **widths: Any,
     ) -> None:
         super().__init__({"attend": attend, "expanded": expanded}, spec, framework, KernelTraits(**widths))
-        self.capabilities = frozenset({"latent", "float64", *(["expanded"] if expanded is not None else [])})
+        self.capabilities = frozenset({"latent", "float64", "kernel", *(["expanded"] if expanded is not None else [])})
 
 
 class MergeKernel(KernelSubject):
@@ -274,10 +297,10 @@ class MergeKernel(KernelSubject):
         merge: merge(out_a, lse_a, out_b, lse_b) -> (out, lse).
         spec: heads.
         base: the base of the logarithm, "e" or "2".
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
     """
 
-    capabilities = frozenset({"merge", "float64"})
+    capabilities = frozenset({"merge", "float64", "kernel"})
 
     def __init__(
         self,
@@ -296,7 +319,7 @@ class ParallelKernel(KernelSubject):
     Args:
         attend: attend(q, k, v, comm) -> out, called by each rank with its own tokens.
         spec: heads, scale, softcap, causal and window.
-        framework: "torch", "jax" or "numpy"; by default, what the function's file imports.
+        framework: "torch", "jax" or "numpy"; by default, what the function is written with.
         ranks: "simulated" by threads, "gloo" for processes of torch.distributed, or "both".
         options: `split` ("contiguous" or "zigzag") and `uneven` (False).
     """
@@ -315,7 +338,7 @@ class ParallelKernel(KernelSubject):
             raise InputError("Zigzag pieces are equal. Drop uneven=True, or split contiguously.")
         ways = {"simulated", "gloo"} if ranks == "both" else {ranks}
         self.capabilities = frozenset(
-            {"parallel", "float64", *ways} - ({"gloo"} if self.framework != "torch" else set())
+            {"parallel", "float64", "kernel", *ways} - ({"gloo"} if self.framework != "torch" else set())
         )
 
     def run_simulated(self, *parts: list[np.ndarray]) -> Any:

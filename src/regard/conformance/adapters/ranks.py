@@ -3,6 +3,7 @@
 import multiprocessing
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection, wait
@@ -89,7 +90,10 @@ def run_processes(ranks: Sequence[RankWork]) -> list[np.ndarray]:
             for rank, work in enumerate(ranks)
         ]
         for process, (_, writer) in zip(processes, pipes, strict=True):
-            process.start()
+            with warnings.catch_warnings():
+                # JAX warns of forks wherever it was imported, and ranks use torch.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                process.start()
             writer.close()
         try:
             return _received([reader for reader, _ in pipes])

@@ -11,8 +11,11 @@ ROUNDING = 2.0**-10
 
 
 def draw_pair(trial: LawTrial, name: str, *, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and values [batch, head, position, dim]; values are ten times as large, so that the two differ."""
-    shape = (trial.size.batch, trial.spec.num_kv_heads or 1, trial.size.length, trial.spec.head_width)
+    """Keys and values [batch, head, position, dim] of whole groups; values are ten times as large, so that they differ."""
+    traits, length = trial.subject.traits, trial.size.length
+    if traits.group_size and "position" in {groups.split()[-1] for groups in (traits.key_groups, traits.value_groups)}:
+        length = -(-length // traits.group_size) * traits.group_size
+    shape = (trial.size.batch, trial.spec.num_kv_heads or 1, length, trial.spec.head_width)
     k, v = (trial.rng(f"{name} {part}").standard_normal(shape) for part in "kv")
     return (k + offset).astype(trial.dtype), (10 * (v - offset)).astype(trial.dtype)
 

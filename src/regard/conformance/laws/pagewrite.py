@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from regard.conformance.kernel_cases import draw_heads, unless_it_raises
+from regard.conformance.kernel_cases import draw_heads
 from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, InputSize, Law, LawTrial, distance
 from regard.conformance.reference_kernels import paged_kernel, write
 
@@ -25,9 +25,12 @@ def _compare(trial: LawTrial) -> Comparisons:
         for pool, new in zip(wanted, tokens, strict=True):
             pool[slots[real] // shape[1], slots[real] % shape[1]] = new[real]
         given = (*tokens, *(pool.copy() for pool in pools), slots)
-        found = unless_it_raises(
-            lambda given=given: trial.subject.run_kernel("write", *given), case, is_declared=case != "no slots"
-        )
+        try:
+            found = trial.subject.run_kernel("write", *given)
+        except Exception:
+            if len(slots):
+                raise
+            return  # a writer need not be called for nothing
         for name, ours, theirs, other in zip(("keys", "values"), found, wanted, wanted[::-1], strict=True):
             wrong = np.argwhere((ours != theirs).any(axis=(2, 3))) if ours.shape == theirs.shape else np.zeros((0, 2))
             yield Comparison(
