@@ -7,15 +7,18 @@ threads' own kernels run on GPUs; what is put back is the mistake, in our own wo
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from regard import CheckReport, Spec, Subject, VarlenKernel, check
+from regard import LatentKernel, Spec, Subject, VarlenKernel, check
 from regard.conformance import reference_kernels as correct
 
 _SPEC = Spec(num_heads=4, num_kv_heads=2, head_width=8, causal=True)
+_SCALED = Spec(num_heads=4, head_width=8, causal=True, scale=0.4)
+FIGURES = Path(__file__).parents[1] / "docs" / "figures-kernels.md"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +186,11 @@ def _siblings_visible(q: Any, k: Any, v: Any, _parents: Any) -> np.ndarray:
     return np.stack([correct.attend_tokens(*row) for row in zip(q, k, v, strict=True)])
 
 
+def _declared_scale(q_nope: Any, q_rope: Any, *rest: Any) -> np.ndarray:
+    factor = q_nope.dtype.type((_SCALED.scale or 1) * math.sqrt(q_nope.shape[-1] + q_rope.shape[-1]))
+    return correct.latent(q_nope * factor, q_rope * factor, *rest)
+
+
 def _not_a_number(out_a: Any, lse_a: Any, out_b: Any, lse_b: Any) -> Any:
     top = np.maximum(lse_a, lse_b)
     a, b = np.exp(lse_a - top), np.exp(lse_b - top)
@@ -336,6 +344,13 @@ THREADS = (
         fixed=correct.tree_kernel,
     ),
     ThreadBug(
+        thread="vllm-project/tpu-inference#521",
+        what="the scale is that of the widths, not the one that the model declares",
+        family="latent",
+        broken=lambda: LatentKernel(correct.latent, _SCALED, framework="numpy"),
+        fixed=lambda: LatentKernel(_declared_scale, _SCALED, framework="numpy"),
+    ),
+    ThreadBug(
         thread="vllm-project/vllm#27491, flashinfer-ai/flashinfer#4051",
         what="merging two empty parts gives NaN",
         family="merge",
@@ -385,23 +400,65 @@ LEFT_OUT = {
     "fla-org/flash-linear-attention#955 #1115 #1140": "recurrences: see their own page",
     "NVIDIA/TransformerEngine#1557": "gradients across ranks: the kernels here have none",
     "vllm-project/vllm#48611": "an index out of bounds, which numpy and torch refuse",
+    "fla-org/flash-linear-attention#837": "rows of a batch that the caller never packed",
+    "tenstorrent/tt-metal#55630": "the table of a chunk, made by the caller of the kernel",
+    "flashinfer-ai/flashinfer#4452": "the log-sum-exp of rows that see nothing: kernels here return outputs only",
 }
 
 
-def checked(build: Callable[[], Subject]) -> CheckReport:
-    """The report on a kernel."""
-    return check(build())
+@dataclass(frozen=True, kw_only=True)
+class ThreadTrial:
+    """The laws that a bug breaks, the family that is named first, and the laws that the kernel without it breaks."""
+
+    caught_by: tuple[str, ...]
+    named: str | None
+    false_alarms: tuple[str, ...]
+
+
+def tried(bug: ThreadBug) -> ThreadTrial:
+    """The kernel with the bug and the one without, under all laws."""
+    broken, fixed = check(bug.broken()), check(bug.fixed())
+    named = [diagnosis.family for failure in broken.failures for diagnosis in failure.diagnosis[:1]]
+    return ThreadTrial(
+        caught_by=tuple(failure.law for failure in broken.failures),
+        named=named[0] if named else None,
+        false_alarms=tuple(failure.law for failure in fixed.failures),
+    )
+
+
+def figures() -> str:
+    """A Markdown table: which laws catch each bug, the family that is named first, and the kernel without the bug."""
+    trials = {bug: tried(bug) for bug in THREADS}
+    caught = sum(bool(trial.caught_by) for trial in trials.values())
+    named = sum(trial.named == bug.family for bug, trial in trials.items())
+    clean = sum(not trial.false_alarms for trial in trials.values())
+    lines = [
+        "# Bugs of public threads in serving kernels",
+        "",
+        "Each bug is put back into a small correct kernel ([how to check your own](kernels.md)). Written by "
+        "`python bench/threads_kernels.py`.",
+        "",
+        f"{caught} of {len(trials)} are caught, {named} with the right family first; {clean} are clean without it.",
+        "",
+        "| thread | bug | caught by | named first |",
+        "|---|---|---|---|",
+        *(
+            f"| {bug.thread} | {bug.what} | {', '.join(trial.caught_by)} | {trial.named} |"
+            for bug, trial in trials.items()
+        ),
+        "",
+        "Not put back:",
+        "",
+        *(f"- {threads}: {why}" for threads, why in LEFT_OUT.items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Prints a table: which law catches each bug, the family that it names first, and the kernel without the bug."""
-    print("| thread | bug | caught by | named first | without it |\n|---|---|---|---|---|")
-    for bug in THREADS:
-        broken, fixed = checked(bug.broken), checked(bug.fixed)
-        named = next((str(failure.diagnosis[0].family) for failure in broken.failures if failure.diagnosis), "nothing")
-        laws = ", ".join(failure.law for failure in broken.failures) or "**nothing**"
-        clean = "clean" if fixed.ok else "**" + ", ".join(failure.law for failure in fixed.failures) + "**"
-        print(f"| {bug.thread} | {bug.what} | {laws} | {named} | {clean} |")
+    """Prints the table, and writes it to the documentation."""
+    text = figures()
+    print(text)
+    FIGURES.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Queries, latents and matrices, for the laws of latent kernels."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -25,10 +24,6 @@ class LatentBatch:
     def run(self, trial: LawTrial, path: str = "attend") -> np.ndarray:
         """The output [batch, query, head, width] by one path."""
         return trial.subject.run_kernel(path, *(each.copy() for each in vars(self).values()))[0]
-
-    def changed(self, **changes: Any) -> "LatentBatch":
-        """The same with some arguments replaced."""
-        return replace(self, **changes)
 
     def sequences(self) -> list[TokenSequence]:
         """Each row with keys and values of every head expanded, rotated parts behind the others."""

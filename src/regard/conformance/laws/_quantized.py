@@ -11,7 +11,7 @@ ROUNDING = 2.0**-10
 
 
 def draw_pair(trial: LawTrial, name: str, *, offset: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and values [batch, head, position, dim] of whole groups; values are ten times as large, so that they differ."""
+    """Keys and values [batch, head, position, dim] of whole groups; values are ten times as large as keys."""
     traits, length = trial.subject.traits, trial.size.length
     if traits.group_size and "position" in {groups.split()[-1] for groups in (traits.key_groups, traits.value_groups)}:
         length = -(-length // traits.group_size) * traits.group_size

@@ -1,5 +1,6 @@
 """Latent attention is attention over expanded keys and values."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
 
 def _gap(trial: LawTrial, comparison: Comparison, parts: dict[str, float], factor: float) -> float:
     batch: LatentBatch = comparison.signature["batch"]
-    changed = batch.changed(**{name: getattr(batch, name) * size for name, size in parts.items()})
+    changed = replace(batch, **{name: getattr(batch, name) * size for name, size in parts.items()})
     oracle = oracle_of(trial)
     wanted = np.stack([each.attended(oracle.changed(scale=oracle.scale * factor)) for each in changed.sequences()])
     return distance(comparison.signature["found"], wanted)

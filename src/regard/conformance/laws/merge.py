@@ -7,27 +7,39 @@ import numpy as np
 
 from regard.conformance.kernel_cases import TokenSequence, draw_sequence, oracle_of
 from regard.conformance.law import BlindSpot, Comparisons, Diagnosis, Law, LawTrial, distance
-from regard.conformance.laws._merge import SIZE, Part, base_of, compare_parts, exact_merge, merged
+from regard.conformance.laws._merge import SIZE, Part, base_of, compare_parts, draw_part, exact_merge, merged
 from regard.conformance.reference_kernels import merge, merge_kernel
 
 _OTHER_BASE = Diagnosis("merge", "log-sum-exps are taken to have another base, e or 2")
+_OVERFLOW = Diagnosis("merge", "exponentials overflow or vanish: the largest log-sum-exp is not subtracted")
 _NEAR = 2e-3
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """Keys cut in two at several places, and in four; each part is attended in float64, then merged by the kernel."""
+    """Keys cut in two at several places and in four, each part attended in float64; then extreme log-sum-exps."""
     num_keys = 12
     sequence = draw_sequence(trial, "merge", trial.size.length, num_keys, factor=2.0)
     whole = _part(trial, sequence, slice(None))
     for cuts in ((1,), (6,), (11,), (2, 5, 9)):
-        edges = [0, *cuts, num_keys]
-        pieces = [_part(trial, sequence, slice(*edge)) for edge in pairwise(edges)]
+        pieces = [_part(trial, sequence, slice(*edge)) for edge in pairwise([0, *cuts, num_keys])]
         rounded = [(out.astype(trial.dtype), lse.astype(trial.dtype)) for out, lse in pieces]
         found = reduce(lambda one, other: merged(trial, one, other), rounded)
         what, place = "of merged parts differs from that of one pass", {"keys": num_keys, "cut at": list(cuts)}
         is_other = distance(found[0], exact_merge(rounded, 2.0 + np.e - base_of(trial))[0]) < _NEAR
         suggests = (_OTHER_BASE,) if is_other else ()
         yield from compare_parts(trial, what, found, whole, place=place, suggests=suggests)
+    yield from _extreme(trial)
+
+
+def _extreme(trial: LawTrial) -> Comparisons:
+    """Two parts with huge, tiny and very different log-sum-exps."""
+    huge = 200.0 if trial.is_half_precision else 1000.0
+    for first, second in ((huge, huge), (-huge, -huge), (huge, -huge), (-huge, huge), (huge, 0.0), (100.0, 100.0)):
+        parts = [draw_part(trial, f"{name} {first} {second}", lse=lse) for name, lse in (("a", first), ("b", second))]
+        found = merged(trial, parts[0], parts[1])
+        suggests = () if all(np.isfinite(each).all() for each in found) else (_OVERFLOW,)
+        what, wanted = f"is wrong for log-sum-exps of {first:g} and {second:g}", exact_merge(parts, base_of(trial))
+        yield from compare_parts(trial, what, found, wanted, suggests=suggests)
 
 
 def _part(trial: LawTrial, sequence: TokenSequence, keys: slice) -> Part:
@@ -46,7 +58,7 @@ def _mean(out_a: np.ndarray, lse_a: np.ndarray, out_b: np.ndarray, lse_b: np.nda
 
 LAW = Law(
     id="MERGE",
-    statement="merging the parts of any split equals one pass, in output and log-sum-exp",
+    statement="merging the parts of any split equals one pass, also if log-sum-exps are huge, tiny or far apart",
     family="merge",
     rank=650,
     needs=("merge",),

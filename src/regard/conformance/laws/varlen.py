@@ -9,12 +9,12 @@ from regard.conformance.reference_kernels import attend_tokens, varlen_kernel
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """One sequence, equal and different lengths, large logits, and fewer queries than keys if alignment is declared."""
+    """One sequence, equal and different lengths in two orders, large logits; fewer queries than keys if declared."""
     lengths, batch = mixed_lengths(trial), trial.size.batch
     cases = {"one sequence": [trial.size.length]}
     if batch > 1:
-        cases |= {"equal lengths": [min(trial.size.length, 5)] * batch, "different lengths": lengths}
-        cases |= {"one token each": [1] * batch}
+        cases |= {"equal lengths": [min(trial.size.length, 5)] * batch, "one token each": [1] * batch}
+        cases |= {"different lengths": lengths, "another order": lengths[::-1]}
     for case, chosen in cases.items():
         yield _compared(trial, case, draw_documents(trial, case, chosen))
     yield _compared(trial, "large logits", draw_documents(trial, "large", lengths, LARGE))

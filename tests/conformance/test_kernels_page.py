@@ -1,0 +1,28 @@
+"""The page about kernels names every law of theirs, and its example works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from regard.conformance import all_laws
+from regard.conformance.subject import KERNELS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_law_of_kernels_and_its_statements_are_about_them():
+    ours = {name for name, law in all_laws().items() if {"kernel", *KERNELS} & set(law.needs)}
+    assert set(re.findall(r"^\| ([A-Z]{4,}) \|", PAGE, re.MULTILINE)) == ours - {"ARGUMENTS"}
+    assert "ARGUMENTS" in PAGE
+
+
+def test_the_example_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("torch")
+    from regard import check
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(re.findall(r"```python\n(# mine.py\n.*?)```", PAGE, re.DOTALL)[0])
+    report = check("mine.py:subject")
+    assert report.ok
+    assert report.counts == {"holds": 6, "skipped": 1}
