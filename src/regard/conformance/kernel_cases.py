@@ -15,7 +15,7 @@ from regard.conformance.oracle import AttentionInputs, Oracle
 from regard.conformance.verdict import BugFamily, Diagnosis
 
 # Logits of several hundred: exponentials overflow unless the largest is subtracted.
-LARGE = 40.0
+LARGE = 100.0
 # A mutation explains an output if it is this close, relative to the largest number.
 _CLOSE = 2e-3
 # Bugs of attention itself, whatever the function adds to it. Hidden keys are often that addition.

@@ -10,26 +10,29 @@ _OUTLIER = 300.0
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """One number of keys, then of values, becomes large; the rest of its group is the positive control."""
+    """One number of keys, then of values, becomes very large or very small; its own group is the positive control."""
     pair = draw_pair(trial, "outlier")
     before = restored(trial, *pair)
     for own, (name, groups) in enumerate(named_parts(trial)):
         place = tuple(int(trial.rng(f"outlier {name}").integers(size)) for size in pair[own].shape)
-        changed = [each.copy() for each in pair]
-        changed[own][place] = _OUTLIER
-        after = restored(trial, *changed)
         numbers = in_groups(pair[own], groups, trial.subject.traits.group_size)
         outside = numbers != numbers[place]
-        other = 1 - own
-        for what, error in (
-            (
-                f"an outlier among {name} changes numbers outside its group",
-                distance(after[own][outside], before[own][outside]),
-            ),
-            (f"an outlier among {name} changes the other part", distance(after[other], before[other])),
-        ):
-            control = distance(after[own][~outside], before[own][~outside])
-            yield Comparison(what=what, error=error, tolerance=0.0, control=control, place={"index": list(place)})
+        for outlier in (_OUTLIER, -_OUTLIER):
+            changed = [each.copy() for each in pair]
+            changed[own][place] = outlier
+            after = restored(trial, *changed)
+            errors = {
+                "changes numbers outside its group": distance(after[own][outside], before[own][outside]),
+                "changes the other part": distance(after[1 - own], before[1 - own]),
+            }
+            for what, error in errors.items():
+                yield Comparison(
+                    what=f"an outlier among {name} {what}",
+                    error=error,
+                    tolerance=0.0,
+                    control=distance(after[own][~outside], before[own][~outside]),
+                    place={"index": list(place), "outlier": outlier},
+                )
 
 
 def _one_step_per_head(k: np.ndarray, v: np.ndarray) -> list:
