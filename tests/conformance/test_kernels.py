@@ -154,9 +154,22 @@ def test_ranks_that_lose_each_other_are_a_crash():
             raise ValueError("rank 0 has enough")
         return sound.ring(q, k, v, comm)
 
-    [verdict] = check(ParallelKernel(impatient, GROUPED, ranks="simulated")).verdicts[:1]
+    [verdict] = check(ParallelKernel(impatient, GROUPED, ranks="simulated"), laws="PARALLEL").verdicts
     assert verdict.outcome == "crashed"
     assert "rank 0 has enough" in (verdict.reason or "")
+
+
+def test_a_kernel_is_not_compared_with_another_and_nothing_of_it_is_inferred():
+    with pytest.raises(InputError, match="only layers are compared"):
+        check(SOUND["merge"](), against=SOUND["merge"]())
+    assert check(SOUND["merge"](), infer=True).ok
+
+
+def test_a_kernel_can_be_checked_in_another_dtype():
+    report = check(SOUND["paged"](), dtype="float64")
+    assert report.ok
+    assert report.spec["dtype"] == "float64"
+    assert (report.verdicts[1].tolerance or 1) < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 from regard.conformance.law import Comparison, Law, LawTrial, epsilon_of, is_half_precision
 from regard.conformance.probing import token_gaps, worst_token
 from regard.conformance.requests import CheckRequest, Stage, adapted, probed
-from regard.conformance.subject import LayerFinding, Subject
+from regard.conformance.subject import KERNELS, LayerFinding, Subject
 from regard.conformance.verdict import Diagnosis
 from regard.core.errors import InputError
 
@@ -208,6 +208,8 @@ def paired(
 ) -> tuple[Subject, tuple[LayerFinding, ...]]:
     """The subject with what was found out about it, paired with its reference if there is one."""
     layer, *references = built
+    if references and KERNELS & layer.capabilities:
+        raise InputError(f"{layer.name} is a kernel, and only layers are compared with each other. Drop --against.")
     subject, findings = probed(request, layer, on_stage)
     for reference in references:
         subject = PairedSubject(subject, reference, is_bitwise=request.is_bitwise)

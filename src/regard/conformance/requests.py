@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from regard.conformance.law import CheckSizes
-from regard.conformance.subject import LayerFinding, Spec, Subject
+from regard.conformance.subject import KERNELS, LayerFinding, Spec, Subject
 from regard.core.errors import InputError
 
 ZOO = "zoo:"
@@ -139,7 +139,8 @@ def probed(
 ) -> tuple[Subject, tuple[LayerFinding, ...]]:
     """The subject with what was found out about it, by probing too if the request asks for that or leaves it open."""
     findings = subject.findings
-    if request.is_inferring or (subject.is_read_off and is_open(subject.spec)):
+    is_wanted = request.is_inferring or (subject.is_read_off and is_open(subject.spec))
+    if is_wanted and not KERNELS & subject.capabilities:
         on_stage("probing")
         is_whole = request.is_inferring or request.spec is None
         subject, found = _probed(subject, is_whole=is_whole)
