@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 Status = Literal["proved", "holds", "refuted", "undecided"]
@@ -11,14 +11,31 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a statement stands in a file; lines and columns count from one."""
+    """Where a statement stands in a file; lines and columns count from one.
+
+    In a notebook, `cell` is its cell, counted from one, and `cell_line` the line in that cell.
+
+    >>> str(Place(file="answers.ipynb", line=12, column=9, cell=3, cell_line=2))
+    'answers.ipynb cell 3, line 2'
+    """
 
     file: str
     line: int
     column: int
+    cell: int | None = None
+    cell_line: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.cell is None else f"{self.file} {self.in_words}"
+
+    @property
+    def in_words(self) -> str:
+        """The place in its file, for a reader."""
+        return f"line {self.line}" if self.cell is None else f"cell {self.cell}, line {self.cell_line}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The place as JSON-ready values; only a place in a notebook has a cell."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +90,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """The verdict as JSON-ready values, every field present, null where it does not apply."""
         row = {field.name: getattr(self, field.name) for field in fields(self)}
-        row["where"] = None if self.where is None else {f.name: getattr(self.where, f.name) for f in fields(Place)}
+        row["where"] = None if self.where is None else self.where.to_dict()
         row["assumes"] = None if self.assumes is None else list(self.assumes)
         return row
 

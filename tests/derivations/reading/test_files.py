@@ -201,3 +201,19 @@ def test_a_notebook_is_made_plain_too():
     document = read_text(stored, kind="notebook")
     assert document.text == "é a $x = 1$"
     assert document.place(document.spans[0].start).column == stored.index("$x") + 1
+
+
+def test_places_in_a_notebook_name_the_cell_and_its_line():
+    cells = [
+        {"cell_type": "code", "source": "1"},
+        {"cell_type": "markdown", "source": ["# Title\n", "\n", "Let $x = 1$."]},
+        {"cell_type": "markdown", "source": " "},
+        {"cell_type": "markdown", "source": "Then\n$y = 2$."},
+    ]
+    document = read_text(json.dumps({"cells": cells, "nbformat": 4}), kind="notebook", path="a.ipynb")
+    places = [document.place(span.start) for span in document.spans]
+    assert [str(place) for place in places] == ["a.ipynb cell 2, line 3", "a.ipynb cell 4, line 2"]
+    assert places[1].to_dict() == {
+        "file": "a.ipynb", "line": 1, "column": places[1].column, "cell": 4, "cell_line": 2,
+    }  # fmt: skip
+    assert str(document.place(len(document.text))) == "a.ipynb cell 4, line 2"

@@ -107,7 +107,11 @@ def _step(verdict: StepVerdict) -> str:
 
 
 def _place(verdict: StepVerdict) -> str:
-    return html.escape(f"{PurePath(verdict.where.file).name}:{verdict.where.line}") if verdict.where else ""
+    if verdict.where is None:
+        return ""
+    separator = ":" if verdict.where.cell is None else " "
+    place = str(verdict.where.line) if verdict.where.cell is None else verdict.where.in_words
+    return html.escape(f"{PurePath(verdict.where.file).name}{separator}{place}")
 
 
 def _formula(latex: str) -> str:

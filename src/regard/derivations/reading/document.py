@@ -7,7 +7,7 @@ import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Literal, TypeVar
@@ -206,6 +206,14 @@ class Macro:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NotebookCell:
+    """A Markdown cell: its number among all cells, counted from one, and where it starts in the document's text."""
+
+    number: int
+    start: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Document:
     """A text in which the mathematics has been found.
 
@@ -228,6 +236,7 @@ class Document:
     macros: tuple[Macro, ...] = ()
     origin: OffsetMap = field(default=OffsetMap(), repr=False)
     stored_lines: tuple[int, ...] = field(default=(), repr=False)
+    cells: tuple[NotebookCell, ...] = ()
 
     @property
     def declares_symbols(self) -> bool:
@@ -264,7 +273,11 @@ class Document:
         starts = self.stored_lines or self._line_starts
         stored = self.origin.at(min(max(offset, 0), len(self.text)))
         line = bisect_right(starts, stored)
-        return Place(file=self.path, line=line, column=stored - starts[line - 1] + 1)
+        place = Place(file=self.path, line=line, column=stored - starts[line - 1] + 1)
+        if not self.cells:
+            return place
+        cell = self.cells[max(bisect_right(self.cells, offset, key=by_start), 1) - 1]
+        return replace(place, cell=cell.number, cell_line=self.text.count("\n", cell.start, offset) + 1)
 
     def span_at(self, offset: int) -> MathSpan | None:
         """The piece of mathematics that holds an offset, delimiters included."""

@@ -18,6 +18,7 @@ from regard.derivations.reading.document import (
     Macro,
     MappedText,
     MathSpan,
+    NotebookCell,
     OffsetMap,
     Unclosed,
     line_starts,
@@ -190,22 +191,22 @@ def _read_notebook(stored: str, path: str) -> Document:
         raise InputError(message) from None
     if not isinstance(notebook, dict) or not ({"cells", "worksheets"} & notebook.keys()):
         raise InputError(f"{path} is not a Jupyter notebook: it has no cells. Save it from Jupyter again.")
-    cells = [_cell(strings) for strings in _markdown_cells(stored)]
-    cells = [cell for cell in cells if cell.text.strip()]
+    numbered = [(number, _cell(strings)) for number, strings in _markdown_cells(stored)]
+    cells = {number: cell for number, cell in numbered if cell.text.strip()}
     if not cells:
         raise InputError(f"{path} has no text in Markdown cells, and only those are read. Put the answers in one.")
     return _joined(cells, path, line_starts(stored))
 
 
-def _markdown_cells(stored: str) -> Iterator[list[re.Match[str]]]:
-    """The strings of each Markdown cell's source, in order, as tokens of the valid JSON."""
-    kind, source = "", list[re.Match[str]]()
+def _markdown_cells(stored: str) -> Iterator[tuple[int, list[re.Match[str]]]]:
+    """The number of each Markdown cell among all cells, and the strings of its source, as tokens of the valid JSON."""
+    number, kind, source = 1, "", list[re.Match[str]]()
     for path, token in _strings(stored):
         inside = path[1:] if path[0] == "cells" else path[3:] if path[:3] == ["worksheets", _ITEM, "cells"] else []
         if token is None:
             if kind == "markdown":
-                yield source
-            kind, source = "", []
+                yield number, source
+            number, kind, source = number + 1, "", []
         elif inside == [_ITEM, "cell_type"]:
             kind = json.loads(token[0])
         elif inside in ([_ITEM, "source"], [_ITEM, "source", _ITEM]):
@@ -242,23 +243,24 @@ def _cell(strings: list[re.Match[str]]) -> MappedText:
     return replace(plain, origin=plain.origin.onto(stored.origin))
 
 
-def _joined(cells: list[MappedText], path: str, stored_lines: tuple[int, ...]) -> Document:
+def _joined(cells: dict[int, MappedText], path: str, stored_lines: tuple[int, ...]) -> Document:
     offsets = [0]
-    for cell in cells:
+    for cell in cells.values():
         offsets.append(offsets[-1] + len(cell.text) + len(_GAP))
-    pairs = list(zip(cells, offsets, strict=False))
+    pairs = list(zip(cells.values(), offsets, strict=False))
     parts = [_shifted(_read_source(cell.text, "notebook", path), start) for cell, start in pairs]
     return Document(
         path=path,
         kind="notebook",
-        text=_GAP.join(cell.text for cell in cells),
+        text=_GAP.join(cell.text for cell in cells.values()),
         **dict[str, Any]((name, tuple(item for part in parts for item in getattr(part, name))) for name in _LISTS),
         front_matter=parts[0].front_matter,
         origin=OffsetMap(
             starts=tuple(offset + start for cell, offset in pairs for start in cell.origin.starts),
-            targets=tuple(target for cell in cells for target in cell.origin.targets),
+            targets=tuple(target for cell in cells.values() for target in cell.origin.targets),
         ),
         stored_lines=stored_lines,
+        cells=tuple(NotebookCell(number=number, start=start) for number, start in zip(cells, offsets, strict=False)),
     )
 
 

@@ -126,7 +126,7 @@ def _all_steps(report: DocumentReport, body: str) -> str:
 def _table_row(name: str, verdict: StepVerdict, *, is_placed: bool) -> str:
     standing, shown = verdict.standing, html.escape(verdict.id)
     link = f'<a href="#{name}">{shown}</a>' if is_placed else f'<span id="{name}">{shown}</span>'
-    line = f'<span class="line">line {verdict.where.line}</span>' if verdict.where else ""
+    line = f'<span class="line">{verdict.where.in_words}</span>' if verdict.where else ""
     written = f"<code>{html.escape(' '.join(verdict.source.split()))}</code>"
     why = html.escape("; ".join((headline(verdict), *remarks(verdict))))
     if verdict.counterexample:

@@ -93,11 +93,13 @@ def _excerpt(console: Console, report: DocumentReport, verdict: StepVerdict) -> 
 
 
 def _line_number(line: ExcerptLine, report: DocumentReport, verdict: StepVerdict) -> str:
-    """The line's number in the file; in a notebook only the line of the step's sign is known."""
+    """The line's number in the file, in its cell of a notebook; a text that was put right has only the step's line."""
     if line.number is None:
         return "..."
     if report.document is None or not report.document.stored_lines:
         return str(line.number)
+    if report.document.cells:
+        return str(report.document.place(report.document.lines[line.number - 1].start).cell_line)
     start, end = verdict.span
     is_one_line = "\n" not in report.document.text[start:end]
     return str(verdict.where.line) if verdict.where and is_one_line else ""
