@@ -1,6 +1,6 @@
 (() => {
-  const steps = [...document.querySelectorAll(".step[tabindex]")];
-  const refuted = steps.filter((step) => step.classList.contains("refuted"));
+  // Looked up whenever needed: the web app replaces the document while it is written.
+  const steps = () => [...document.querySelectorAll(".step[tabindex]")];
   const isNarrow = matchMedia("(max-width: 40rem)");
 
   // Puts the card below its step, or above where there is no room below; without this it stays in the corner.
@@ -17,20 +17,22 @@
     card.style.bottom = "auto";
     card.style.top = isBelow ? `${Math.min(at.bottom + 4, innerHeight - size.height - 8)}px` : `${at.top - size.height - 4}px`;
   }
-  const shown = () => steps.find((step) => !step.classList.contains("closed") && (step.matches(":hover") || step.contains(document.activeElement)));
+  const shown = () => steps().find((step) => !step.classList.contains("closed") && (step.matches(":hover") || step.contains(document.activeElement)));
 
-  for (const step of steps) {
-    const open = () => { step.classList.remove("closed"); place(step); };
-    step.addEventListener("mouseenter", open);
-    step.addEventListener("focus", open);
-    step.addEventListener("click", open);
-    step.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); open(); } });
+  function open({ type, target, relatedTarget }) {
+    const step = target.closest?.(".step[tabindex]");
+    if (!step || (type === "mouseover" && step.contains(relatedTarget))) return;
+    step.classList.remove("closed");
+    place(step);
   }
+  for (const kind of ["mouseover", "focusin", "click"]) addEventListener(kind, open);
   addEventListener("scroll", () => { const step = shown(); if (step) place(step); }, { passive: true });
 
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") for (const step of steps) step.classList.add("closed");
+    if ((event.key === "Enter" || event.key === " ") && event.target.matches(".step[tabindex]")) { event.preventDefault(); open(event); }
+    if (event.key === "Escape") for (const step of steps()) step.classList.add("closed");
+    const refuted = steps().filter((step) => step.classList.contains("refuted"));
     if ((event.key === "n" || event.key === "p") && refuted.length && event.target.tagName !== "INPUT") {
       const at = refuted.indexOf(document.activeElement);
       const next = event.key === "n" ? at + 1 : Math.max(at, 0) - 1;

@@ -14,5 +14,11 @@
     show();
   });
   prefersDark.addEventListener("change", show);
+  // Another page of ours, or the one around this, was switched.
+  addEventListener("storage", ({ key, newValue }) => {
+    if (key !== "regard-theme" || !newValue) return;
+    root.dataset.theme = newValue;
+    show();
+  });
   show();
 })();
