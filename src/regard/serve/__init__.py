@@ -1,0 +1,1 @@
+"""`regard serve`: a local web page that judges a document while it is written."""
