@@ -38,3 +38,28 @@ def opened(browser):
         page.close()
 
     return opened
+
+
+LOOKS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+RUN_AXE = """async (place) => {
+    const found = await axe.run(place, { resultTypes: ["violations"] });
+    return found.violations.map(({ id, nodes }) => [id, nodes[0].html]);
+}"""
+
+
+@pytest.fixture(scope="session")
+def violations():
+    """`violations(page)`: what axe-core finds, wide and narrow, light and dark; `place` restricts it to an element."""
+    script = pytest.importorskip("axe_playwright_python.sync_playwright").Axe().axe_script
+
+    def violations(page, place: str = "html") -> list:
+        for frame in page.frames:
+            frame.evaluate(script)
+        found = []
+        for width, scheme in LOOKS:
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            found += [(width, scheme, *each) for each in page.evaluate(RUN_AXE, place)]
+        return found
+
+    return violations

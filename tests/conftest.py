@@ -11,10 +11,10 @@ import jaxtyping
 import pytest
 from hypothesis import settings
 
-from browser_fixtures import browser, opened
+from browser_fixtures import browser, opened, violations
 from executed_signatures import install
 
-__all__ = ["browser", "opened"]
+__all__ = ["browser", "opened", "violations"]
 
 # Must come before anything of the package is imported.
 install()

@@ -1,10 +1,5 @@
 """The page as a whole in a real browser: how fast it repaints, accessibility, and use inside a notebook."""
 
-import shutil
-import subprocess
-import tarfile
-from pathlib import Path
-
 import pytest
 
 from regard.explorer import ExplorerPage
@@ -45,52 +40,23 @@ def test_a_slider_is_answered_within_a_frame(browser, page_path, part):
     page.close()
 
 
-VIOLATIONS = """async (place) => {
-    const found = await axe.run(place, { resultTypes: ["violations"] });
-    return found.violations.map(({ id, nodes }) => [id, nodes[0].html]);
-}"""
-
-
-@pytest.fixture(scope="session")
-def axe(request, tmp_path_factory) -> str:
-    """axe-core from pytest's cache if it is there, else fetched by npm."""
-    cache = getattr(request.config, "cache", None)
-    folder = Path(cache.mkdir("axe-core")) if cache else tmp_path_factory.mktemp("axe-core")
-    script = folder / "axe.min.js"
-    if not script.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("there is no npm to fetch axe-core with")
-        command = ["npm", "pack", "axe-core@4"]
-        fetched = subprocess.run(command, cwd=folder, capture_output=True, timeout=60, check=False)
-        archives = list(folder.glob("axe-core-*.tgz"))
-        if fetched.returncode or not archives:
-            pytest.skip("npm could not fetch axe-core")
-        with tarfile.open(archives[0]) as archive:
-            script.write_bytes(archive.extractfile("package/axe.min.js").read())
-    return script.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_axe_finds_no_violation(browser, page_path, show, axe, width, scheme):
-    size = {"width": width, "height": 800}
-    page = browser.new_page(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+@pytest.mark.parametrize("part", PARTS)
+def test_axe_finds_no_violation(browser, page_path, show, violations, part):
+    page = browser.new_page()
     page.goto(page_path.as_uri())
-    page.evaluate(axe)
-    for part in PARTS:
-        show(page, part)
-        if part == "verdicts":
-            page.wait_for_selector("#claim-title")
-        # The whole page once; then what differs from part to part.
-        assert page.evaluate(VIOLATIONS, f"#{part}" if part != "copy" else "html") == [], part
+    show(page, part)
+    if part == "verdicts":
+        page.wait_for_selector("#claim-title")
+    # The whole page once; then what differs from part to part.
+    assert violations(page, f"#{part}" if part != "copy" else "html") == []
     page.close()
 
 
-def test_axe_finds_a_control_without_a_name(browser, page_path, axe):
+def test_axe_finds_a_control_without_a_name(browser, page_path, violations):
     page = browser.new_page()
     page.goto(page_path.as_uri())
-    page.evaluate(axe)
     page.evaluate("document.querySelector('label[for=copy-n]').remove()")
-    assert "label" in [rule for rule, _ in page.evaluate(VIOLATIONS, "#copy")]
+    assert "label" in {rule for _, _, rule, _ in violations(page, "#copy")}
     page.close()
 
 

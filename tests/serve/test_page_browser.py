@@ -180,3 +180,10 @@ def test_the_claims_are_one_click_away(writing):
         with page.expect_popup() as popup:
             page.locator("a", has_text="Claims").click()
         popup.value.locator("article.claim").first.wait_for(timeout=30_000)
+
+
+def test_axe_finds_no_violation(writing, violations):
+    with writing() as page:
+        status(page, "5 refuted")
+        report_of(page).locator(".step").first.wait_for(state="attached")
+        assert violations(page) == []

@@ -120,7 +120,7 @@ def _layer(report: CheckReport, *, is_single: bool) -> str:
     tried.sort(key=lambda verdict: verdict.is_as_expected)
     cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
     found = _list([f"{each}" if each.kind == "found" else f"{each.kind}: {each}" for each in report.findings])
-    found = f'<div class="found"><h3>Found on the layer</h3>{found}</div>' if found else ""
+    found = f'<div class="found"><h2>Found on the layer</h2>{found}</div>' if found else ""
     body = f"{found}{cards}{_skipped(report)}{_grade(report)}"
     if is_single:
         return f'<section class="layer" id="layer-{slug}">{body}</section>'
@@ -155,7 +155,7 @@ def _evidence(verdict: LawVerdict) -> str:
     is_shown = bool(text) and (verdict.outcome != "holds" or bool(verdict.counterexample))
     against = f'<p class="against"><b>{label}</b> {html.escape(text or "")}</p>' if is_shown else ""
     bugs = _list(verdict.diagnosis, "ol") if verdict.status == "refuted" else ""
-    return against + (f"<h4>Probably</h4>{bugs}" if bugs else "")
+    return against + (f"<h2>Probably</h2>{bugs}" if bugs else "")
 
 
 def _facts(verdict: LawVerdict) -> str:
@@ -202,7 +202,7 @@ def _grade(report: CheckReport) -> str:
         text = "<p>The outputs were compared with a float64 oracle built from the spec and the weights.</p>"
     else:
         text = f"<p>It cannot detect these bugs:</p>{_list(report.blind_to)}"
-    return f'<div class="grade"><h3>Grade: {report.grade}</h3>{text}</div>'
+    return f'<div class="grade"><h2>Grade: {report.grade}</h2>{text}</div>'
 
 
 def _outcomes(reports: Sequence[CheckReport]) -> dict[Outcome, int]:

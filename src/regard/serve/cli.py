@@ -40,7 +40,7 @@ def serve(port: int, is_unopened: bool, jobs: int, time_limit: float) -> int:
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise InputError("`regard serve` needs Starlette and Uvicorn. Install them: pip install 'regard[serve]'.")
     limits = PoolLimits(jobs=jobs, seconds=time_limit)
-    with _listening(port) as listener:
+    with _listening(port) as listener, suppress(KeyboardInterrupt):
         import uvicorn
 
         from regard.serve.app import build_app
@@ -55,8 +55,7 @@ def serve(port: int, is_unopened: bool, jobs: int, time_limit: float) -> int:
         click.echo(f"Regard is at {address}\nPress Ctrl-C to end it.")
         if not is_unopened:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run(sockets=[listener])
+        uvicorn.Server(settings).run(sockets=[listener])
     return ExitCode.SUCCESS
 
 

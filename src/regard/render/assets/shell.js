@@ -21,4 +21,15 @@
     show();
   });
   show();
+
+  // What is wider than its place is scrolled, so the keyboard must reach it too.
+  function reachScrollers() {
+    for (const each of document.querySelectorAll(".table, .display, .block, .formula, pre")) {
+      const isScrolled = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX === "auto";
+      if (isScrolled) each.tabIndex = 0;
+      else each.removeAttribute("tabindex");
+    }
+  }
+  for (const kind of ["load", "resize"]) addEventListener(kind, reachScrollers);
+  addEventListener("toggle", reachScrollers, true);
 })();

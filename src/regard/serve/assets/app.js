@@ -148,6 +148,7 @@
     if (choice && !choice.disabled) choice.checked = true;
     inside.title = fresh.title;
     inside.scrollingElement.scrollTop = top;
+    report.contentWindow.dispatchEvent(new Event("resize"));
   }
   report.addEventListener("load", () => {
     report.contentDocument?.querySelector(".brand")?.remove();
