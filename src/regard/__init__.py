@@ -117,5 +117,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'regard' has no attribute '{name}'")
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """Adds the cell magic `%%regard`; IPython calls it for `%load_ext regard`."""
+    importlib.import_module("regard.notebook").register(ipython)
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

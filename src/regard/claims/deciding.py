@@ -33,6 +33,12 @@ class Explanation:
         """The claim itself, looked up by its id, since claims cannot be sent between processes."""
         return all_claims()[self.verdict.id]
 
+    def _repr_html_(self) -> str:
+        from regard.claims.page import render_claims
+        from regard.render.page import notebook_frame
+
+        return notebook_frame(render_claims([self]), title=self.verdict.id)
+
     @property
     def facts(self) -> dict[str, str]:
         """Where the claim holds, the values at which it was decided, and the result; empty where there is nothing."""
@@ -42,6 +48,17 @@ class Explanation:
             "assumes": "; ".join(self.verdict.assumes or ()),
             "value": quantity(self.verdict.value, self.verdict.bound, digits=12),
         }
+
+
+class ClaimVerdicts(tuple[ClaimVerdict, ...]):
+    """Verdicts on claims, which a notebook shows as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        from regard.claims.page import verdicts_frame
+
+        return verdicts_frame(self)
 
 
 Overrides = Mapping[str, float]
@@ -56,14 +73,14 @@ def decide_claims(
     seed: int = 0,
     jobs: int = 1,
     report: Report | None = None,
-) -> tuple[ClaimVerdict, ...]:
+) -> ClaimVerdicts:
     """The verdicts on the claims that the pattern selects, in the catalog's order whatever the number of jobs.
 
     `pattern` is an id, a part of one, a glob, or "misconception" ("myth" works too); None selects every claim.
     `overrides` are values of parameters, for those claims that have them. `report(done, total)` is called as verdicts
     come in.
     """
-    return _run(_decide, _with_overrides(_select(pattern), overrides or {}, seed), seed, jobs, report)
+    return ClaimVerdicts(_run(_decide, _with_overrides(_select(pattern), overrides or {}, seed), seed, jobs, report))
 
 
 def explain_claims(

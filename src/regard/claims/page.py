@@ -9,7 +9,7 @@ from regard.claims.deciding import Explanation
 from regard.core.verdict import STATUSES, Evidence, Status, count_statuses
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
-from regard.render.page import Page, icon, render_page
+from regard.render.page import Page, icon, notebook_frame, render_page, render_table
 from regard.render.terminal import plural, quantity
 
 _LEGEND: Mapping[Status, str] = {
@@ -35,6 +35,18 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
         scripts=("claims/claims.js",),
     )
     return render_page(page)
+
+
+def verdicts_frame(verdicts: Sequence[ClaimVerdict]) -> str:
+    """Verdicts as a notebook shows them: a table, with the counterexample or the value of each."""
+    rows = [
+        (v.id, v.status, v.statement, v.counterexample or quantity(v.value, v.bound) or v.reason or "")
+        for v in verdicts
+    ]
+    title = plural(len(verdicts), "claim")
+    table = render_table(rows, ("claim", "verdict", "statement", "evidence"))
+    page = Page(title=title, main=f"<h1>{title}</h1>{table}", margin=_counts(verdicts), styles=("document.css",))
+    return notebook_frame(render_page(page), title=title, height=min(600, 200 + 60 * len(verdicts)))
 
 
 def section_name(section: str) -> str:

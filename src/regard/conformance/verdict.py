@@ -219,6 +219,12 @@ class CheckReport:
             laws = "law" if len(self.verdicts) == 1 else "laws"
             raise LawsBroken(f"{self.layer} breaks {len(lines)} of {len(self.verdicts)} {laws}.\n" + "\n".join(lines))
 
+    def _repr_html_(self) -> str:
+        from regard.conformance.page import render_check
+        from regard.render.page import notebook_frame
+
+        return notebook_frame(render_check([self]), title=f"{self.layer} under the laws of attention")
+
     def require(self, laws: Iterable[str]) -> None:
         """Raises LawsBroken if one of these laws did not run."""
         wanted, verdicts = list(laws), {verdict.law: verdict for verdict in self.verdicts}

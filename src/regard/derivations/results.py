@@ -300,6 +300,11 @@ class DocumentReport:
         row["files"] = [asdict(file) for file in self.files]
         return row
 
+    def _repr_html_(self) -> str:
+        from regard.derivations.report.page import document_frame
+
+        return document_frame(self)
+
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> "DocumentReport":
         """The report that `to_dict` wrote."""

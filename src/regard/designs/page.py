@@ -12,7 +12,7 @@ from regard.designs.terminal import output_rows, scale_rows, setting_line, weigh
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Figure, Guide, Series
 from regard.render.mathml import typeset
-from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
 
 _TITLE = "A query, evaluated"
 _DRAWS, _BINS = 100_000, 50
@@ -40,11 +40,8 @@ def render_design(report: DesignReport) -> str:
 
 
 def design_frame(report: DesignReport) -> str:
-    """The page in a frame of its own, so that it and a notebook do not change each other's styles."""
-    return (
-        f'<iframe title="{_TITLE}" sandbox="allow-scripts" width="100%" height="900" frameborder="0" '
-        f'srcdoc="{html.escape(render_design(report))}"></iframe>'
-    )
+    """The page as a notebook shows it."""
+    return notebook_frame(render_design(report), title=_TITLE)
 
 
 def _head(place: int, head: Head) -> str:

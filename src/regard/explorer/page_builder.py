@@ -23,7 +23,7 @@ from regard.derivations.verify import example_answers, judge_task
 from regard.explorer.assets import bundle, fill, page_file, with_formulas
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
-from regard.render.page import asset, content_policy, icon
+from regard.render.page import asset, content_policy, icon, notebook_frame
 
 _PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
 _STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims/claims.css")
@@ -44,10 +44,7 @@ class ExplorerPage:
         write_atomically(path, self.html)
 
     def _repr_html_(self) -> str:
-        return (
-            f'<iframe title="Explore attention" width="100%" height="{self.height}" '
-            f'style="border: 1px solid #8884; border-radius: 6px" srcdoc="{html.escape(self.html)}"></iframe>'
-        )
+        return notebook_frame(self.html, title="Explore attention", height=self.height, has_scripts=True)
 
 
 def explore(

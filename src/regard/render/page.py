@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 
 _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,18 @@ def render_page(page: Page) -> str:
     }
     filled = re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], text)
     return printable(filled) + "\n"
+
+
+def notebook_frame(page: str, *, title: str, height: int = 600, has_scripts: bool = False) -> str:
+    """A page in a frame of its own, so that it and a notebook do not change each other's styles.
+
+    Without `has_scripts` nothing runs in it; with it, what runs cannot reach the notebook.
+    """
+    shown, allowed = (page, "allow-scripts") if has_scripts else (_SCRIPT.sub("", page), "")
+    return (
+        f'<iframe title="{html.escape(title)}" sandbox="{allowed}" width="100%" height="{height}" '
+        f'style="border: 1px solid #8884; border-radius: 6px" srcdoc="{html.escape(shown)}"></iframe>'
+    )
 
 
 def render_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:

@@ -16,7 +16,7 @@ from regard.core.errors import InputError
 from regard.core.verdict import Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
-from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
 from regard.render.terminal import plural, say, show_columns, status_label
 from regard.training.evaluation import Accuracy
 from regard.training.statistics import MeanInterval, holm, holm_levels, mcnemar, mean_interval, paired_difference
@@ -153,6 +153,9 @@ class ComparisonReport:
             f"{plural(len(self.pairs), 'comparison')} on the same {self.num_questions} questions; with Holm's "
             f"correction, the probability that any of them holds by chance is at most {ALPHA:.0%}."
         )
+
+    def _repr_html_(self) -> str:
+        return notebook_frame(render_comparison(self), title="Trainings compared")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values beside the verdicts."""

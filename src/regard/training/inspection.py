@@ -18,7 +18,7 @@ from regard.core.verdict import Status, Verdict
 from regard.render.charts import draw_intervals
 from regard.render.figures import Axis
 from regard.render.heat_maps import draw_attention_map
-from regard.render.page import Page, render_page, render_statuses, render_table
+from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
 from regard.render.terminal import say, show_columns, status_label
 from regard.training.answering import answer_questions, require_askable
 from regard.training.data.corpus import FactQuestion, find_known_name, normalize_text, read_questions, word_spans
@@ -286,6 +286,9 @@ class InspectionReport:
     def verdicts(self) -> tuple[Verdict, ...]:
         """One per head."""
         return tuple(head.verdict(self.reproduce) for head in self.heads)
+
+    def _repr_html_(self) -> str:
+        return notebook_frame(render_inspection(self), title="What the heads read")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values beside the verdicts."""

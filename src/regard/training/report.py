@@ -12,7 +12,7 @@ from rich.text import Text
 
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
-from regard.render.page import Page, render_page
+from regard.render.page import Page, notebook_frame, render_page
 from regard.render.progress import progress_bar
 from regard.render.terminal import show_columns
 from regard.training.evaluation import Accuracy, EvaluationReport
@@ -67,6 +67,9 @@ class RunReport:
     def alone(self) -> list[Accuracy]:
         """The same for each member alone; empty if no questions were held out."""
         return [curve.held_out[-1][1] for curve in self.curves if curve.held_out]
+
+    def _repr_html_(self) -> str:
+        return notebook_frame(render_run(self), title=self.recipe)
 
 
 class TrainingDisplay:

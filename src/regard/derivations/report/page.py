@@ -30,7 +30,7 @@ from regard.derivations.results import (
     worst_standing,
 )
 from regard.render.mathml import typeset
-from regard.render.page import Page, icon, render_page
+from regard.render.page import Page, icon, notebook_frame, render_page
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
@@ -58,6 +58,14 @@ def render_document(report: DocumentReport) -> str:
         scripts=("derivations/document.js",),
     )
     return render_page(page)
+
+
+def document_frame(report: DocumentReport) -> str:
+    """The page as a notebook shows it; a document that is not there is summed up in a line."""
+    if report.document is None:
+        summary = report.reason or f"{report.file}: {_outcome(report)}"
+        return f"<p>{html.escape(summary)}</p>"
+    return notebook_frame(render_document(report), title=f"{report.file}: {_outcome(report)}")
 
 
 def _language(text: str) -> str:
