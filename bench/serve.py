@@ -126,9 +126,8 @@ async def measure_clients(server: Server) -> None:
                 await server.judge(client, text)
 
     await asyncio.gather(*(write(number, PAUSES) for number in range(NUM_CLIENTS)))
-    print(
-        f"{NUM_CLIENTS} clients, {PAUSES[0]:g} to {PAUSES[1]:g} s between edits: {server.figures()}   (target: p95 2 s)"
-    )
+    pauses = f"an edit every {PAUSES[0]:g} to {PAUSES[1]:g} s"
+    print(f"{NUM_CLIENTS} clients, {pauses}: {server.figures()}   (target: p95 2 s)", flush=True)
     await asyncio.gather(*(write(number + NUM_CLIENTS, (0.0, 0.0)) for number in range(NUM_CLIENTS)))
     print(f"{NUM_CLIENTS} clients without a pause: {server.figures()}", flush=True)
 

@@ -135,6 +135,11 @@ class ClaimVerdict(Verdict):
         """True if the catalog expects this very verdict."""
         return self.status == self.expected
 
+    def _repr_html_(self) -> str:
+        from regard.claims.page import verdicts_frame
+
+        return verdicts_frame([self])
+
     def to_dict(self) -> dict[str, Any]:
         """The verdict's fields, with each method's evidence as a mapping."""
         return {**super().to_dict(), "evidence": [item.to_dict() for item in self.evidence]}
