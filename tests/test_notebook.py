@@ -69,6 +69,17 @@ def test_frames_and_the_notebook_leave_each_other_alone(browser, reports, scheme
     page.close()
 
 
+def test_links_stay_inside_their_frame(browser, reports, tmp_path):
+    around = tmp_path / "notebook.html"
+    around.write_text(f"<!doctype html><meta charset=utf-8>{reports['document']._repr_html_()}", encoding="utf-8")
+    page = browser.new_page()
+    page.goto(around.as_uri())
+    page.frame_locator("iframe").locator(".questions a").first.click()
+    page.frame_locator("iframe").locator("#step-1:target").wait_for()
+    assert [frame.url for frame in page.frames] == [around.as_uri(), "about:srcdoc#step-1"]
+    page.close()
+
+
 @pytest.fixture
 def ipython():
     shell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed").InteractiveShell()

@@ -46,7 +46,7 @@ def verdicts_frame(verdicts: Sequence[ClaimVerdict]) -> str:
     title = plural(len(verdicts), "claim")
     table = render_table(rows, ("claim", "verdict", "statement", "evidence"))
     page = Page(title=title, main=f"<h1>{title}</h1>{table}", margin=_counts(verdicts), styles=("document.css",))
-    return notebook_frame(render_page(page), title=title, height=min(600, 200 + 60 * len(verdicts)))
+    return notebook_frame(render_page(page), title=title, height=min(600, 240 + 90 * len(verdicts)))
 
 
 def section_name(section: str) -> str:
