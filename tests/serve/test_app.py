@@ -6,6 +6,7 @@ import threading
 from itertools import pairwise
 
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from hostile_text import FORMULAS, PROSE
@@ -13,7 +14,8 @@ from page_checks import check_self_contained
 from regard.core.worker_pool import PoolLimits
 from regard.derivations.reading.files import MAX_BYTES
 from regard.serve import app as web
-from regard.serve.app import build_app
+from regard.serve.app import WebApp, build_app
+from regard.serve.guard import Guard
 
 PORT, TOKEN = 8123, "a-token"
 HOST = f"127.0.0.1:{PORT}"
@@ -166,21 +168,37 @@ def test_a_document_that_is_too_large_is_refused(client):
     assert "5 MB" in answer.json()["reason"]
 
 
-def test_a_document_that_arrives_too_slowly_is_refused(monkeypatch):
-    monkeypatch.setattr(web, "_SECONDS_TO_SEND", 0.05)
+async def status_for(receive) -> int:
+    """The status that a POST gets whose body and end come from `receive`."""
     said = []
-
-    async def receive():
-        await asyncio.sleep(10)
 
     async def send(message):
         said.append(message)
 
-    app = build_app(token=TOKEN, port=PORT, limits=PoolLimits(jobs=1))
     headers = [(b"host", HOST.encode()), (b"authorization", f"Bearer {TOKEN}".encode())]
     scope = {"type": "http", "method": "POST", "path": "/judge", "query_string": b"", "headers": headers}
-    asyncio.run(app(scope, receive, send))
-    assert said[0]["status"] == 408
+    app = WebApp(PoolLimits(jobs=1))
+    async with app.lifespan(Starlette()):
+        await Guard(app.application(), token=TOKEN, port=PORT)(scope, receive, send)
+    return said[0]["status"]
+
+
+def test_a_document_that_arrives_too_slowly_is_refused(monkeypatch):
+    monkeypatch.setattr(web, "_SECONDS_TO_SEND", 0.05)
+
+    async def receive():
+        await asyncio.sleep(10)
+
+    assert asyncio.run(status_for(receive)) == 408
+
+
+def test_a_client_that_goes_away_is_not_waited_for():
+    parts = [{"type": "http.request", "body": b"$x = x$"}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return parts.pop(0)
+
+    assert asyncio.run(status_for(receive)) == 499
 
 
 LETTERS = "abcdefghijklmnopq"
@@ -214,7 +232,7 @@ def test_work_that_takes_too_long_is_ended(judge):
 
 
 def test_who_waits_too_long_is_told_to_come_back(monkeypatch):
-    monkeypatch.setattr(web, "_MAX_WAIT", 0.0)
+    monkeypatch.setattr(web, "_SECONDS_IN_QUEUE", -20.0)
     with connected(seconds=20.0) as client:
         answer = client.post("/judge", content="$x = x$", headers=PROGRAM)
     assert answer.status_code == 503

@@ -66,7 +66,8 @@ def notebook_frame(page: str, *, title: str, height: int = 600, has_scripts: boo
     Without `has_scripts` nothing runs in it; with it, what runs cannot reach the notebook.
     """
     shown, allowed = (page, "allow-scripts") if has_scripts else (_SCRIPT.sub("", page), "")
-    # Without this, a link to a place in the page would load the notebook into the frame. The policy forbids it later on.
+    # Without a base of its own, a link to a place in the page would load the notebook into the frame. It comes before
+    # the policy, which forbids any.
     shown = shown.replace("<meta http-equiv", '<base href="about:srcdoc"><meta http-equiv', 1)
     return (
         f'<iframe title="{html.escape(title)}" sandbox="{allowed}" width="100%" height="{height}" '

@@ -36,10 +36,9 @@ _STYLES = ("shell.css", "serve/app.css")
 _SCRIPTS = ("shell.js", "serve/app.js")
 _MAKER = "regard.serve.child:make_pages"
 _SECONDS_TO_SEND = 20.0
-# A request waits for those before it and then for its own answer.
-_MAX_WAIT = 3.0
+_SECONDS_IN_QUEUE = 60.0
 _MAX_NAME = 100
-_CLOSED = 499
+_CLOSED, _GONE = 499, "The client has gone away."
 
 
 class WebApp:
@@ -48,9 +47,9 @@ class WebApp:
     def __init__(self, limits: PoolLimits) -> None:
         self._limits = limits
 
-    def routes(self) -> list[Route]:
-        """Every address that is answered."""
-        return [
+    def application(self) -> Starlette:
+        """The app with all its addresses."""
+        routes = [
             Route("/", self._index),
             Route("/app.js", self._script),
             Route("/app.css", self._style),
@@ -58,6 +57,8 @@ class WebApp:
             Route("/report/{key}", self._report),
             Route("/{page:str}", self._page),
         ]
+        refusals = {HTTPException: _explain, InputError: _explain}
+        return Starlette(routes=routes, lifespan=self.lifespan, exception_handlers=refusals)
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -129,13 +130,13 @@ class WebApp:
         """The answer, unless the client goes away or the app is too busy."""
         work = asyncio.ensure_future(self._answers.answer(key, message))
         gone = asyncio.ensure_future(_disconnected(request))
-        seconds = _MAX_WAIT * self._limits.seconds
+        seconds = _SECONDS_IN_QUEUE + self._limits.seconds
         try:
             await asyncio.wait({work, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return work.result()
             if gone.done():
-                raise HTTPException(_CLOSED)
+                raise HTTPException(_CLOSED, _GONE)
             raise HTTPException(503, "Too many documents are waiting. Try again in a moment.", {"retry-after": "5"})
         finally:
             work.cancel()
@@ -169,7 +170,7 @@ async def _body(request: Request) -> bytes:
     except TimeoutError:
         raise HTTPException(408, f"The document took longer than {_SECONDS_TO_SEND:g} seconds to arrive.") from None
     except ClientDisconnect:
-        raise HTTPException(_CLOSED) from None
+        raise HTTPException(_CLOSED, _GONE) from None
     return bytes(body)
 
 
@@ -189,8 +190,4 @@ async def _explain(_: Request, error: Exception) -> Response:
 
 def build_app(*, token: str, port: int, limits: PoolLimits) -> Guard:
     """The app for a port, behind the checks of its token, host and origin."""
-    web = WebApp(limits)
-    app = Starlette(
-        routes=web.routes(), lifespan=web.lifespan, exception_handlers={HTTPException: _explain, InputError: _explain}
-    )
-    return Guard(app, token=token, port=port)
+    return Guard(WebApp(limits).application(), token=token, port=port)
