@@ -10,6 +10,7 @@ import pytest
 from browser_fixtures import LOOKS
 
 ROOT = Path(__file__).parents[1]
+LAYER = ROOT / "docs/examples/leaky_attention.py"
 ANSWERS = ROOT / "src/regard/derivations/examples/flawed-answers.md"
 WIDE = "\n\n".join(
     [
@@ -20,12 +21,14 @@ WIDE = "\n\n".join(
     ]
 )
 TINY = [f"--set={each}" for each in ("model.width=32", "model.num_heads=2", "model.hidden=64", "tokens.size=400")]
+CAUSAL = ["--spec", "causal,positions=none"]
 COMMANDS = {
     "report": ["verify", "answers/a.md", "--html", "report.html"],
     "class": ["verify", "answers", "--problem", "cs224n-a4", "--html", "class"],
     "claims": ["claims", "rope-*", "--html", "claims.html"],
     "design": ["design", "--head", "beta*(mu_a+mu_b)", "--beta", "20", "--html", "design.html"],
-    "check": ["check", str(ROOT / "docs/examples/leaky_attention.py:layer"), "--html", "check.html"],
+    "check": ["check", "leaky.py:layer", *CAUSAL, "--html", "check.html"],
+    "matrix": ["check", "leaky.py:layer", "sound.py:layer", *CAUSAL, "--html", "matrix.html"],
     "run": ["train", "--people", "24", "--steps", "8", *TINY, "--members", "1", "--threads", "1", "--out", "run"],
 }
 FILES = {"class": "class/index.html", "run": "run/page.html"}
@@ -38,6 +41,9 @@ def folder(tmp_path_factory) -> Path:
     for name in ("a.md", "b.md"):
         (folder / "answers" / name).write_text(ANSWERS.read_text(encoding="utf-8") + WIDE, encoding="utf-8")
     (folder / "answers" / "c.pdf").write_bytes(b"%PDF")
+    leaky = LAYER.read_text(encoding="utf-8")
+    (folder / "leaky.py").write_text(leaky, encoding="utf-8")
+    (folder / "sound.py").write_text(leaky.replace("k=1", "k=0"), encoding="utf-8")
     return folder
 
 

@@ -79,6 +79,7 @@ def test_members_tell_who_they_are_and_are_asked_together_at_the_end(pair):
     assert len(report.alone) == 2
     assert predict(folder.path, [questions[0].text]) == said[:1]
     page = render_run(report)
+    assert report._repr_html_().startswith("<iframe")
     assert "member 1" in page
     assert "member 2" in page
     assert str(report.together) in page

@@ -16,12 +16,13 @@ from regard.render.command_line import ExitCode
 
 _LOOPBACK = "127.0.0.1"
 _SECONDS_TO_FINISH = 1
+_JOBS = min(os.cpu_count() or 1, 4)
 
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on (default: a free one).")
 @click.option("--no-browser", "is_unopened", is_flag=True, help="Print the address without opening it.")
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count() or 1, help="Number of documents at a time.")
+@click.option("--jobs", type=click.IntRange(1), default=_JOBS, show_default=True, help="Documents judged at a time.")
 @click.option("--time-limit", type=float, default=20.0, show_default=True, help="Seconds per document.")
 def serve(port: int, is_unopened: bool, jobs: int, time_limit: float) -> int:
     """Open a local page that judges a document while you write it.

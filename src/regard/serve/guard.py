@@ -6,7 +6,6 @@ page.
 """
 
 import hmac
-from collections.abc import Mapping
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -39,7 +38,8 @@ class Guard:
         elif scope["type"] == "http":
             request = Request(scope)
             refusal = self._refusal(request)
-            await (refusal or self._app)(scope, receive, self._with_headers(send, request, is_refused=refusal))
+            gives_cookie = refusal is None and self._has_token(request)
+            await (refusal or self._app)(scope, receive, self._with_headers(send, gives_cookie=gives_cookie))
 
     def _refusal(self, request: Request) -> PlainTextResponse | None:
         headers = request.headers
@@ -62,10 +62,9 @@ class Guard:
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), self._token.encode("ascii"))
 
-    def _with_headers(self, send: Send, request: Request, *, is_refused: object) -> Send:
-        added: Mapping[str, str] = dict(_EVERYWHERE)
-        if not is_refused and self._has_token(request):
-            added = {**added, "set-cookie": f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"}
+    def _with_headers(self, send: Send, *, gives_cookie: bool) -> Send:
+        cookie = {"set-cookie": f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"}
+        added = _EVERYWHERE | cookie if gives_cookie else _EVERYWHERE
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

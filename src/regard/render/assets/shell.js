@@ -23,11 +23,16 @@
   show();
 
   // What is wider than its place is scrolled, so the keyboard must reach it too.
+  const reached = new WeakSet();
   function reachScrollers() {
     for (const each of document.querySelectorAll(".table, .display, .block, .formula, pre")) {
       const isScrolled = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX === "auto";
-      if (isScrolled) each.tabIndex = 0;
-      else each.removeAttribute("tabindex");
+      if (isScrolled && !each.hasAttribute("tabindex")) {
+        each.tabIndex = 0;
+        reached.add(each);
+      } else if (!isScrolled && reached.delete(each)) {
+        each.removeAttribute("tabindex");
+      }
     }
   }
   for (const kind of ["load", "resize"]) addEventListener(kind, reachScrollers);
