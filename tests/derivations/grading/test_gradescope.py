@@ -90,6 +90,12 @@ def test_each_part_says_what_it_earned_by_which_step():
     assert "Nothing was assigned to this question." in output
 
 
+def test_a_step_in_a_notebook_is_named_by_its_cell():
+    place = Place(file="in/a.ipynb", line=40, column=9, cell=3, cell_line=2)
+    [test] = checked(report(ROW, verdicts=[replace(REFUTED, where=place)]))["tests"]
+    assert "a.ipynb cell 3, line 2" in test["output"]
+
+
 def test_an_unanswered_question_says_so():
     document = checked(report(replace(ROW, state="unanswered", score=0.0), verdicts=[]))
     assert document["tests"][0]["output"] == "<p>unanswered</p>"
