@@ -364,3 +364,33 @@ def test_declarations_have_no_effect_on_a_problem_and_are_flagged(run, file):
     _, after, _ = run("verify", path, "--problem", "cs224n-a4")
     assert after.startswith(before)
     assert "symbols of its own, which have no effect" in after
+
+
+# -- comments that exempt steps --------------------------------------------------------------------------
+EXEMPT = "1.(a) Copying\n\nA large score.\n\n" + WRONG.replace("b$.", "b$. <!-- regard: ignore for now -->")
+
+
+def test_ignored_steps_are_counted_in_every_report_and_fail_nothing(run, file, tmp_path):
+    path, page = file(EXEMPT), tmp_path / "page.html"
+    code, out, _ = run("verify", path, "--strict", "--html", page)
+    assert code == 0
+    assert "2 steps: 1 holds, 1 ignored (100 % understood)" in out
+    assert "ignored[" not in out
+    assert "</svg><b>1</b> ignored</li>" in page.read_text(encoding="utf-8")
+    code, out, _ = run("verify", path, "--json", "-")
+    report = json.loads(out)
+    jsonschema.validate(report, schema())
+    assert [verdict["outcome"] for verdict in report["verdicts"]] == ["ignored", "holds"]
+    assert (report["documents"][0]["num_ignored"], report["documents"][0]["num_ineffective_comments"]) == (1, 0)
+    assert "Ignored by a comment: for now" in run("verify", path, "--all")[1]
+
+
+@pytest.mark.parametrize("grading", [("--problem", "cs224n-a4"), ("--csv", "out.csv"), ("--gradescope", "out")])
+def test_comments_have_no_effect_when_grading_and_the_reports_say_so(run, file, tmp_path, monkeypatch, grading):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("verify", file(EXEMPT), *grading, "--json", "verdicts.json", "--html", "page.html")
+    assert code == 1
+    assert "1 comment asks to ignore a step: no effect when grading." in out
+    assert "1 comment asks to ignore a step" in Path("page.html").read_text(encoding="utf-8")
+    [document] = json.loads(Path("verdicts.json").read_text(encoding="utf-8"))["documents"]
+    assert (document["num_ignored"], document["num_ineffective_comments"], document["needs_person"]) == (0, 1, True)

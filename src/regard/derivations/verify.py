@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -14,7 +15,8 @@ from regard.derivations.context.verdicts import choice_steps, formula_step, numb
 from regard.derivations.problems.problem import Problem, load_problem, parse_problem
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, declarations_beside, decoded, read_text, stored_bytes
-from regard.derivations.results import DocumentReport
+from regard.derivations.reading.ignore_comments import IgnoreComment, ignore_comments
+from regard.derivations.results import IGNORED, DocumentReport, PersonReason, StepVerdict
 from regard.derivations.scoring import GradedStep, JudgedDocument
 from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
 
@@ -57,6 +59,7 @@ def judge_task(task: DocumentTask) -> DocumentReport:
         problem = named or guess_problem(document) or infer_problem(read_formulas(document))
         seeded = _with_seed(problem, task.assignment.seed)
         report = judge_document(document, seeded, is_strict=task.assignment.is_strict)
+        report = _with_comments(report, list(ignore_comments(document)), is_graded=task.assignment.is_graded)
     except InputError as error:
         # A fault of the judge must not pass for a file that cannot be read.
         raise AssertionError(f"the judge gave up on {task.file}: {error}") from error
@@ -88,6 +91,40 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
         verdicts=verdicts,
         questions=JudgedDocument(document=document, problem=problem, regions=regions, steps=steps).rows(),
         document=document,
+    )
+
+
+def _with_comments(report: DocumentReport, comments: Sequence[IgnoreComment], *, is_graded: bool) -> DocumentReport:
+    """The report without what comments exempt; if the document is graded, with the questions flagged instead."""
+    if not comments:
+        return report
+    exempt = {
+        verdict.id: comment
+        for comment in comments
+        for verdict in report.verdicts
+        if verdict.status in ("refuted", "undecided") and comment.exempted.holds(verdict.span[0])
+    }
+    if not is_graded:
+        verdicts = (_ignored(step, exempt[step.id]) if step.id in exempt else step for step in report.verdicts)
+        return replace(report, verdicts=tuple(verdicts))
+    flagged = {verdict.question for verdict in report.verdicts if verdict.id in exempt}
+    rows = (
+        replace(row, reasons=(*row.reasons, PersonReason.IGNORED)) if row.id in flagged else row
+        for row in report.questions
+    )
+    return replace(report, questions=tuple(rows), num_ineffective_comments=len(comments))
+
+
+def _ignored(verdict: StepVerdict, comment: IgnoreComment) -> StepVerdict:
+    """A step that a comment exempts; what was found of it is a note."""
+    found = f"Without the comment: {verdict.status}" + (f". {verdict.reason}" if verdict.reason else "")
+    return replace(
+        verdict,
+        status="undecided",
+        outcome=IGNORED,
+        reason=f"Ignored by a comment: {comment.reason}" if comment.reason else "Ignored by a comment",
+        notes=(found, *verdict.notes),
+        counterexample=None,
     )
 
 

@@ -148,6 +148,11 @@ class BatchRequest:
         if self.line is not None and self.line < 1:
             raise InputError(f"There is no line {self.line}. Lines count from 1.")
 
+    @property
+    def is_grading(self) -> bool:
+        """True if points are asked for: a problem is named, or an output that lists them."""
+        return not self.problem is self.gradescope is self.csv_file is None
+
 
 # -- judging -----------------------------------------------------------------------------------------------------------
 class DocumentBatch:
@@ -164,7 +169,9 @@ class DocumentBatch:
         self.counts: Counter[str] = Counter()
         self.num_unjudged = 0
         self.guessed_problems: set[str] = set()
-        self._assignment = Assignment.for_problem(request.problem, is_strict=request.is_strict, seed=request.seed)
+        self._assignment = Assignment.for_problem(
+            request.problem, is_strict=request.is_strict, seed=request.seed, is_graded=request.is_grading
+        )
         self._limits = PoolLimits(jobs=min(request.jobs, max(len(self.submissions), 1)), seconds=request.time_limit)
         paths = OutputPaths(
             json=_path(None if request.json_file == "-" else request.json_file),

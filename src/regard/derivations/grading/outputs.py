@@ -167,8 +167,9 @@ def _create(folder: Path) -> None:
 def _document_row(report: DocumentReport) -> dict[str, Any]:
     """A report as the row of a document in JSON."""
     names = ("file", "outcome", "reason", "problem", "is_guessed", "understood", "score", "pending", "max_score")
+    names = (*names, "needs_person", "num_ignored", "num_ineffective_comments")
     questions = [row.to_dict() for row in report.questions]
-    return {**{name: getattr(report, name) for name in (*names, "needs_person")}, "questions": questions}
+    return {**{name: getattr(report, name) for name in names}, "questions": questions}
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
