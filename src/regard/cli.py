@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from regard import __version__
-from regard.core.errors import RegardError, as_input_error
+from regard.core.errors import RegardError, as_input_error, did_you_mean
 from regard.render.command_line import ExitCode, complain
 
 
@@ -54,6 +54,15 @@ class _Commands(click.Group):
             return None
         module, _ = _COMMANDS[cmd_name]
         return getattr(importlib.import_module(module), cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called, or an error that names the nearest one."""
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], _COMMANDS)
+            raise click.UsageError(f"No such command '{args[0]}'.{hint and f' {hint}'}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help text."""

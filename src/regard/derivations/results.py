@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, Self, get_args
 
-from regard.core.verdict import Place, Verdict, count_statuses
+from regard.core.verdict import Extent, Place, Verdict, count_statuses
 from regard.derivations.reading.document import Document
 
 StepKind = Literal["step", "design", "definition", "given", "supposition", "choice"]
@@ -64,13 +64,15 @@ _KINDS: Mapping[Role, StepKind] = {
 class StepVerdict(Verdict):
     """The verdict on one step of a written derivation; `notes` say how the step was read.
 
-    `span` is the stretch of the document's text that the verdict is about. It is not written to JSON.
+    `span` is the stretch of the document's text that the verdict is about, `extent` the same in lines and columns of
+    the file. The span is not written to JSON.
     """
 
     role: Role
     source: str
     question: str | None = None
     notes: tuple[str, ...] = ()
+    extent: Extent | None = None
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
     @property
@@ -80,7 +82,7 @@ class StepVerdict(Verdict):
 
     @property
     def standing(self) -> Standing:
-        """The status, but `ignored` for what a comment exempts, and `given` for what asserts nothing that could hold."""
+        """The status, but `ignored` for what a comment exempts, and `given` for what asserts nothing."""
         if self.is_ignored:
             return "ignored"
         if self.status in ("holds", "proved") and self.kind in _ASSERTS_NOTHING:
@@ -101,7 +103,7 @@ class StepVerdict(Verdict):
         """Every field as a JSON-ready value, without the span."""
         row = {name: list(value) if isinstance(value, tuple) else value for name, value in super().to_dict().items()}
         del row["span"]
-        return {**row, "kind": self.kind}
+        return {**row, "extent": None if self.extent is None else asdict(self.extent), "kind": self.kind}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
@@ -109,7 +111,8 @@ class StepVerdict(Verdict):
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
         del values["kind"]
         where = None if row["where"] is None else Place(**row["where"])
-        return cls(**{**values, "where": where, "role": Role(row["role"])})
+        extent = None if row["extent"] is None else Extent(**row["extent"])
+        return cls(**{**values, "where": where, "extent": extent, "role": Role(row["role"])})
 
 
 def count_standings(verdicts: Iterable[StepVerdict]) -> Mapping[Standing, int]:

@@ -3,10 +3,12 @@
 import hashlib
 import shlex
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from regard.core.errors import InputError
 
 ANSWERS_SUFFIX = ".toml"
+STANDARD_INPUT = "<stdin>"  # the name of what is read from there, before its suffix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,8 @@ class DocumentTask:
     def command(self, line: int | None) -> str:
         """The command that judges the document again, or just one line of it."""
         words = ["regard", "verify", f"./{self.file}" if self.file.startswith("-") else self.file]
+        if self.file.startswith(STANDARD_INPUT):
+            words = ["regard", "verify", "-", "--format", PurePath(self.file).suffix[1:]]
         if self.assignment.problem_name:
             words += ["--problem", self.assignment.problem_name]
         words += ["--strict"] if self.assignment.is_strict else []

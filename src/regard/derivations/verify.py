@@ -65,7 +65,10 @@ def judge_task(task: DocumentTask) -> DocumentReport:
         raise AssertionError(f"the judge gave up on {task.file}: {error}") from error
     verdicts = tuple(
         replace(
-            verdict, seed=task.assignment.seed, reproduce=task.command(verdict.where.line if verdict.where else None)
+            verdict,
+            seed=task.assignment.seed,
+            reproduce=task.command(verdict.where.line if verdict.where else None),
+            extent=document.extent(*verdict.span),
         )
         for verdict in report.verdicts
     )

@@ -12,7 +12,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Literal, TypeVar
 
-from regard.core.verdict import Place
+from regard.core.verdict import Extent, Place
 from regard.derivations.reading.phrases import any_of
 
 DocumentKind = Literal["markdown", "latex", "notebook", "text"]
@@ -265,6 +265,11 @@ class Document:
         stored = self.origin.at(min(max(offset, 0), len(self.text)))
         line = bisect_right(starts, stored)
         return Place(file=self.path, line=line, column=stored - starts[line - 1] + 1)
+
+    def extent(self, start: int, end: int) -> Extent:
+        """The lines and columns from one character to before another."""
+        first, last = self.place(start), self.place(max(end - 1, start))
+        return Extent(line=first.line, column=first.column, end_line=last.line, end_column=last.column + 1)
 
     def span_at(self, offset: int) -> MathSpan | None:
         """The piece of mathematics that holds an offset, delimiters included."""

@@ -77,11 +77,12 @@ def _outcome(report: DocumentReport) -> str:
 
 def _head(report: DocumentReport) -> str:
     standing = worst_standing(report.verdicts)
-    comments = html.escape(ineffective_comments(report))
+    comments = ineffective_comments(report)
+    remark = f"<p>{html.escape(comments)}</p>" if comments else ""
     return (
         f'<header class="head"><p class="problem">{html.escape(report.problem_title)}</p>'
         f"<h1>{html.escape(PurePath(report.file).name)}</h1>"
-        f'<p class="outcome {standing}">{icon(standing)}{html.escape(_outcome(report))}</p>{comments and f"<p>{comments}</p>"}</header>'
+        f'<p class="outcome {standing}">{icon(standing)}{html.escape(_outcome(report))}</p>{remark}</header>'
     )
 
 
