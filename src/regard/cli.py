@@ -36,6 +36,7 @@ _COMMANDS = {
     "check": ("regard.conformance.cli", "Check an attention layer against the laws."),
     "train": ("regard.training.cli", "Train a small Transformer, and measure what it knows."),
     "explore": ("regard.explorer.cli", "Open the interactive page."),
+    "lsp": ("regard.editor.cli", "Run the language server for editors."),
 }
 
 

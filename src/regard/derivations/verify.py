@@ -51,14 +51,14 @@ def _is_path(text: str) -> bool:
     return "\n" not in text and Path(text).suffix.lower() in (*KINDS, ANSWERS_SUFFIX)
 
 
-def judge_task(task: DocumentTask) -> DocumentReport:
-    """The report on a file; raises an InputError if the file cannot be read."""
+def judge_task(task: DocumentTask, *, has_questions: bool = True) -> DocumentReport:
+    """The report on a file, or only the verdicts on its steps; raises an InputError if the file cannot be read."""
     start = time.perf_counter()
     document, named = _read(task)
     try:
         problem = named or guess_problem(document) or infer_problem(read_formulas(document))
         seeded = _with_seed(problem, task.assignment.seed)
-        report = judge_document(document, seeded, is_strict=task.assignment.is_strict)
+        report = judge_document(document, seeded, is_strict=task.assignment.is_strict, has_questions=has_questions)
         report = _with_comments(report, list(ignore_comments(document)), is_graded=task.assignment.is_graded)
     except InputError as error:
         # A fault of the judge must not pass for a file that cannot be read.
@@ -77,8 +77,13 @@ def judge_task(task: DocumentTask) -> DocumentReport:
     )
 
 
-def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> DocumentReport:
-    """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit."""
+def judge_document(
+    document: Document, problem: Problem, *, is_strict: bool = False, has_questions: bool = True
+) -> DocumentReport:
+    """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit.
+
+    Without `has_questions`, there is no row per question, which takes its time.
+    """
     regions = regions_of(document, problem)
     items = judge_steps(document, problem, regions, is_strict=is_strict)
     found: list[GradedStep] = [(formula_step(document, item), item) for item in items]
@@ -87,12 +92,13 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
     found.sort(key=lambda step: step[0].span[0])
     verdicts = numbered([verdict for verdict, _ in found])
     steps = [(verdict, item) for verdict, (_, item) in zip(verdicts, found, strict=True)]
+    judged = JudgedDocument(document=document, problem=problem, regions=regions, steps=steps)
     return DocumentReport(
         file=document.path,
         problem=problem.name,
         problem_title=problem.title,
         verdicts=verdicts,
-        questions=JudgedDocument(document=document, problem=problem, regions=regions, steps=steps).rows(),
+        questions=judged.rows() if has_questions else (),
         document=document,
     )
 

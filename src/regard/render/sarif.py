@@ -99,17 +99,20 @@ def _results(findings: Iterable[SarifFinding], places: dict[str, int]) -> Iterat
 def _location(finding: SarifFinding) -> dict[str, Any]:
     location: dict[str, Any] = {}
     if finding.file is not None:
-        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(finding.file)}}
-    if finding.extent is not None:
-        location["physicalLocation"]["region"] = {
-            "startLine": finding.extent.line,
-            "startColumn": finding.extent.column,
-            "endLine": finding.extent.end_line,
-            "endColumn": finding.extent.end_column,
-        }
+        region = {} if finding.extent is None else {"region": _region(finding.extent)}
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(finding.file)}, **region}
     if finding.component is not None:
         location["logicalLocations"] = [{"fullyQualifiedName": finding.component}]
     return location
+
+
+def _region(extent: Extent) -> dict[str, int]:
+    return {
+        "startLine": extent.line,
+        "startColumn": extent.column,
+        "endLine": extent.end_line,
+        "endColumn": extent.end_column,
+    }
 
 
 def _uri(file: str) -> str:
