@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from regard import __version__
-from regard.core.errors import RegardError, as_input_error, did_you_mean
+from regard.core.errors import InputError, RegardError, as_input_error, did_you_mean
 from regard.render.command_line import ExitCode, complain
 
 
@@ -38,6 +38,10 @@ _COMMANDS = {
     "explore": ("regard.explorer.cli", "Open the interactive page."),
     "lsp": ("regard.editor.cli", "Run the language server for editors."),
 }
+
+
+# What to install for commands that need more than a plain installation has.
+_EXTRAS = {"train": "train", "lsp": "lsp", "serve": "serve"}
 
 
 class _Commands(click.Group):
@@ -72,13 +76,15 @@ class _Commands(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """The command's result; a reader who has gone away ends it quietly."""
+        """The command's result; a reader who has gone away ends it quietly, and a missing package is named."""
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
             _give_up_standard_output()
             raise click.exceptions.Exit(ExitCode.PIPE_CLOSED) from None
+        except ModuleNotFoundError as error:
+            raise _as_missing_extra(error, ctx.invoked_subcommand) from error
         except OSError as error:
             _give_up_standard_output()
             raise as_input_error(error) from error
@@ -104,6 +110,15 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _as_missing_extra(error: ModuleNotFoundError, command: str | None) -> Exception:
+    """What to install for a command; the error itself if no extra of Regard would help."""
+    package = (error.name or "regard").partition(".")[0]
+    if command not in _EXTRAS or package == "regard":
+        return error
+    extra = f"regard[{_EXTRAS[command]}]"
+    return InputError(f"regard {command} needs {package}, which is not installed. Run: pip install '{extra}'.")
 
 
 def _refuse(message: str) -> int:

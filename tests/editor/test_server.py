@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from editor.language_client import SECONDS, Editor, running_editor
+from language_client import SECONDS, Editor, running_editor
 
 HEAD = "1.(a) Copying in attention\n\nA large score.\n\n1.(b) An average of two\n\n"
 WRONG = HEAD + "𝔻 Take $q = k_a + k_b$.\n"

@@ -2,7 +2,6 @@
 
 import click
 
-from regard.core.errors import InputError
 from regard.render.command_line import ExitCode
 
 
@@ -15,11 +14,7 @@ def lsp(stdio: bool) -> int:
     hover, and code actions show the claim behind a question or ignore a step with a comment.
     """
     del stdio
-    try:
-        from regard.editor.server import run_server
-    except ModuleNotFoundError as error:
-        if error.name not in ("pygls", "lsprotocol"):
-            raise
-        raise InputError("regard lsp needs pygls. Install it: pip install 'regard[lsp]'.") from None
+    from regard.editor.server import run_server
+
     run_server()
     return ExitCode.SUCCESS

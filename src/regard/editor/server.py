@@ -18,7 +18,7 @@ from regard.editor.feedback import SHOW_CLAIM, Feedback, ShownStep
 from regard.editor.judging import JudgingProcess
 from regard.editor.text_positions import TextPositions
 
-PAUSE = 0.1  # seconds without an edit before a document is judged
+PAUSE = 0.08  # seconds without an edit before a document is judged
 _SUFFIXES: Mapping[str, str] = {"markdown": ".md", "latex": ".tex", "tex": ".tex"}
 _READ = frozenset(suffix for suffix, kind in KINDS.items() if kind != "notebook")
 _CLAIM = "claim:"

@@ -1,5 +1,6 @@
 """What judges documents in a process of its own: the newest text of each, with whatever was found before remembered."""
 
+import gc
 import queue
 import threading
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from regard.derivations.tasks import Assignment, DocumentTask
 from regard.derivations.verify import judge_task
 
 Request = Mapping[str, Any]
+
+_ALLOCATIONS_PER_COLLECTION = 50_000  # little of what judging allocates is cyclic
 
 
 class Superseded(Exception):
@@ -64,6 +67,8 @@ class _Inbox:
 
 def run_worker(channel: Channel) -> None:
     """Answers requests until there are no more: the verdicts on a text, or the words of a claim."""
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)
     inbox = _Inbox(channel)
     current = ""
 
