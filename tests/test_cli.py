@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -300,3 +301,70 @@ def test_a_process_on_another_code_page_writes_it_too(python):
 
 def test_the_module_runs_like_the_script(python):
     assert python("-m", "regard", "--version").stdout == f"regard {regard.__version__}\n"
+
+
+# -- what was probably meant, and what to install --------------------------------------------------------
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["vrify", "a.md"], "No such command 'vrify'. Did you mean 'verify'?"),
+        (["claims", "--explian", "copy"], "Did you mean '--explain'?"),
+        (["verify", "--strikt", "a.md"], "'--strict'?"),
+        (["problems", "lst"], "Did you mean 'list'?"),
+        (["train", "evalute"], "Did you mean 'evaluate'?"),
+        (["claims", "--explain", "copy-margn"], "Similar ids: copy-margin"),
+        (["claims", "two-heads-stedy"], "Similar ids: two-heads-steady"),
+    ],
+)
+def test_a_mistyped_word_gets_the_nearest_one(run, arguments, hint):
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert hint in err
+
+
+def test_a_word_that_resembles_no_command_gets_no_hint(run):
+    assert run("xyzzy") == (2, "", "regard: No such command 'xyzzy'. `regard --help` helps.\n")
+
+
+HIDING = """
+import sys
+sys.modules[sys.argv.pop(1)] = None
+from regard.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "package", "extra"),
+    [
+        ("train", "torch", "train"),
+        ("train estimate", "scipy", "train"),
+        ("lsp", "pygls", "lsp"),
+        ("serve", "uvicorn", "serve"),
+    ],
+)
+def test_a_plain_installation_says_in_one_line_what_to_install(command, package, extra):
+    words = [sys.executable, "-c", HIDING, package, *command.split()]
+    done = subprocess.run(words, env=ON_THIS_SOURCE, capture_output=True, text=True, check=False)
+    said = f"regard: regard {command.split()[0]} needs {package}, which is not installed."
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"{said} Run: pip install 'regard[{extra}]'.\n"
+
+
+def test_completions_are_offered_for_commands_and_options():
+    environment = {**ON_THIS_SOURCE, "_REGARD_COMPLETE": "bash_complete", "COMP_WORDS": "regard ve", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "regard"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["plain,verify"]
+    environment |= {"COMP_WORDS": "regard check --sar", "COMP_CWORD": "2"}
+    done = subprocess.run(
+        [sys.executable, "-m", "regard"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["plain,--sarif"]
+
+
+def test_the_metadata_has_project_urls():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"Homepage", "Documentation", "Issues", "Changelog"} <= set(project["urls"])
+    assert all(url.startswith("https://github.com/regard-attention/regard") for url in project["urls"].values())

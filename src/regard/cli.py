@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from regard import __version__
-from regard.core.errors import RegardError, as_input_error
+from regard.core.errors import InputError, RegardError, as_input_error, did_you_mean
 from regard.render.command_line import ExitCode, complain
 
 
@@ -37,7 +37,12 @@ _COMMANDS = {
     "train": ("regard.training.cli", "Train a small Transformer, and measure what it knows."),
     "explore": ("regard.explorer.cli", "Open the interactive page."),
     "serve": ("regard.serve.cli", "Judge a document in the browser while you write it."),
+    "lsp": ("regard.editor.cli", "Run the language server for editors."),
 }
+
+
+# What to install for commands that need more than a plain installation has.
+_EXTRAS = {"train": "train", "lsp": "lsp", "serve": "serve"}
 
 
 class _Commands(click.Group):
@@ -56,6 +61,15 @@ class _Commands(click.Group):
         module, _ = _COMMANDS[cmd_name]
         return getattr(importlib.import_module(module), cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called, or an error that names the nearest one."""
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], _COMMANDS)
+            raise click.UsageError(f"No such command '{args[0]}'.{hint and f' {hint}'}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help text."""
         del ctx
@@ -63,13 +77,15 @@ class _Commands(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """The command's result; a reader who has gone away ends it quietly."""
+        """The command's result; a reader who has gone away ends it quietly, and a missing package is named."""
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
             _give_up_standard_output()
             raise click.exceptions.Exit(ExitCode.PIPE_CLOSED) from None
+        except ModuleNotFoundError as error:
+            raise _as_missing_extra(error, ctx.invoked_subcommand) from error
         except OSError as error:
             _give_up_standard_output()
             raise as_input_error(error) from error
@@ -95,6 +111,15 @@ def cli(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _as_missing_extra(error: ModuleNotFoundError, command: str | None) -> Exception:
+    """What to install for a command; the error itself if no extra of Regard would help."""
+    package = (error.name or "regard").partition(".")[0]
+    if command not in _EXTRAS or package == "regard":
+        return error
+    extra = f"regard[{_EXTRAS[command]}]"
+    return InputError(f"regard {command} needs {package}, which is not installed. Run: pip install '{extra}'.")
 
 
 def _refuse(message: str) -> int:

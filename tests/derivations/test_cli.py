@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -364,3 +365,91 @@ def test_declarations_have_no_effect_on_a_problem_and_are_flagged(run, file):
     _, after, _ = run("verify", path, "--problem", "cs224n-a4")
     assert after.startswith(before)
     assert "symbols of its own, which have no effect" in after
+
+
+# -- comments that exempt steps --------------------------------------------------------------------------
+EXEMPT = "1.(a) Copying\n\nA large score.\n\n" + WRONG.replace("b$.", "b$. <!-- regard: ignore for now -->")
+
+
+def test_ignored_steps_are_counted_in_every_report_and_fail_nothing(run, file, tmp_path):
+    path, page = file(EXEMPT), tmp_path / "page.html"
+    code, out, _ = run("verify", path, "--strict", "--html", page)
+    assert code == 0
+    assert "2 steps: 1 holds, 1 ignored (100 % understood)" in out
+    assert "ignored[" not in out
+    assert "</svg><b>1</b> ignored</li>" in page.read_text(encoding="utf-8")
+    code, out, _ = run("verify", path, "--json", "-")
+    report = json.loads(out)
+    jsonschema.validate(report, schema())
+    assert [verdict["outcome"] for verdict in report["verdicts"]] == ["ignored", "holds"]
+    assert (report["documents"][0]["num_ignored"], report["documents"][0]["num_ineffective_comments"]) == (1, 0)
+    assert "Ignored by a comment: for now" in run("verify", path, "--all")[1]
+
+
+@pytest.mark.parametrize("grading", [("--problem", "cs224n-a4"), ("--csv", "out.csv"), ("--gradescope", "out")])
+def test_comments_have_no_effect_when_grading_and_the_reports_say_so(run, file, tmp_path, monkeypatch, grading):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("verify", file(EXEMPT), *grading, "--json", "verdicts.json", "--html", "page.html")
+    assert code == 1
+    assert "1 comment asks to ignore a step: no effect when grading." in out
+    assert "1 comment asks to ignore a step" in Path("page.html").read_text(encoding="utf-8")
+    [document] = json.loads(Path("verdicts.json").read_text(encoding="utf-8"))["documents"]
+    assert (document["num_ignored"], document["num_ineffective_comments"], document["needs_person"]) == (0, 1, True)
+
+
+# -- standard input and project settings -----------------------------------------------------------------
+@pytest.fixture
+def standard_input(monkeypatch):
+    def standard_input(content: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+
+    return standard_input
+
+
+def test_standard_input_is_judged_and_its_command_reproduces_it(run, standard_input):
+    standard_input(WRONG)
+    code, out, _ = run("verify", "-", "--problem", "cs224n-a4")
+    assert code == 1
+    assert "--> <stdin>.md:3:9" in out
+    assert "reproduce: regard verify - --format md --problem cs224n-a4 --line 3" in out
+
+
+def test_the_format_of_standard_input_is_guessed_or_given(run, standard_input):
+    latex = "\\section{1.(b) An average of two}\nTake $q = k_a + k_b$. % regard: ignore\n"
+    for options, name in (((), "<stdin>.tex"), (("--format", "txt"), "<stdin>.txt")):
+        standard_input(latex)
+        documents = json.loads(run("verify", "-", "--json", "-", *options)[1])["documents"]
+        assert [document["file"] for document in documents] == [name]
+    standard_input(json.dumps({"cells": [{"cell_type": "markdown", "source": [WRONG]}]}))
+    assert json.loads(run("verify", "-", "--json", "-")[1])["documents"][0]["file"] == "<stdin>.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        ("", ("-",), "<stdin>.md is empty"),
+        ("$1 = 1$", ("-", "--watch"), "can't be combined"),
+        ("$1 = 1$", ("a.md", "--format", "md"), "--format md is for standard input"),
+        ("$1 = 1$" * 1_000_000, ("-",), "limit is 5000000"),
+    ],
+)
+def test_standard_input_that_can_not_work_is_refused(run, standard_input, content, arguments, said):
+    standard_input(content)
+    code, _, err = run("verify", *arguments)
+    assert code == 2
+    assert said in err
+
+
+def test_a_project_gives_defaults_that_the_command_line_overrides(run, file, tmp_path):
+    (tmp_path / "pyproject.toml").write_text("[tool.regard.verify]\nproblem = 'cs224n-a4'\nseed = 4\nstrict = true")
+    path = file(LIMIT)
+    code, out, _ = run("verify", path, "--json", "-")
+    assert code == 1
+    assert {verdict["seed"] for verdict in json.loads(out)["verdicts"]} == {4}
+    assert json.loads(out)["documents"][0]["problem"] == "cs224n-a4"
+    code, out, _ = run("verify", path, "--json", "-", "--seed", "5")
+    assert {verdict["seed"] for verdict in json.loads(out)["verdicts"]} == {5}
+    (tmp_path / "pyproject.toml").write_text("[tool.regard.verify]\njobs = 'many'")
+    code, _, err = run("verify", path)
+    assert code == 2
+    assert "--jobs" in err

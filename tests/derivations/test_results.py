@@ -43,7 +43,8 @@ def test_the_standing_of_a_judged_step_is_its_status(role):
 
 def test_counts_add_up_and_the_worst_comes_first():
     verdicts = [verdict(), verdict(status="refuted"), verdict()]
-    assert count_standings(verdicts) == {"refuted": 1, "undecided": 0, "holds": 2, "proved": 0, "given": 0}
+    counts = {"refuted": 1, "undecided": 0, "ignored": 0, "holds": 2, "proved": 0, "given": 0}
+    assert count_standings(verdicts) == counts
     assert tuple(count_standings([])) == STANDINGS
     assert worst_standing(verdicts) == "refuted"
     assert worst_standing([]) == "given"

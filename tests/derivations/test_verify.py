@@ -10,7 +10,7 @@ import regard
 from regard.core.errors import InputError
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.files import read_text
-from regard.derivations.results import DocumentReport, Role
+from regard.derivations.results import DocumentReport, PersonReason, Role
 from regard.derivations.verify import judge_document, verify
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
@@ -204,3 +204,37 @@ def test_the_fuzz_reaches_every_status():
     """Paired with the fuzz: words of the same kind do give steps that hold, are refuted and stay open."""
     text = "1.(b)\n\n$ k_a ^\\top k_b = 0 $ . $ k_a ^\\top k_b = 1 $ . $ k_a = \\frac{ $\n"
     assert {verdict.status for verdict in judged(text).verdicts} == {"holds", "refuted", "undecided"}
+
+
+# -- comments that exempt steps --------------------------------------------------------------------------
+GUESSED = "1.(a) Copying in attention\n\nA large score.\n\n1.(b) An average of two\n\n"
+EXEMPT = "Take $q = k_a + k_b$. <!-- regard: ignore the scale comes later -->\n\nThen $k_a^\\top q = 1$.\n"
+
+
+def test_a_comment_exempts_a_step_which_is_counted_and_says_what_was_found():
+    plain, report = verify(GUESSED + EXEMPT.replace("ignore", "say")), verify(GUESSED + EXEMPT)
+    assert [verdict.status for verdict in plain.verdicts] == ["refuted", "holds"]
+    assert [verdict.standing for verdict in report.verdicts] == ["ignored", "holds"]
+    [ignored, _] = report.verdicts
+    assert (ignored.status, ignored.outcome, ignored.counterexample) == ("undecided", "ignored", None)
+    assert ignored.reason == "Ignored by a comment: the scale comes later"
+    assert ignored.notes[0].startswith("Without the comment: refuted.")
+    assert (report.num_ignored, report.num_ineffective_comments) == (1, 0)
+    assert report.is_as_expected
+    assert report.counts == {"proved": 0, "holds": 1, "refuted": 0, "undecided": 0}
+    assert (report.score, report.pending) == (plain.score, plain.pending)
+    assert DocumentReport.from_dict(json.loads(json.dumps(report.to_dict()))) == report
+
+
+def test_a_comment_changes_nothing_about_a_step_that_holds():
+    right = "1.(a) Copying in attention\n\nA large score.\n\n" + RIGHT.strip()
+    assert verify(f"{right} <!-- regard: ignore -->\n").verdicts == verify(right).verdicts
+
+
+def test_a_comment_has_no_effect_when_grading_and_is_flagged():
+    report = verify(GUESSED + EXEMPT, "cs224n-a4")
+    assert [verdict.status for verdict in report.verdicts] == ["refuted", "holds"]
+    assert (report.num_ignored, report.num_ineffective_comments) == (0, 1)
+    flagged = {row.id: row.reasons for row in report.questions if PersonReason.IGNORED in row.reasons}
+    assert set(flagged) == {"1b"}
+    assert report.needs_person

@@ -47,13 +47,6 @@ def test_a_port_that_is_taken_is_one_line(address, run):
     assert complaint.count("\n") == 1
 
 
-def test_without_its_packages_it_says_what_to_install(run, monkeypatch):
-    monkeypatch.setattr("regard.serve.cli.find_spec", lambda name: None)
-    code, _, complaint = run("serve")
-    assert code == 2
-    assert "pip install 'regard[serve]'" in complaint
-
-
 @PROC
 def test_only_loopback_is_listened_on(address):
     hexadecimal = f"{urlsplit(address).port:04X}"

@@ -1,6 +1,7 @@
 """`regard check`."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,13 @@ import click
 
 from regard.core.errors import InputError
 from regard.render.command_line import ExitCode, complain, is_unicode
+from regard.render.project_settings import use_project_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from regard.conformance.requests import CheckRequest
     from regard.conformance.verdict import CheckReport
 
-_FILES = ("json_file", "html_file", "junit_file", "test_file")
+_FILES = ("json_file", "html_file", "sarif_file", "junit_file", "test_file")
 
 
 class _NameAndValue(click.ParamType):
@@ -44,8 +44,14 @@ class _Lengths(click.ParamType):
         return tuple(map(int, parts))
 
 
+def _use_settings_of_folder(context: click.Context, argument: click.Parameter, targets: Sequence[str]) -> Sequence[str]:
+    """Takes defaults from the project of the current folder: targets are names."""
+    use_project_settings(context, argument, ())
+    return targets
+
+
 @click.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.argument("targets", nargs=-1, metavar="[TARGET]...", is_eager=True, callback=_use_settings_of_folder)
 @click.option(
     "--arg",
     "arguments",
@@ -85,6 +91,7 @@ class _Lengths(click.ParamType):
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of layers to check at a time.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - for standard output.")
 @click.option("--html", "html_file", metavar="FILE", help="Write an HTML report.")
+@click.option("--sarif", "sarif_file", metavar="FILE", help="Write the failures as SARIF, for code hosts.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML.")
 @click.option(
     "--write-test", "test_file", metavar="FILE", help="Write a short pytest file that reproduces the failures."
@@ -139,7 +146,7 @@ def check(**options: Any) -> int:
     return ExitCode.UNDECIDED if options["is_strict"] and not is_decided else ExitCode.SUCCESS
 
 
-def _check_layers(requests: "Sequence[CheckRequest]", options: dict[str, Any]) -> "Sequence[CheckReport]":
+def _check_layers(requests: Sequence["CheckRequest"], options: dict[str, Any]) -> "Sequence[CheckReport]":
     from regard.conformance.check import check_all
     from regard.conformance.isolation import CheckLimits
     from regard.render import progress, terminal
@@ -231,8 +238,8 @@ def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str
     return chosen
 
 
-def _publish(requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:
-    from regard.conformance.report import reports_as_json, reports_as_junit, show_check, show_matrix
+def _publish(requests: Sequence["CheckRequest"], reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:
+    from regard.conformance.report import reports_as_json, reports_as_junit, reports_as_sarif, show_check, show_matrix
     from regard.core.files import write_atomically
     from regard.render.terminal import open_console
 
@@ -240,6 +247,8 @@ def _publish(requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]
         from regard.conformance.page import render_check
 
         write_atomically(Path(options["html_file"]), render_check(reports))
+    if options["sarif_file"] is not None:
+        write_atomically(Path(options["sarif_file"]), reports_as_sarif(reports))
     if options["junit_file"] is not None:
         write_atomically(Path(options["junit_file"]), reports_as_junit(reports))
     if options["test_file"] is not None:
@@ -255,7 +264,7 @@ def _publish(requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]
         show_matrix(open_console(), reports)
 
 
-def _write_test(path: Path, requests: "Sequence[CheckRequest]", reports: "Sequence[CheckReport]") -> None:
+def _write_test(path: Path, requests: Sequence["CheckRequest"], reports: "Sequence[CheckReport]") -> None:
     from regard.conformance.reproduction import pytest_file
     from regard.core.files import write_atomically
 

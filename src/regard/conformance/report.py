@@ -12,6 +12,7 @@ from regard.conformance.subject import LayerFinding
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.render.json import as_json
 from regard.render.page import printable
+from regard.render.sarif import SarifFinding, SarifRule, SarifSuppression, as_sarif
 from regard.render.terminal import ALARM, say, spelled
 
 # The sign and the style of each outcome.
@@ -215,6 +216,40 @@ def reports_as_json(reports: Sequence[CheckReport], *, is_ascii: bool = False) -
         for report in reports
     ]
     return as_json("check", verdicts, {"subjects": subjects}, is_ascii=is_ascii)
+
+
+def reports_as_sarif(reports: Iterable[CheckReport]) -> str:
+    """SARIF with a result per law that failed, crashed or timed out; expected failures are suppressed."""
+    from regard.conformance import all_laws
+
+    rules = [SarifRule(id=law.id, description=law.statement, page="docs/check.md") for law in all_laws().values()]
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    known = {rule.id for rule in rules}
+    rules += [
+        SarifRule(id=verdict.law, description=verdict.statement, page="docs/check.md")
+        for verdict in {verdict.law: verdict for verdict in verdicts if verdict.law not in known}.values()
+    ]
+    return as_sarif("check", rules, map(_sarif_finding, filter(_needs_attention, verdicts)))
+
+
+def _needs_attention(verdict: LawVerdict) -> bool:
+    return not verdict.is_as_expected or verdict.outcome in ("expected failure", "inconclusive")
+
+
+def _sarif_finding(verdict: LawVerdict) -> SarifFinding:
+    is_expected = verdict.outcome == "expected failure"
+    file, is_in_file, _ = verdict.layer.rpartition(".py:")
+    reasons = [f"{verdict.layer}: {verdict.statement}", verdict.reason, verdict.counterexample]
+    reasons += [f"Probable bug: {bug}" for bug in verdict.diagnosis[:1]]
+    return SarifFinding(
+        rule=verdict.law,
+        level="note" if verdict.is_as_expected else "error",
+        message=". ".join(dict.fromkeys(filter(None, reasons))),
+        statement=f"{verdict.layer} {verdict.outcome}",
+        file=f"{file}.py" if is_in_file else None,
+        component=verdict.layer,
+        suppression=SarifSuppression(kind="external", justification=verdict.reason or "") if is_expected else None,
+    )
 
 
 def reports_as_junit(reports: Iterable[CheckReport]) -> str:

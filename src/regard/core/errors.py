@@ -6,6 +6,8 @@ RegardError            anything Regard raises on purpose
 └── NotCertifiable     the certified engine does not apply; another engine may
 """
 
+from collections.abc import Iterable
+
 
 class RegardError(Exception):
     """Anything that Regard raises on purpose."""
@@ -21,6 +23,18 @@ class DomainError(InputError):
 
 class NotCertifiable(RegardError):
     """The certified engine does not apply here; the message says why and which engine does."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question that names the nearest of some known words; empty if none is near.
+
+    >>> did_you_mean("jbos", ["jobs", "seed"])
+    "Did you mean 'jobs'?"
+    """
+    import difflib
+
+    near = difflib.get_close_matches(given, list(known), n=1)
+    return f"Did you mean '{near[0]}'?" if near else ""
 
 
 def as_input_error(error: OSError) -> InputError:

@@ -39,6 +39,16 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extent:
+    """The stretch of a file that a statement takes; lines and columns count from one, the last column is outside."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What one method found about a statement; a part of its work may leave `method` to be filled in.
 

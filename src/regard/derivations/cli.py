@@ -10,6 +10,7 @@ import click
 
 from regard.core.errors import InputError, RegardError
 from regard.render.command_line import ExitCode, complain, is_unicode, write_template
+from regard.render.project_settings import use_project_settings
 
 if TYPE_CHECKING:
     from regard.derivations.grading.batch import BatchRequest, DocumentBatch
@@ -17,10 +18,17 @@ if TYPE_CHECKING:
 
 # -- verify ------------------------------------------------------------------------------------------------------------
 @click.command()
-@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...", is_eager=True, callback=use_project_settings)
 @click.option("--problem", metavar="NAME|FILE", help="The problem that is answered: a shipped one or a TOML file.")
+@click.option(
+    "--format",
+    "input_format",
+    type=click.Choice(["md", "tex", "ipynb", "txt", "toml"]),
+    help="The format of standard input, the PATH -.  [default: guessed]",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - is standard output.")
 @click.option("--html", metavar="FILE|DIR", help="Write each document as a page with its steps marked.")
+@click.option("--sarif", "sarif_file", metavar="FILE", help="Write what needs attention as SARIF, for code hosts.")
 @click.option("--gradescope", metavar="DIR", help="Write a results.json per document.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write a table with one row per document.")
 @click.option(
@@ -49,6 +57,7 @@ def verify(is_all: bool, is_watching: bool, shows_symbols: bool, autograder: str
     Examples:
       regard verify --example answers.md             write a flawed answer sheet to try
       regard verify answers.md                       show the steps that need attention
+      pandoc notes.docx -t markdown | regard verify -
       regard verify answers.md --html report.html    write the document with its steps marked
       regard verify submissions/ --problem cs224n-a4 --gradescope out/ --csv class.csv --jobs 2
       regard verify --new-answers cs224n-a4 answers.toml
@@ -71,6 +80,10 @@ def verify(is_all: bool, is_watching: bool, shows_symbols: bool, autograder: str
         if autograder is None:
             raise click.UsageError("Name a document or a folder.", click.get_current_context())
         return ExitCode.SUCCESS
+    if "-" in options["paths"] and (shows_symbols or is_watching):
+        raise click.UsageError(
+            "Standard input can't be combined with --symbols or --watch.", click.get_current_context()
+        )
     if shows_symbols:
         from regard.derivations.report.symbols import show_symbols
         from regard.render.terminal import open_console

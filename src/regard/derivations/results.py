@@ -6,17 +6,18 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, Self, get_args
 
-from regard.core.verdict import Place, Verdict, count_statuses
+from regard.core.verdict import Extent, Place, Verdict, count_statuses
 from regard.derivations.reading.document import Document
 
 StepKind = Literal["step", "design", "definition", "given", "supposition", "choice"]
-Standing = Literal["refuted", "undecided", "holds", "proved", "given"]
+Standing = Literal["refuted", "undecided", "ignored", "holds", "proved", "given"]
 STANDINGS: tuple[Standing, ...] = get_args(Standing)
 QuestionState = Literal["judged", "prose, not judged", "image, not read", "unanswered"]
 DocumentOutcome = Literal["judged", "unreadable", "timed out", "crashed"]
 PartKind = Literal["step", "design", "choice", "words"]
 PartOutcome = Literal["reached", "only stated", "open", "after a refuted step", "refuted", "missing"]
 INFERRED = "inferred"  # the name of a problem that was made from the document's own symbols
+IGNORED = "ignored"  # the outcome of a step that a comment exempts
 _ASSERTS_NOTHING = ("given", "definition", "supposition")
 
 
@@ -63,13 +64,15 @@ _KINDS: Mapping[Role, StepKind] = {
 class StepVerdict(Verdict):
     """The verdict on one step of a written derivation; `notes` say how the step was read.
 
-    `span` is the stretch of the document's text that the verdict is about. It is not written to JSON.
+    `span` is the stretch of the document's text that the verdict is about, `extent` the same in lines and columns of
+    the file. The span is not written to JSON.
     """
 
     role: Role
     source: str
     question: str | None = None
     notes: tuple[str, ...] = ()
+    extent: Extent | None = None
     span: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
 
     @property
@@ -79,10 +82,17 @@ class StepVerdict(Verdict):
 
     @property
     def standing(self) -> Standing:
-        """The status, except that definitions and assumptions are `given`: they assert nothing that could hold."""
+        """The status, but `ignored` for what a comment exempts, and `given` for what asserts nothing."""
+        if self.is_ignored:
+            return "ignored"
         if self.status in ("holds", "proved") and self.kind in _ASSERTS_NOTHING:
             return "given"
         return self.status
+
+    @property
+    def is_ignored(self) -> bool:
+        """True if the step would need attention, but a comment exempts it."""
+        return self.outcome == IGNORED
 
     @property
     def is_doubtful(self) -> bool:
@@ -93,7 +103,7 @@ class StepVerdict(Verdict):
         """Every field as a JSON-ready value, without the span."""
         row = {name: list(value) if isinstance(value, tuple) else value for name, value in super().to_dict().items()}
         del row["span"]
-        return {**row, "kind": self.kind}
+        return {**row, "extent": None if self.extent is None else asdict(self.extent), "kind": self.kind}
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Self:
@@ -101,11 +111,12 @@ class StepVerdict(Verdict):
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
         del values["kind"]
         where = None if row["where"] is None else Place(**row["where"])
-        return cls(**{**values, "where": where, "role": Role(row["role"])})
+        extent = None if row["extent"] is None else Extent(**row["extent"])
+        return cls(**{**values, "where": where, "extent": extent, "role": Role(row["role"])})
 
 
 def count_standings(verdicts: Iterable[StepVerdict]) -> Mapping[Standing, int]:
-    """The number of steps of each standing; all five are always present."""
+    """The number of steps of each standing; all of them are always present."""
     counts = Counter(verdict.standing for verdict in verdicts)
     return {standing: counts[standing] for standing in STANDINGS}
 
@@ -132,6 +143,7 @@ class PersonReason(StrEnum):
     TRIED = "only tried"
     LANGUAGE = "unknown language"
     FILE = "unreadable file"
+    IGNORED = "ignore comments"
 
 
 class Placed(StrEnum):
@@ -211,7 +223,8 @@ class DocumentReport:
     """The verdicts on one file in reading order, and a row for every question of its problem.
 
     A file that could not be judged has an `outcome` other than "judged", a `reason`, and one undecided verdict that
-    says so. `files` are those of a submission of several. `document` is the text that was judged, which the spans of
+    says so. `files` are those of a submission of several, `num_ineffective_comments` those that ask to ignore a step of
+    a document that is graded. `document` is the text that was judged, which the spans of
     the verdicts refer to; `to_dict` omits it.
     """
 
@@ -225,19 +238,27 @@ class DocumentReport:
     questions: tuple[QuestionRow, ...] = ()
     seconds: float = 0.0
     files: tuple[SubmittedFile, ...] = ()
+    num_ineffective_comments: int = 0
     document: Document | None = field(default=None, compare=False, repr=False)
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The number of steps of each status; a file that could not be judged has none."""
-        return count_statuses(self.verdicts if self.outcome == "judged" else ())
+        """The number of steps of each status, without ignored ones; a file that could not be judged has none."""
+        return count_statuses(
+            verdict for verdict in self.verdicts if self.outcome == "judged" and not verdict.is_ignored
+        )
+
+    @property
+    def num_ignored(self) -> int:
+        """The number of steps that would need attention, but for a comment."""
+        return sum(verdict.is_ignored for verdict in self.verdicts)
 
     @property
     def understood(self) -> float | None:
         """The share of claims that could be read; None if there are none, 0 for a file that could not be judged."""
         if self.outcome != "judged":
             return 0.0
-        claims = [verdict for verdict in self.verdicts if verdict.role.is_claim]
+        claims = [verdict for verdict in self.verdicts if verdict.role.is_claim and not verdict.is_ignored]
         missed = sum(verdict.outcome == "not understood" for verdict in claims)
         return 1.0 - missed / len(claims) if claims else None
 

@@ -388,6 +388,7 @@ def merge_reports(reports: Sequence[DocumentReport], *, file: str, ignored: Sequ
         file=file,
         files=(*files, *(SubmittedFile(name=name, outcome="ignored") for name in ignored)),
         seconds=sum(report.seconds for report in reports),
+        num_ineffective_comments=sum(report.num_ineffective_comments for report in reports),
         document=None,
     )
     if not judged:

@@ -3,35 +3,44 @@
 import hashlib
 import shlex
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from regard.core.errors import InputError
 
 ANSWERS_SUFFIX = ".toml"
+STANDARD_INPUT = "<stdin>"  # the name of what is read from there, before its suffix
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """How to judge documents; `problem_text` is the TOML of the problem, None to guess it from each document."""
+    """How to judge documents; `problem_text` is the TOML of the problem, None to guess it from each document.
+
+    In documents that are graded, comments exempt no step.
+    """
 
     problem_name: str | None = None
     problem_text: str | None = None
     is_strict: bool = False
     seed: int = 0
+    is_graded: bool = False
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise InputError(f"Seed {self.seed} is negative. Choose a seed of 0 or more.")
 
     @classmethod
-    def for_problem(cls, name_or_path: str | None, *, is_strict: bool = False, seed: int = 0) -> "Assignment":
-        """The assignment with its problem read and checked."""
+    def for_problem(
+        cls, name_or_path: str | None, *, is_strict: bool = False, seed: int = 0, is_graded: bool | None = None
+    ) -> "Assignment":
+        """The assignment with its problem read and checked; documents are graded if it is named, unless told."""
+        is_graded = name_or_path is not None if is_graded is None else is_graded
         if name_or_path is None:
-            return cls(is_strict=is_strict, seed=seed)
+            return cls(is_strict=is_strict, seed=seed, is_graded=is_graded)
         from regard.derivations.problems.problem import parse_problem, problem_source
 
         text = problem_source(name_or_path)
         parse_problem(text, name_or_path)
-        return cls(problem_name=name_or_path, problem_text=text, is_strict=is_strict, seed=seed)
+        return cls(problem_name=name_or_path, problem_text=text, is_strict=is_strict, seed=seed, is_graded=is_graded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +64,7 @@ class DocumentTask:
             self.file,
             assignment.problem_name or "",
             assignment.problem_text or "",
-            f"{assignment.is_strict} {assignment.seed}",
+            f"{assignment.is_strict} {assignment.seed} {assignment.is_graded}",
             self.declarations,
         )
         digest = hashlib.sha256()
@@ -66,6 +75,8 @@ class DocumentTask:
     def command(self, line: int | None) -> str:
         """The command that judges the document again, or just one line of it."""
         words = ["regard", "verify", f"./{self.file}" if self.file.startswith("-") else self.file]
+        if self.file.startswith(STANDARD_INPUT):
+            words = ["regard", "verify", "-", "--format", PurePath(self.file).suffix[1:]]
         if self.assignment.problem_name:
             words += ["--problem", self.assignment.problem_name]
         words += ["--strict"] if self.assignment.is_strict else []

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
@@ -14,7 +15,8 @@ from regard.derivations.context.verdicts import choice_steps, formula_step, numb
 from regard.derivations.problems.problem import Problem, load_problem, parse_problem
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.files import KINDS, declarations_beside, decoded, read_text, stored_bytes
-from regard.derivations.results import DocumentReport
+from regard.derivations.reading.ignore_comments import IgnoreComment, ignore_comments
+from regard.derivations.results import IGNORED, DocumentReport, PersonReason, StepVerdict
 from regard.derivations.scoring import GradedStep, JudgedDocument
 from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
 
@@ -49,20 +51,24 @@ def _is_path(text: str) -> bool:
     return "\n" not in text and Path(text).suffix.lower() in (*KINDS, ANSWERS_SUFFIX)
 
 
-def judge_task(task: DocumentTask) -> DocumentReport:
-    """The report on a file; raises an InputError if the file cannot be read."""
+def judge_task(task: DocumentTask, *, has_questions: bool = True) -> DocumentReport:
+    """The report on a file, or only the verdicts on its steps; raises an InputError if the file cannot be read."""
     start = time.perf_counter()
     document, named = _read(task)
     try:
         problem = named or guess_problem(document) or infer_problem(read_formulas(document))
         seeded = _with_seed(problem, task.assignment.seed)
-        report = judge_document(document, seeded, is_strict=task.assignment.is_strict)
+        report = judge_document(document, seeded, is_strict=task.assignment.is_strict, has_questions=has_questions)
+        report = _with_comments(report, list(ignore_comments(document)), is_graded=task.assignment.is_graded)
     except InputError as error:
         # A fault of the judge must not pass for a file that cannot be read.
         raise AssertionError(f"the judge gave up on {task.file}: {error}") from error
     verdicts = tuple(
         replace(
-            verdict, seed=task.assignment.seed, reproduce=task.command(verdict.where.line if verdict.where else None)
+            verdict,
+            seed=task.assignment.seed,
+            reproduce=task.command(verdict.where.line if verdict.where else None),
+            extent=document.extent(*verdict.span),
         )
         for verdict in report.verdicts
     )
@@ -71,8 +77,13 @@ def judge_task(task: DocumentTask) -> DocumentReport:
     )
 
 
-def judge_document(document: Document, problem: Problem, *, is_strict: bool = False) -> DocumentReport:
-    """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit."""
+def judge_document(
+    document: Document, problem: Problem, *, is_strict: bool = False, has_questions: bool = True
+) -> DocumentReport:
+    """The report on a document under a problem; `is_strict` refutes an = that holds only in the limit.
+
+    Without `has_questions`, there is no row per question, which takes its time.
+    """
     regions = regions_of(document, problem)
     items = judge_steps(document, problem, regions, is_strict=is_strict)
     found: list[GradedStep] = [(formula_step(document, item), item) for item in items]
@@ -81,13 +92,48 @@ def judge_document(document: Document, problem: Problem, *, is_strict: bool = Fa
     found.sort(key=lambda step: step[0].span[0])
     verdicts = numbered([verdict for verdict, _ in found])
     steps = [(verdict, item) for verdict, (_, item) in zip(verdicts, found, strict=True)]
+    judged = JudgedDocument(document=document, problem=problem, regions=regions, steps=steps)
     return DocumentReport(
         file=document.path,
         problem=problem.name,
         problem_title=problem.title,
         verdicts=verdicts,
-        questions=JudgedDocument(document=document, problem=problem, regions=regions, steps=steps).rows(),
+        questions=judged.rows() if has_questions else (),
         document=document,
+    )
+
+
+def _with_comments(report: DocumentReport, comments: Sequence[IgnoreComment], *, is_graded: bool) -> DocumentReport:
+    """The report without what comments exempt; if the document is graded, with the questions flagged instead."""
+    if not comments:
+        return report
+    exempt = {
+        verdict.id: comment
+        for comment in comments
+        for verdict in report.verdicts
+        if verdict.status in ("refuted", "undecided") and comment.exempted.holds(verdict.span[0])
+    }
+    if not is_graded:
+        verdicts = (_ignored(step, exempt[step.id]) if step.id in exempt else step for step in report.verdicts)
+        return replace(report, verdicts=tuple(verdicts))
+    flagged = {verdict.question for verdict in report.verdicts if verdict.id in exempt}
+    rows = (
+        replace(row, reasons=(*row.reasons, PersonReason.IGNORED)) if row.id in flagged else row
+        for row in report.questions
+    )
+    return replace(report, questions=tuple(rows), num_ineffective_comments=len(comments))
+
+
+def _ignored(verdict: StepVerdict, comment: IgnoreComment) -> StepVerdict:
+    """A step that a comment exempts; what was found of it is a note."""
+    found = f"Without the comment: {verdict.status}" + (f". {verdict.reason}" if verdict.reason else "")
+    return replace(
+        verdict,
+        status="undecided",
+        outcome=IGNORED,
+        reason=f"Ignored by a comment: {comment.reason}" if comment.reason else "Ignored by a comment",
+        notes=(found, *verdict.notes),
+        counterexample=None,
     )
 
 

@@ -8,6 +8,7 @@ from regard.claims.deciding import explain_claims
 from regard.claims.page import render_claims
 from regard.core.processes import GIB, Channel, Message, limit_resources
 from regard.derivations.grading.batch import judge_in_worker
+from regard.derivations.judging.memory import FindingMemory, remembering
 from regard.derivations.report import counts_in_words, headline, label, nothing_found
 from regard.derivations.report.marks import step_id
 from regard.derivations.results import DocumentReport
@@ -18,8 +19,9 @@ from regard.explorer import explore
 def make_pages(channel: Channel) -> None:
     """Answers each request with a page and what the app shows beside it."""
     limit_resources(memory=GIB)
-    for request in channel:
-        channel.send(**_MAKERS[request["make"]](request))
+    with remembering(FindingMemory()):
+        for request in channel:
+            channel.send(**_MAKERS[request["make"]](request))
 
 
 def document_request(task: DocumentTask) -> Message:

@@ -6,7 +6,6 @@ import socket
 import threading
 import webbrowser
 from contextlib import suppress
-from importlib.util import find_spec
 
 import click
 
@@ -38,8 +37,6 @@ def serve(port: int, is_unopened: bool, jobs: int, time_limit: float) -> int:
 
     Exit code: 0 after Ctrl-C, 2 for bad input.
     """
-    if not (find_spec("starlette") and find_spec("uvicorn")):
-        raise InputError("`regard serve` needs Starlette and Uvicorn. Install them: pip install 'regard[serve]'.")
     limits = PoolLimits(jobs=jobs, seconds=time_limit)
     with _listening(port) as listener, suppress(KeyboardInterrupt):
         import uvicorn

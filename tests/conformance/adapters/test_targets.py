@@ -1,5 +1,6 @@
 """Targets by name: what is found, and one clear line for what is not."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,13 @@ def test_factories_are_called_and_layers_are_not():
 def test_a_factory_that_fails_says_with_what_it_was_called():
     with pytest.raises(InputError, match="'never_built' could not be made with no arguments: RuntimeError: no weights"):
         call_factory(checked_layers.never_built, {})
+
+
+@pytest.mark.parametrize(
+    ("package", "target", "extra"),
+    [("torch", "torch:MultiheadAttention", "torch"), ("transformers", "hf:LlamaForCausalLM", "hf")],
+)
+def test_a_framework_that_is_not_installed_is_named_with_what_to_install(monkeypatch, package, target, extra):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"This needs {package}, .* pip install 'regard\[{extra}\]'"):
+        load(target)

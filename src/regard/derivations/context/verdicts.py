@@ -29,6 +29,7 @@ StepOutcome = Literal[
     "supposition",
     "after_slip",
     "doubtful",
+    "ignored",
     "depends_on_unread",
     "true with a probability",
     "right choice",

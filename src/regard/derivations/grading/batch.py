@@ -6,6 +6,7 @@ One bad file never stops the batch: a file that cannot be read, hangs or crashes
 import gc
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,9 +19,16 @@ from regard.core.errors import InputError
 from regard.core.processes import Ended
 from regard.core.worker_pool import PoolLimits, run_tasks
 from regard.derivations.grading.outputs import BatchOutputs, OutputPaths
-from regard.derivations.reading.files import KINDS, declarations_beside, documents_in, stored_bytes
+from regard.derivations.reading.files import (
+    KINDS,
+    MAX_BYTES,
+    declarations_beside,
+    documents_in,
+    guess_suffix,
+    stored_bytes,
+)
 from regard.derivations.results import DocumentReport
-from regard.derivations.tasks import ANSWERS_SUFFIX, Assignment, DocumentTask
+from regard.derivations.tasks import ANSWERS_SUFFIX, STANDARD_INPUT, Assignment, DocumentTask
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -43,23 +51,35 @@ class BatchStopped(KeyboardInterrupt):
 class Submission:
     """A file to judge; `file` is its name in reports, `slug` the unique name of its results.
 
-    `is_named` is true if its own path was given, and false if it was found in a folder.
+    `is_named` is true if its own path was given, and false if it was found in a folder. `content` is what was read from
+    standard input.
     """
 
     path: Path
     file: str
     slug: str
     is_named: bool
+    content: bytes | None = None
+
+    def read(self) -> bytes:
+        """The bytes to judge; raises an InputError if there are none."""
+        return stored_bytes(self.path, follows_link=self.is_named) if self.content is None else self.content
 
 
-def find_submissions(paths: Iterable[str]) -> tuple[Submission, ...]:
-    """Every file that the paths name or contain, once each, in the order of the paths.
+def find_submissions(paths: Iterable[str], *, input_format: str | None = None) -> tuple[Submission, ...]:
+    """Every file that the paths name or contain, once each, in the order of the paths; - is standard input.
 
     Files with the same content are different submissions, and so are links, whatever they point to.
     """
+    paths = tuple(paths)
+    if input_format is not None and "-" not in paths:
+        raise InputError(f"--format {input_format} is for standard input, and a file's name says its own. Omit it.")
     taken: set[str] = set()
     found: dict[str, Submission] = {}
     for text in paths:
+        if text == "-":
+            found.setdefault(text, _standard_input(input_format, taken))
+            continue
         given = Path(text)
         is_named = not given.is_dir()
         for path in [given] if is_named else _documents_in(given):
@@ -67,6 +87,18 @@ def find_submissions(paths: Iterable[str]) -> tuple[Submission, ...]:
             submission = Submission(path=path, file=_printable(str(path)), slug=_slug(inside, taken), is_named=is_named)
             found.setdefault(os.path.normpath(Path.cwd() / path), submission)
     return tuple(found.values())
+
+
+def _standard_input(input_format: str | None, taken: set[str]) -> Submission:
+    content = sys.stdin.buffer.read(MAX_BYTES + 1)
+    suffix = guess_suffix(content.decode("utf-8", "replace")) if input_format is None else f".{input_format}"
+    return Submission(
+        path=Path("-"),
+        file=STANDARD_INPUT + suffix,
+        slug=_slug(f"stdin{suffix}", taken),
+        is_named=True,
+        content=content,
+    )
 
 
 def _documents_in(folder: Path) -> list[Path]:
@@ -134,6 +166,7 @@ class BatchRequest:
     problem: str | None = None
     json_file: str | None = None
     html: str | None = None
+    sarif_file: str | None = None
     gradescope: str | None = None
     csv_file: str | None = None
     is_strict: bool = False
@@ -143,10 +176,16 @@ class BatchRequest:
     scheduler: str | None = None
     line: int | None = None
     seed: int = 0
+    input_format: str | None = None
 
     def __post_init__(self) -> None:
         if self.line is not None and self.line < 1:
             raise InputError(f"There is no line {self.line}. Lines count from 1.")
+
+    @property
+    def is_grading(self) -> bool:
+        """True if points are asked for: a problem is named, or an output that lists them."""
+        return not self.problem is self.gradescope is self.csv_file is None
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
@@ -159,18 +198,21 @@ class DocumentBatch:
 
     def __init__(self, request: BatchRequest) -> None:
         self.request = request
-        self.submissions = find_submissions(request.paths)
+        self.submissions = find_submissions(request.paths, input_format=request.input_format)
         self.shown: dict[int, DocumentReport] = {}
         self.counts: Counter[str] = Counter()
         self.num_unjudged = 0
         self.guessed_problems: set[str] = set()
-        self._assignment = Assignment.for_problem(request.problem, is_strict=request.is_strict, seed=request.seed)
+        self._assignment = Assignment.for_problem(
+            request.problem, is_strict=request.is_strict, seed=request.seed, is_graded=request.is_grading
+        )
         self._limits = PoolLimits(jobs=min(request.jobs, max(len(self.submissions), 1)), seconds=request.time_limit)
         paths = OutputPaths(
             json=_path(None if request.json_file == "-" else request.json_file),
             csv=_path(request.csv_file),
             gradescope=_path(request.gradescope),
             html=_path(request.html),
+            sarif=_path(request.sarif_file),
         )
         slugs = [submission.slug for submission in self.submissions]
         self.outputs = BatchOutputs(paths, slugs, is_resumed=request.is_resumed, line=request.line)
@@ -225,7 +267,7 @@ class DocumentBatch:
         def tasks() -> Iterator[DocumentTask]:
             for number, submission in enumerate(self.submissions):
                 try:
-                    content = stored_bytes(submission.path, follows_link=submission.is_named)
+                    content = submission.read()
                 except InputError as error:
                     failed = DocumentReport.failed(submission.file, "unreadable", str(error))
                     without_work.append((number, failed, None))

@@ -28,6 +28,7 @@ class OutputPaths:
     csv: Path | None = None
     gradescope: Path | None = None
     html: Path | None = None
+    sarif: Path | None = None
 
     @property
     def page(self) -> Path | None:
@@ -47,7 +48,7 @@ class OutputPaths:
         folder = self.gradescope or self.pages
         if folder is not None:
             return folder / _RESULTS
-        file = self.csv or self.json or self.page
+        file = self.csv or self.json or self.page or self.sarif
         return None if file is None else file.with_name(f"{file.name}.{_RESULTS}")
 
 
@@ -76,7 +77,7 @@ class BatchOutputs:
             raise InputError(f"{paths.page} is one page, but there are {len(self.slugs)} documents. Name a folder.")
         if paths.results is None and self.is_resumed:
             raise InputError("--resume needs earlier results. Name an output: --gradescope, --html, --csv or --json.")
-        for file in filter(None, (paths.json, paths.csv, paths.page)):
+        for file in filter(None, (paths.json, paths.csv, paths.page, paths.sarif)):
             ensure_writable(file)
         for folder in filter(None, (paths.gradescope, paths.pages)):
             _create(folder)
@@ -124,6 +125,10 @@ class BatchOutputs:
             write_atomically(self.paths.csv, csv_lines(self.reports(), list(self._questions)))
         if self.paths.json is not None:
             write_atomically(self.paths.json, self.json())
+        if self.paths.sarif is not None:
+            from regard.derivations.report.sarif import reports_as_sarif
+
+            write_atomically(self.paths.sarif, reports_as_sarif(report.on_line(self.line) for report in self.reports()))
         if self.paths.pages is not None:
             from regard.derivations.report.class_page import render_class
 
@@ -167,8 +172,9 @@ def _create(folder: Path) -> None:
 def _document_row(report: DocumentReport) -> dict[str, Any]:
     """A report as the row of a document in JSON."""
     names = ("file", "outcome", "reason", "problem", "is_guessed", "understood", "score", "pending", "max_score")
+    names = (*names, "needs_person", "num_ignored", "num_ineffective_comments")
     questions = [row.to_dict() for row in report.questions]
-    return {**{name: getattr(report, name) for name in (*names, "needs_person")}, "questions": questions}
+    return {**{name: getattr(report, name) for name in names}, "questions": questions}
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------

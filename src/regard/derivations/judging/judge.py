@@ -26,6 +26,7 @@ from regard.derivations.judging.findings import (
 from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
+from regard.derivations.judging.memory import current_memory
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
@@ -67,7 +68,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
     A bare letter that nothing explains may stand for any number: what holds for all of them holds, the rest is open.
     """
     if sides not in scope.findings:
-        scope.findings[sides] = _decide(sides, scope)
+        memory = current_memory()
+        scope.findings[sides] = _decide(sides, scope) if memory is None else memory.decide(sides, scope, _decide)
     return scope.findings[sides]
 
 
@@ -132,7 +134,7 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     taken = _as_kinds(choices[worst])
     if any(finding.is_true for finding in findings):
         return Finding(kind="unknown", reason=f"Not true for {taken}, though for other kinds of symbols (not declared)")
-    at = "" if findings[0].kind == "ill-shaped" else f" ({shown(findings[0]).counterexample})"
+    at = "" if findings[0].kind == "ill-shaped" else f" ({_with_counterexample(findings[0]).counterexample})"
     reason = f"Looks wrong for {_as_kinds(choices[0])}, which nothing says{at}"
     return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
 
@@ -205,12 +207,19 @@ def _is_matrix_mark(node: Expression) -> bool:
 def shown(finding: Finding) -> Finding:
     """A finding ready to be reported: a failure gets its counterexample and its explanation."""
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        if finding.shown_by is not None:
-            counterexample, value = finding.shown_by()
-            finding = replace(finding, counterexample=counterexample, value=value, shown_by=None)
+        finding = _with_counterexample(finding)
         if finding.explained_by is not None and finding.is_false:
             finding = replace(finding, explained_by=None).with_notes(finding.explained_by())
     return finding
+
+
+def _with_counterexample(finding: Finding) -> Finding:
+    """A failure with its counterexample only: an explanation takes much longer."""
+    if finding.shown_by is None:
+        return finding
+    with ctx.workprec(PRECISION), np.errstate(all="ignore"):
+        counterexample, value = finding.shown_by()
+    return replace(finding, counterexample=counterexample, value=value, shown_by=None)
 
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
@@ -305,7 +314,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     if not doubtful:
         return finding
     names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"
-    at = "" if finding.kind == "ill-shaped" else f" ({shown(finding).counterexample})"
+    at = "" if finding.kind == "ill-shaped" else f" ({_with_counterexample(finding).counterexample})"
     return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {names}, which nothing says{at}", finding.notes)
 
 

@@ -70,17 +70,22 @@ def read_chains(source: str) -> list[Chain]:
     >>> [len(chain.signs) for chain in read_chains(r"a = b = c, \\quad x \\approx y")]
     [2, 1]
     """
+    return list(_chains(source))
+
+
+@lru_cache(maxsize=4096)
+def _chains(source: str) -> tuple[Chain, ...]:
+    """The chains; kept, since answers repeat the formulas of a problem, and an edited document its own."""
     reader = _ChainReader()
     for piece in _pieces(_with_ratios(unwrapped(tokenize(source)))):
         for part in _implied(piece):
             reader.add(part)
-    return [part for chain in reader.chains() for part in _split_at_gaps(chain, source)]
+    return tuple(part for chain in reader.chains() for part in _split_at_gaps(chain, source))
 
 
-@lru_cache(maxsize=1024)
 def first_chain(source: str) -> Chain:
-    """The first chain in a formula of the problem itself; cached, since every document needs it."""
-    return read_chains(source)[0]
+    """The first chain in a formula of the problem itself."""
+    return _chains(source)[0]
 
 
 def _with_ratios(tokens: Sequence[Token]) -> Sequence[Token]:

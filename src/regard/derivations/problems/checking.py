@@ -3,13 +3,13 @@
 docs/problems.md says what the fields mean.
 """
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from regard.core.errors import did_you_mean
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.statements import read_chains
@@ -201,8 +201,7 @@ def _table_faults(value: Any, shape: TableShape, path: KeyPath, functions: froze
         if key in shape.fields:
             yield from _shape_faults(item, shape.fields[key], (*path, key), functions)
         else:
-            near = difflib.get_close_matches(key, shape.fields, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"The fields here: {', '.join(shape.fields)}."
+            hint = did_you_mean(key, shape.fields) or f"The fields here: {', '.join(shape.fields)}."
             yield Fault(path=(*path, key), message=f"'{key}' is not a field of a problem file. {hint}")
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Literal, TypeVar
 
-from regard.core.verdict import Place
+from regard.core.verdict import Extent, Place
 from regard.derivations.reading.phrases import any_of
 
 DocumentKind = Literal["markdown", "latex", "notebook", "text"]
@@ -278,6 +278,11 @@ class Document:
             return place
         cell = self.cells[max(bisect_right(self.cells, offset, key=by_start), 1) - 1]
         return replace(place, cell=cell.number, cell_line=self.text.count("\n", cell.start, offset) + 1)
+
+    def extent(self, start: int, end: int) -> Extent:
+        """The lines and columns from one character to before another."""
+        first, last = self.place(start), self.place(max(end - 1, start))
+        return Extent(line=first.line, column=first.column, end_line=last.line, end_column=last.column + 1)
 
     def span_at(self, offset: int) -> MathSpan | None:
         """The piece of mathematics that holds an offset, delimiters included."""

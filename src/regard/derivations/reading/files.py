@@ -99,6 +99,22 @@ def normalized(text: str) -> MappedText:
     return MappedText.joined([*pieces, (plain[place:], place)])
 
 
+_LATEX = re.compile(
+    r"^[^%\n]*\\(?:documentclass|begin\{(?:document|itemize|enumerate)\}|(?:sub)*section\*?\{)", re.MULTILINE
+)
+
+
+def guess_suffix(text: str) -> str:
+    r"""The suffix of a file that would hold this text.
+
+    >>> guess_suffix("\\section{Notes} $a = b$"), guess_suffix("# Notes"), guess_suffix('{"cells": []}')
+    ('.tex', '.md', '.ipynb')
+    """
+    if text.lstrip().startswith("{") and '"cells"' in text:
+        return ".ipynb"
+    return ".tex" if _LATEX.search(text) else ".md"
+
+
 def documents_in(folder: str | Path) -> tuple[Path, ...]:
     """Every document in a folder and its subfolders, sorted, without hidden files and folders.
 

@@ -16,14 +16,16 @@ from regard.derivations.results import (
 IN_WORDS: Mapping[Standing, str] = {
     "refuted": "refuted",
     "undecided": "undecided",
+    "ignored": "ignored",
     "holds": "holds",
     "proved": "proved",
     "given": "taken as given",
 }
-_BEST_FIRST: tuple[Standing, ...] = ("proved", "holds", "refuted", "undecided", "given")
+_BEST_FIRST: tuple[Standing, ...] = ("proved", "holds", "refuted", "undecided", "ignored", "given")
 _WITHOUT_REASON: Mapping[Standing, str] = {
     "refuted": "The step does not hold",
     "undecided": "The step could not be decided",
+    "ignored": "Ignored by a comment",
     "holds": "The step holds",
     "proved": "The step is proved",
     "given": "Taken as given",
@@ -41,6 +43,7 @@ REASONS: Mapping[PersonReason, str] = {
     PersonReason.TRIED: "the answer is only tried or supposed",
     PersonReason.LANGUAGE: "the words are in a language that is not read",
     PersonReason.FILE: "a file of the submission could not be read",
+    PersonReason.IGNORED: "a comment asks to ignore a step",
 }
 PLACED: Mapping[Placed, str] = {
     Placed.BY_HEADING: "Assigned to this question by its heading or number.",
@@ -118,6 +121,13 @@ def plural(number: float, noun: str) -> str:
     ('1 point', '2.5 points')
     """
     return f"{number:g} {noun}{'' if number == 1 else 's'}"
+
+
+def ineffective_comments(report: DocumentReport) -> str:
+    """What became of comments that ask to ignore steps of a graded document; empty without any."""
+    number = report.num_ineffective_comments
+    verbs = "asks" if number == 1 else "ask"
+    return f"{plural(number, 'comment')} {verbs} to ignore a step: no effect when grading." if number else ""
 
 
 def nothing_found(report: DocumentReport) -> str:

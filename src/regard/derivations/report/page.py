@@ -9,6 +9,7 @@ from regard.derivations.report import (
     IN_WORDS,
     PLACED,
     headline,
+    ineffective_comments,
     label,
     nothing_found,
     part_in_words,
@@ -37,11 +38,12 @@ _LETTER = re.compile("[A-Za-z]")
 _LEGEND: Mapping[Standing, str] = {
     "refuted": "refuted: the note has a counterexample",
     "undecided": "undecided: not understood, not checked, or doubtful",
+    "ignored": "ignored: a comment in the document exempts it",
     "holds": "holds for all inputs tried",
     "proved": "proved",
     "given": "given, defined or assumed: not checked",
 }
-_BAR_ORDER: tuple[Standing, ...] = ("proved", "holds", "given", "undecided", "refuted")
+_BAR_ORDER: tuple[Standing, ...] = ("proved", "holds", "given", "ignored", "undecided", "refuted")
 
 
 # -- one document ------------------------------------------------------------------------------------------------------
@@ -83,10 +85,12 @@ def _outcome(report: DocumentReport) -> str:
 
 def _head(report: DocumentReport) -> str:
     standing = worst_standing(report.verdicts)
+    comments = ineffective_comments(report)
+    remark = f"<p>{html.escape(comments)}</p>" if comments else ""
     return (
         f'<header class="head"><p class="problem">{html.escape(report.problem_title)}</p>'
         f"<h1>{html.escape(PurePath(report.file).name)}</h1>"
-        f'<p class="outcome {standing}">{icon(standing)}{html.escape(_outcome(report))}</p></header>'
+        f'<p class="outcome {standing}">{icon(standing)}{html.escape(_outcome(report))}</p>{remark}</header>'
     )
 
 

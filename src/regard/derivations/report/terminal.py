@@ -9,7 +9,15 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.core.verdict import STATUSES
-from regard.derivations.report import counts_in_words, headline, nothing_found, percent, plural, remarks
+from regard.derivations.report import (
+    counts_in_words,
+    headline,
+    ineffective_comments,
+    nothing_found,
+    percent,
+    plural,
+    remarks,
+)
 from regard.derivations.report.excerpt import ExcerptLine, excerpt
 from regard.derivations.results import INFERRED, STANDINGS, DocumentReport, Standing, StepVerdict, worst_standing
 from regard.render.terminal import ALARM, STYLES, say, spelled
@@ -23,11 +31,19 @@ _SHOWN: Mapping[Shown, tuple[Standing, ...]] = {
 _STANDING_STYLES: Mapping[Standing, str] = {
     "refuted": "bold red",
     "undecided": "bold yellow",
+    "ignored": "dim",
     "holds": "green",
     "proved": "green",
     "given": "dim",
 }
-_SIGNS: Mapping[Standing, str] = {"refuted": "✗", "undecided": "?", "holds": "✓", "proved": "✓", "given": "·"}
+_SIGNS: Mapping[Standing, str] = {
+    "refuted": "✗",
+    "undecided": "?",
+    "ignored": "–",
+    "holds": "✓",
+    "proved": "✓",
+    "given": "·",
+}
 _COMMANDS = ("help", "reproduce")
 _MAX_WIDTH = 120
 _MIN_WIDTH = 24
@@ -56,6 +72,8 @@ def show_document(
         say(console, counts + share, style="bold")
     else:
         say(console, nothing_found(report), style="bold")
+    if comments := ineffective_comments(report):
+        say(console, comments)
     if report.problem != INFERRED and report.document is not None and report.document.declares_symbols:
         say(console, "It declares symbols of its own, which have no effect: the problem says what its symbols mean.")
 

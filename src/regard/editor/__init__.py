@@ -1,0 +1,1 @@
+"""`regard lsp`: a language server that judges Markdown and LaTeX as they are written."""
