@@ -20,6 +20,15 @@ from regard.render.figures import Figure
 class Parameter:
     """A number that a claim depends on: its default value and its domain.
 
+    Args:
+        name: its name, as in `--set n=1000`.
+        default: its value unless another one is set.
+        lower: the lower end of its domain.
+        upper: the upper end of its domain.
+        is_open: True if the ends themselves are outside the domain.
+        is_integer: True if it must be a whole number.
+        is_even: True if it must be even.
+
     >>> Parameter(name="n", default=10, lower=3, is_integer=True).domain
     'n ≥ 3'
     >>> Parameter(name="epsilon", default=0.1, lower=0, upper=0.5, is_open=True).domain
@@ -88,7 +97,13 @@ def settings(parameters: tuple[Parameter, ...], overrides: Mapping[str, float]) 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What a method decides: the closed form under test, the parameters' values and the seed."""
+    """What a method decides.
+
+    Args:
+        form: the closed form under test: the claim's own, or that of a near miss.
+        at: the values of the claim's parameters, by name.
+        seed: the seed of every random draw.
+    """
 
     form: Any
     at: Settings
@@ -114,8 +129,10 @@ class Form(SimpleNamespace):
 class NearMiss:
     """A statement that is almost the claim: in the claim's place, its form must turn the verdict into `becomes`.
 
-    Where the claim's form has parts, the near miss names only those that it changes.
-    By default a near miss of a claim becomes refuted, and one of a misconception proved.
+    Args:
+        statement: what it says, for a reader.
+        form: its closed form; where the claim's form has parts, only those that it changes.
+        becomes: the verdict that it must get; by default `refuted`, or `proved` if the claim is a misconception.
     """
 
     statement: str
@@ -125,7 +142,12 @@ class NearMiss:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimVerdict(Verdict):
-    """The verdict on a claim of the catalog, beside the one that the catalog expects."""
+    """The verdict on a claim of the catalog, beside the one that the catalog expects.
+
+    Args:
+        expected: the verdict that the catalog expects.
+        evidence: what each method found.
+    """
 
     expected: Status
     evidence: tuple[Evidence, ...] = ()
@@ -152,9 +174,25 @@ class Claim:
     Every method gets the closed form as `trial.form`, so that near misses are tested just as hard; a statement of
     several parts has a `Form`. A method may return evidence for each part; the weakest part counts.
     A misconception is a claim whose expected verdict is `refuted`; the truth is among its near misses.
-    Where the truth depends on the parameters, `expected_at` gives the expected verdict at their values.
-    `figure` draws the claim at its parameters. `demonstration` is where the interactive page shows it live: a part of
-    the page and the state of its controls, as in "copy?goal=average&beta=5".
+
+    Args:
+        id: its name, unique in the catalog.
+        section: where the table puts it: a number and a title.
+        statement: what it says, for a terminal.
+        latex: the same, for a page.
+        expected: the verdict that it should get.
+        form: its closed form, or a `Form` with a name for each of several parts.
+        near_misses: statements that are almost this one and must get another verdict.
+        methods: functions of a `Trial` that return `Evidence`, by name.
+        derivation: why it is true, or false, in a few lines.
+        source: where it comes from.
+        figure: draws the claim at the values of its parameters.
+        parameters: the numbers that it depends on.
+        conditions: what else it supposes, in words.
+        assumes: the lemmas that its proof cites.
+        expected_at: the expected verdict at given values, where it depends on them.
+        demonstration: the part of the interactive page that shows it live, and the state of its controls, as in
+            "copy?goal=average&beta=5".
     """
 
     id: str

@@ -71,6 +71,7 @@ class LawVerdict(Verdict):
     """The verdict on one law for one layer.
 
     Args:
+        layer: the layer's name.
         error: how far apart two outputs are that must agree.
         tolerance: how far apart they may be.
         control: how far a permitted input change moves the output (the positive control).

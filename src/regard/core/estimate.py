@@ -13,6 +13,15 @@ class Estimate:
 
     Arithmetic preserves this: intervals are rounded outwards, and the probabilities of error add up.
 
+    Args:
+        value: the best guess.
+        lower: the lower end of the interval.
+        upper: its upper end.
+        method: how it was computed.
+        confidence: the probability that the interval contains the true value; None if it certainly does.
+        draws: the number of random draws, if it was sampled.
+        seed: their seed.
+
     >>> third = Estimate(value=1.0, lower=1.0, upper=1.0, method="certified") / 3
     >>> third.lower < 1 / 3 < third.upper, third.is_certain
     (True, True)

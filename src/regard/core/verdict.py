@@ -11,9 +11,14 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a statement stands in a file; lines and columns count from one.
+    """Where a statement stands in a file.
 
-    In a notebook, `cell` is its cell, counted from one, and `cell_line` the line in that cell.
+    Args:
+        file: the file's name.
+        line: the line, counted from one.
+        column: the column, counted from one.
+        cell: the cell of a notebook, counted from one.
+        cell_line: the line in that cell.
 
     >>> str(Place(file="answers.ipynb", line=12, column=9, cell=3, cell_line=2))
     'answers.ipynb cell 3, line 2'
@@ -50,9 +55,16 @@ class Extent:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What one method found about a statement; a part of its work may leave `method` to be filled in.
+    """What one method found about a statement.
 
-    `is_of_smaller_case` says that the value belongs to fewer keys or a narrower layer than was asked for.
+    Args:
+        status: what the method alone would decide.
+        detail: what it found, in words.
+        method: the method's name; a part of its work may leave it to be filled in.
+        value: the number that it found.
+        bound: a bound on the number's error.
+        counterexample: an input for which the statement fails.
+        is_of_smaller_case: True if the value belongs to fewer keys or a narrower layer than was asked for.
     """
 
     status: Status
@@ -71,7 +83,25 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """A statement and what Regard decided about it."""
+    """A statement and what Regard decided about it; what does not apply is None.
+
+    Args:
+        id: the claim's id, the step's number in its question, or the law's name.
+        statement: what was decided.
+        status: `proved`, `holds`, `refuted` or `undecided`.
+        outcome: the status in more detail.
+        method: the methods that gave evidence.
+        reason: what they found.
+        domain: where the statement is meant to hold.
+        assumes: the lemmas that a proof cites.
+        value: the number that was found.
+        bound: a bound on the number's error.
+        probability: how sure a sampled verdict is.
+        seed: the seed of all random draws.
+        reproduce: a command that gives this verdict again.
+        counterexample: an input for which a refuted statement fails.
+        where: the statement's place in a file.
+    """
 
     id: str
     statement: str

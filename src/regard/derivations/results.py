@@ -62,10 +62,15 @@ _KINDS: Mapping[Role, StepKind] = {
 
 @dataclass(frozen=True, kw_only=True)
 class StepVerdict(Verdict):
-    """The verdict on one step of a written derivation; `notes` say how the step was read.
+    """The verdict on one step of a written derivation.
 
-    `span` is the stretch of the document's text that the verdict is about, `extent` the same in lines and columns of
-    the file. The span is not written to JSON.
+    Args:
+        role: what the relation does in its document.
+        source: the mathematics as written.
+        question: the question that it belongs to; None if it stands outside the problem's questions.
+        notes: how the step was read.
+        span: the stretch of the document's text that the verdict is about; it is not written to JSON.
+        extent: the same in lines and columns of the file.
     """
 
     role: Role
@@ -172,10 +177,20 @@ class GradedPart:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionRow:
-    """The result of one question; `claims` are those of the catalog that bear on it.
+    """The result of one question.
 
-    `points` is what the question is worth: nothing if it is optional and unanswered. `score` is certain; `pending` is
-    what a person may add to it, for the `reasons` given.
+    Args:
+        id: the question, such as "1c.ii".
+        title: its title in the problem.
+        state: whether it was judged, and if not, why.
+        points: what it is worth: nothing if it is optional and unanswered.
+        score: the points that are certain.
+        pending: what a person may add to them.
+        parts: what its points are for, and what each part earned.
+        reasons: why a person must look.
+        placed: how the answer was assigned to the question.
+        counts: the number of steps of each status.
+        claims: the claims of the catalog that bear on it.
     """
 
     id: str
@@ -222,10 +237,21 @@ class SubmittedFile:
 class DocumentReport:
     """The verdicts on one file in reading order, and a row for every question of its problem.
 
-    A file that could not be judged has an `outcome` other than "judged", a `reason`, and one undecided verdict that
-    says so. `files` are those of a submission of several, `num_ineffective_comments` those that ask to ignore a step of
-    a document that is graded. `document` is the text that was judged, which the spans of
-    the verdicts refer to; `to_dict` omits it.
+    A file that could not be judged has one undecided verdict that says so.
+
+    Args:
+        file: the file's name.
+        outcome: whether it was judged, and if not, why.
+        reason: the same in words, for a file that was not judged.
+        problem: the problem that it was judged by.
+        problem_title: that problem's title.
+        is_guessed: True if the problem was guessed.
+        verdicts: one per step, in reading order.
+        questions: one row per question of the problem.
+        seconds: how long it took.
+        files: the files of a submission that has several.
+        num_ineffective_comments: how many comments ask to ignore a step of a document that is graded.
+        document: the text that was judged, which the spans of the verdicts refer to; `to_dict` omits it.
     """
 
     file: str

@@ -28,9 +28,13 @@ def verify(
 ) -> DocumentReport:
     r"""The verdicts on the document in a file, or in a Markdown text, in this process and without a time limit.
 
-    A string is a path if it is one line that ends like a document's name. Without a problem (the name of a shipped one,
-    or the path of a TOML file) it is guessed. `is_strict` refutes an = that holds only in the limit. Raises an
-    InputError if there is nothing to read.
+    Raises an InputError if there is nothing to read.
+
+    Args:
+        path_or_text: a path or a text; a string is a path if it is one line that ends like a document's name.
+        problem: the name of a shipped problem or the path of a TOML file; guessed by default.
+        is_strict: True to refute an = that holds only in the limit.
+        seed: the seed of every random draw.
 
     >>> report = verify("1.(b) An average of two\n\nTake $q = k_a + k_b$.", "cs224n-a4")
     >>> report.verdicts[0].status, report.verdicts[0].counterexample

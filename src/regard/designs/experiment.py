@@ -25,7 +25,13 @@ _MAX_DRAWS_SUGGESTED = 10**7
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How to sample what cannot be certified."""
+    """How to sample what cannot be certified.
+
+    Args:
+        draws: the number of random draws.
+        seed: their seed.
+        confidence: the probability with which an interval contains the true value.
+    """
 
     draws: int = 100_000
     seed: int = 0

@@ -129,7 +129,17 @@ class Scales:
 class DesignReport:
     """All that was found out about a design; shows itself in a notebook.
 
-    `chance` is the probability of the condition `given`, `require` the probability of being near that was required.
+    Args:
+        heads: each query with the mean and variance of its weights.
+        setting: the scenario, and the letters that have a value.
+        given: the condition that the keys satisfy.
+        chance: the probability of that condition.
+        output: how far the output is from the target, and how it varies.
+        scales: what the same queries would give at other scales.
+        require: the probability of being near the target that was required.
+        verdicts: on the error, and on the probability of being near.
+        histogram: the distribution of v_a's coefficient, as rows of lower end, upper end and probability.
+        draw_figures: computes the plots.
     """
 
     heads: tuple[Head, ...]

@@ -36,7 +36,13 @@ Numeric = float | int | str | Fraction
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What the output should be: within `epsilon` of `target`, with a probability of at least `require` (if given)."""
+    """What the output should be.
+
+    Args:
+        target: the output that is wanted, such as "(v_a+v_b)/2".
+        epsilon: the distance from it that counts as near.
+        require: how often the output must be near; a design that certainly misses this is refuted.
+    """
 
     target: str = HALF_AND_HALF
     epsilon: float = 0.1
@@ -53,8 +59,13 @@ class Demand:
 class Scenario:
     """Random keys around orthonormal means: k_j ~ N(μ_j, αI + noise_j μ_j μ_jᵀ), with orthonormal values v_j.
 
-    `norm_noise` gives the variance of a key's length along its mean. `qk_norm` divides every key by its norm (the query
-    keeps its length, which is the gain). `given` is a condition on a length, such as "gamma>0".
+    Args:
+        n: the number of keys.
+        norm_noise: the variance of a key's length along its mean, by key: {"a": 0.5} or "a=0.5".
+        alpha: the variance of isotropic noise on every key.
+        qk_norm: True to divide every key by its norm; the query keeps its length, which is the gain.
+        given: a condition on a key's length, such as "gamma>0".
+        sampling: how to sample what cannot be certified.
 
     >>> report = Scenario(n=10, norm_noise={"a": 0.5}).design("beta*(mu_a+mu_b)", beta=20)
     >>> f"{report.output.coefficient_variance.value:.12f}"

@@ -34,7 +34,12 @@ _CLAIM_ID = re.compile("`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 
 @dataclass(frozen=True, kw_only=True)
 class ExplorerPage:
-    """One self-contained HTML page; a notebook shows it in a frame of this height in pixels."""
+    """One self-contained HTML page; a notebook shows it in a frame.
+
+    Args:
+        html: the text of the page.
+        height: the height of the frame in pixels.
+    """
 
     html: str = field(repr=False)
     height: int = 860
@@ -52,7 +57,11 @@ def explore(
 ) -> ExplorerPage:
     """The interactive page, with its claims decided and its answer sheet judged now; a notebook displays it.
 
-    `claims` is a pattern that selects claims (default: all). `report(done, total)` is called as verdicts come in.
+    Args:
+        claims: a pattern that selects claims; all by default.
+        seed: the seed of every random draw behind the verdicts.
+        jobs: the number of claims to decide in parallel.
+        report: called as `report(done, total)` as verdicts come in.
     """
     verdicts = decide_claims(claims, seed=seed, jobs=jobs, report=report)
     catalog = all_claims()

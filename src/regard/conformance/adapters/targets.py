@@ -184,9 +184,12 @@ def literal(text: str) -> Any:
 
 
 def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], Subject]:
-    """A factory for a Hugging Face class with a tiny random configuration, which `config` changes.
+    """A factory for a Hugging Face class with a tiny random configuration.
 
-    `part="attention"` is its first attention module alone, where laws can check most.
+    Args:
+        class_name: a class of transformers, such as "LlamaForCausalLM".
+        part: "model", or "attention" for its first attention module alone, where laws can check most.
+        config: settings of its configuration to change.
     """
     if part not in ("model", "attention"):
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
