@@ -70,13 +70,13 @@ def test_every_option_of_verify_is_explained():
 
 
 def test_every_role_and_outcome_of_a_step_is_explained():
-    assert [role.value for role in Role if f"`{role.value}`" not in read("verify.md")] == []
+    assert [role.value for role in Role if f"`{role.value}`" not in read("judging.md")] == []
     assert [role.value for role in Role if f"`{role.value}`" not in read("json.md")] == []
     assert [outcome for outcome in get_args(StepOutcome) if f"`{outcome}`" not in read("json.md")] == []
 
 
 def test_the_worked_step_is_judged_as_the_page_says():
-    found = judge(blocks("verify.md", "markdown")[0], "cs224n-a4").verdicts
+    found = judge(blocks("judging.md", "markdown")[0], "cs224n-a4").verdicts
     assert [(step.role, step.standing) for step in found] == [
         (Role.WANTED, "given"),
         (Role.DESIGN, "holds"),
