@@ -3,13 +3,14 @@
 #               catch a broken layer
 #   make test   lint, types, import rules and all tests
 #   make lint   the first three of these
+#   make docs   write the documentation as a site to out/site
 #   make bench  measure the figures on this machine
 # PYTHON=python3.12 chooses the interpreter; TORCH_INDEX= takes torch from the usual index.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: run test lint bench chromium constraints lock clean
+.PHONY: run test lint docs bench chromium constraints lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -38,6 +39,10 @@ lint: $(VENV)/.dev
 
 test: lint $(VENV)/.torch chromium
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+docs: $(VENV)/.dev
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Open out/site/index.html, or, with search: python3 -m http.server -d out/site"
 
 bench: $(VENV)/.dev $(VENV)/.torch
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
