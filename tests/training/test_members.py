@@ -17,9 +17,10 @@ from regard.training.answering import answer_questions
 from regard.training.data.biographies import Biographies
 from regard.training.inspection import inspect
 from regard.training.launching import ProcessLayout, launch
+from regard.training.page import render_runs
 from regard.training.planning import DataSource, LayoutSpeed, RunLength, TrainRequest, bytes_needed, freeze, outline
 from regard.training.process_group import ProcessGroup
-from regard.training.report import TrainingDisplay, render_run, show_estimate
+from regard.training.report import TrainingDisplay, show_estimate
 from regard.training.run_folder import RunFolder
 from regard.training.train import demonstrate, estimate, evaluate, predict, report_on, resume, train
 from regard.training.worker import work
@@ -71,14 +72,16 @@ def test_members_tell_who_they_are_and_are_asked_together_at_the_end(pair):
     models = [member.model() for member in folder.members()]
     said = answer_questions(models, folder.prompt_format(), [question.text for question in questions])
     right = sum(answer.text == question.answer for answer, question in zip(said, questions, strict=True))
-    assert heard[-1] == {"kind": "together", "step": 12, "right": right, "asked": len(questions)}
+    samples = [(answer.text, answer.probability) for answer in said[:8]]
+    told = {"kind": "together", "step": 12, "right": right, "asked": len(questions), "samples": samples}
+    assert heard[-1] == told
     report = report_on(folder.path)
     assert report.accuracy == report.together
     assert (report.accuracy.right, report.accuracy.asked) == (right, len(questions))
     assert [len(course.losses) for course in report.curves] == [12, 12]
     assert len(report.alone) == 2
     assert predict(folder.path, [questions[0].text]) == said[:1]
-    page = render_run(report)
+    page = render_runs([report])
     assert report._repr_html_().startswith("<iframe")
     assert "member 1" in page
     assert "member 2" in page
@@ -214,11 +217,37 @@ def test_an_estimate_counts_all_members(monkeypatch, tmp_path):
     assert "2, side by side" in console.file.getvalue()
 
 
-def test_a_demonstration_compares_one_model_with_one(pair, monkeypatch, tmp_path):
-    asked, report = [], report_on(pair[0].path)
-    monkeypatch.setattr("regard.training.train.train", lambda request, *_: asked.append(request) or report)
-    demonstrate(TrainRequest(length=RunLength(minutes=30)), tmp_path, quiet)
-    assert [request.members for request in asked] == [1, 1]
+@pytest.fixture
+def fast_steps(monkeypatch):
+    """A step of every layout takes 0.2 seconds, and the faster precision changes from one look to the next."""
+    found = iter(["bfloat16", "float32", "bfloat16", "float32"])
+    monkeypatch.setattr("regard.training.train.pick_precision", lambda: next(found))
+    monkeypatch.setattr("regard.training.planning.pick_precision", lambda: next(found))
+    monkeypatch.setattr(planning, "calibrate", lambda *given, **_: [LayoutSpeed(layout=given[2][-1], seconds=0.2)])
+
+
+def test_a_demonstration_compares_one_model_with_one_in_one_precision(fast_steps, pair, monkeypatch, tmp_path):
+    ran, report = [], report_on(pair[0].path)
+
+    def run(folder, plan, *_, later=0.0):
+        assert all((tmp_path / arm / "plan.json").exists() for arm in ("fast", "scratch")), "both are planned before"
+        ran.append((plan, later))
+        return report
+
+    monkeypatch.setattr("regard.training.train._run", run)
+    demonstrate(TrainRequest(changes=SETTINGS, source=PEOPLE, length=RunLength(minutes=3)), tmp_path, quiet)
+    (first, later), (second, nothing) = ran
+    assert [first.members, second.members] == [1, 1]
+    assert first.precision == second.precision
+    assert first.steps > 3 * second.steps
+    assert (later, nothing) == (pytest.approx(0.2 * second.steps), 0.0)
+
+
+def test_a_demonstration_that_is_too_short_for_one_trains_neither_and_leaves_nothing(fast_steps, tmp_path):
+    asked = TrainRequest(changes=SETTINGS, source=PEOPLE, length=RunLength(minutes=0.6))
+    with pytest.raises(InputError, match=r"0.6 minutes leave time for \d+ steps .* Give at least --minutes"):
+        demonstrate(asked, tmp_path / "out", quiet)
+    assert not (tmp_path / "out").exists()
 
 
 def test_lost_metrics_leave_a_page_without_them(pair, tmp_path):
@@ -227,9 +256,9 @@ def test_lost_metrics_leave_a_page_without_them(pair, tmp_path):
     lost.members()[1].metrics.unlink()
     report = report_on(lost.path)
     assert report.accuracy == report_on(folder.path).accuracy
-    assert "member 2" not in render_run(report)
+    assert "member 2" not in render_runs([report])
     lost.metrics.unlink()
-    assert "<svg" not in render_run(report_on(lost.path)).partition("<main")[2]
+    assert "<svg" not in render_runs([report_on(lost.path)]).partition("<main")[2]
 
 
 def test_half_a_line_does_not_swallow_what_is_told_next(pair, tmp_path):
@@ -265,15 +294,30 @@ def test_the_display_says_which_member_tells_and_forgets_the_run_before():
     display = TrainingDisplay(console)
     step = {"kind": "step", "step": 1, "stage": "training", "loss": 1.0, "tokens": 10, "seconds": 0.1}
     told = {"kind": "held out", "step": 1, "right": 3, "asked": 4}
-    display.show({"kind": "plan", "steps": 1, "members": 2, "layout": "2 × 1 × 1"})
+    plan = {"kind": "plan", "recipe": "fast", "steps": 1, "later": 0.0}
+    display.show({**plan, "members": 2, "layout": "2 × 1 × 1"})
     display.show({**step, "member": 1})
     display.show({**told, "member": 1})
-    display.show({"kind": "plan", "steps": 1, "members": 1, "layout": "1 × 1"})
+    display.show({**plan, "members": 1, "layout": "1 × 1"})
     display.show({**step, "member": 0})
     display.show({**told, "member": 0})
     lines = console.file.getvalue().splitlines()
-    assert "step 1, member 2: 3 of 4 held-out questions right" in lines
-    assert "step 1: 3 of 4 held-out questions right" in lines
+    assert "step 1, member 2: 3 of 4 held-out questions right (0:00 elapsed)" in lines
+    assert "step 1: 3 of 4 held-out questions right (0:00 elapsed)" in lines
+
+
+def test_the_display_knows_how_long_this_run_and_the_next_still_take(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("regard.training.report.time.monotonic", lambda: now)
+    console = Console(file=io.StringIO(), width=100)
+    display = TrainingDisplay(console)
+    now = 120.0  # measured
+    display.show({"kind": "plan", "recipe": "fast", "steps": 21, "members": 1, "layout": "1 × 1", "later": 60.0})
+    for number in range(1, 12):
+        now = 125.0 + 2.0 * number  # the first step takes longer
+        display.show({"kind": "step", "step": number, "stage": "training", "loss": 1.0, "tokens": 1, "seconds": 1.9})
+    display.show({"kind": "held out", "step": 11, "right": 1, "asked": 2, "member": 0})
+    assert "(0:47 elapsed, about 1:20 left)" in console.file.getvalue()
 
 
 def test_what_else_is_printed_by_a_process_is_left_out(monkeypatch):

@@ -1,5 +1,6 @@
 """What is asked for, before anything is trained: refused in words, or planned."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,13 +48,22 @@ def test_sources_that_contradict_themselves_are_refused(contradiction, words):
 
 
 def test_minutes_become_steps_by_what_is_left_of_them():
-    assert RunLength(steps=7).steps_at(0.5, least=2) == 7
-    assert RunLength(minutes=2).steps_at(0.5, least=2, spent=16) == 200
-    assert RunLength(minutes=0.01).steps_at(0.5, least=2) == 2
+    assert RunLength(steps=7).enough_steps_at(0.5) == 7
+    assert RunLength(minutes=2).enough_steps_at(0.5, spent=16) == 200
+    assert RunLength(minutes=2, share=0.5).enough_steps_at(0.5, spent=16) == 80
+    assert RunLength(minutes=0.01).steps_at(0.5) == 0
     assert TrainRequest().length == RunLength(minutes=3.0)
     for wrong in ({"minutes": 1, "steps": 1}, {"minutes": -1}, {"steps": 0}):
         with pytest.raises(InputError):
             RunLength(**wrong)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_minutes_that_are_too_few_are_refused_with_a_number_that_is_enough(share):
+    with pytest.raises(InputError, match=r"0.5 minutes leave time for \d+ steps .*, too few to learn") as refusal:
+        RunLength(minutes=0.5, share=share).enough_steps_at(0.9, spent=11)
+    advised = float(re.search(r"--minutes ([\d.]+)\.$", str(refusal.value))[1])
+    assert RunLength(minutes=advised, share=share).enough_steps_at(0.9, spent=11) >= 50
 
 
 def test_every_process_has_all_weights_and_a_part_of_the_batch():

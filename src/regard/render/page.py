@@ -18,7 +18,10 @@ _SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A report: title, main part and margin as HTML; `styles` and `scripts` name additional assets."""
+    """A report: title, main part and margin as HTML; `styles` and `scripts` name additional assets.
+
+    A browser loads the page again every `refresh` seconds, if that is given.
+    """
 
     title: str
     main: str
@@ -26,6 +29,7 @@ class Page:
     styles: Sequence[str] = ()
     scripts: Sequence[str] = ()
     language: str = "en"
+    refresh: int | None = None
 
 
 @cache
@@ -49,6 +53,7 @@ def render_page(page: Page) -> str:
     parts = {
         "language": html.escape(page.language),
         "policy": html.escape(content_policy(style, script)),
+        "refresh": "" if page.refresh is None else f'<meta http-equiv="refresh" content="{page.refresh}">\n',
         "title": html.escape(page.title),
         "style": style,
         "icons": asset("icons.svg"),

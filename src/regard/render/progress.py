@@ -6,16 +6,7 @@ from threading import Timer
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
 
 Report = Callable[[int, int], None]
@@ -26,16 +17,40 @@ class _Count(MofNCompleteColumn):
         return Text() if task.total is None else super().render(task)
 
 
-class _Remaining(TimeRemainingColumn):
+class _Elapsed(ProgressColumn):
+    """The time since the task began, which goes on when a part of the work is finished."""
+
     def render(self, task: Task) -> Text:
-        return Text() if task.total is None else super().render(task) + Text(" left")
+        return Text(f"{clock_time(task.elapsed or 0.0)} elapsed", style="progress.elapsed")
+
+
+class _Remaining(ProgressColumn):
+    """The time left: the task's field `left` in seconds if it has one, otherwise by the speed of late."""
+
+    def render(self, task: Task) -> Text:
+        left: float | None = task.fields.get("left", task.time_remaining)
+        if task.total is None or left is None:
+            return Text()
+        return Text(f"about {clock_time(left)} left", style="progress.remaining")
+
+
+def clock_time(seconds: float) -> str:
+    """Minutes and seconds, with hours if there are any.
+
+    >>> clock_time(65.4), clock_time(3725)
+    ('1:05', '1:02:05')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def progress_bar(console: Console, *more: ProgressColumn) -> Progress:
     """A bar that vanishes at the end, with `more` columns after the count; invisible if the console is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Count(), *more)
-    times = (TimeElapsedColumn(), TextColumn("elapsed"), _Remaining(compact=True))
-    return Progress(*columns, *times, console=console, transient=True, disable=not console.is_terminal)
+    return Progress(
+        *columns, _Elapsed(), _Remaining(), console=console, transient=True, disable=not console.is_terminal
+    )
 
 
 @contextmanager

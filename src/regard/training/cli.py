@@ -3,7 +3,8 @@
 import os
 import shlex
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,11 +18,13 @@ from regard.render.terminal import open_console
 
 if TYPE_CHECKING:
     from regard.training.compare import CompareRequest
+    from regard.training.launching import Notify
     from regard.training.planning import DataSource, RunLength, TrainRequest
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PATH = click.Path(path_type=Path)
+_PAGE = "page.html"
 _BIOGRAPHY_OPTIONS = ("people", "wordings", "asked_share", "is_fixed_order")
 
 
@@ -79,7 +82,7 @@ _json_option = click.option(
 @click.group(invoke_without_command=True)
 @_run_options
 @click.option("--out", type=_PATH, help="Folder of the run.  [default: runs/RECIPE-SEED]")
-@click.option("--html", "html_file", type=_PATH, help="Write the run's page to this file too.")
+@click.option("--html", "html_file", type=_PATH, help="Write the page of the training to this file too.")
 @click.pass_context
 def train(context: click.Context, out: Path | None, html_file: Path | None, **options: Any) -> int | None:
     """Train a Transformer on documents about people, and ask it questions it has never seen.
@@ -106,23 +109,25 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     if html_file is not None:
         ensure_writable(html_file)
     from regard.training import train as command
-    from regard.training.report import TrainingDisplay, compare_with_pretraining, show_run
+    from regard.training.report import compare_with_pretraining, show_run
 
     request = _train_request(options)
-    console = open_console()
-    with TrainingDisplay(open_console(is_for_errors=True)) as display:
-        if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
-            reports = command.demonstrate(request, out or _new_folder("demonstration"), display.show)
-        else:
-            name = f"{Path(request.recipe).stem}-{request.seed}"
-            reports = [command.train(request, out or _new_folder(name), display.show)]
-    if os.environ.get("RANK", "0") != "0":
+    if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
+        out = out or _new_folder("demonstration")
+        with _shown(out, [out / recipe for recipe in command.DEMONSTRATION], html_file) as notify:
+            reports = command.demonstrate(request, out, notify)
+    else:
+        out = out or _new_folder(f"{Path(request.recipe).stem}-{request.seed}")
+        with _shown(out, [out], html_file) as notify:
+            reports = [command.train(request, out, notify)]
+    if not _is_first_process():
         return ExitCode.SUCCESS
+    console = open_console()
     for report in reports:
         show_run(console, report)
     if len(reports) > 1:
         console.print(compare_with_pretraining(reports), highlight=False)
-    _write_run_pages(reports, html_file)
+    console.print(f"The page of this training: {out / _PAGE}", highlight=False)
     return ExitCode.SUCCESS
 
 
@@ -178,13 +183,12 @@ def predict(run: Path, questions: tuple[str, ...]) -> int:
 @click.argument("run", type=_PATH)
 def resume(run: Path) -> int:
     """Continue from the latest intact checkpoint. The final weights are the same as without the interruption."""
-    from regard.training.report import TrainingDisplay, show_run
+    from regard.training.report import show_run
     from regard.training.train import resume as resume_run
 
-    with TrainingDisplay(open_console(is_for_errors=True)) as display:
-        report = resume_run(run, display.show)
+    with _shown(run, [run]) as notify:
+        report = resume_run(run, notify)
     show_run(open_console(), report)
-    _write_run_pages([report], None)
     return ExitCode.SUCCESS
 
 
@@ -415,11 +419,25 @@ def _strict_exit_code(found: Any, is_strict: bool) -> ExitCode:
     return ExitCode.UNDECIDED if is_strict and is_undecided else ExitCode.SUCCESS
 
 
-def _write_run_pages(reports: Any, html_file: Path | None) -> None:
-    """Writes each run's page into its folder, and the first one's to `html_file` too."""
-    from regard.training.report import render_run
+@contextmanager
+def _shown(out: Path, runs: Sequence[Path], html_file: Path | None = None) -> Iterator["Notify"]:
+    """Shows a training on the terminal and in its page as it goes on; gives what takes its messages."""
+    from regard.training.page import LivePage
+    from regard.training.report import TrainingDisplay
 
-    for report in reports:
-        write_atomically(Path(report.folder) / "page.html", render_run(report))
-    if html_file is not None:
-        write_atomically(html_file, render_run(reports[0]))
+    if not _is_first_process():
+        yield lambda _: None
+        return
+    files = [out / _PAGE] if html_file is None else [out / _PAGE, html_file]
+    with TrainingDisplay(open_console(is_for_errors=True)) as display, LivePage(runs, files) as page:
+
+        def notify(message: dict[str, Any]) -> None:
+            display.show(message)
+            page.update(message)
+
+        yield notify
+
+
+def _is_first_process() -> bool:
+    """False in all but one process of a training that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"

@@ -247,7 +247,7 @@ class _Comparison:
             folder = RunFolder(Path(scratch) / "run")
             folder.create(self._request.data, lessons)
             (speed,) = calibrate(folder, plan, [_ONE_CORE], seconds=_CALIBRATION_SECONDS, announce=lambda _: None)
-        return length.steps_at(speed.seconds, least=len(recipe.stages))
+        return length.enough_steps_at(speed.seconds)
 
     def _lessons_of(self, recipe: Recipe) -> LessonSet:
         """The data as the recipe's tokens, which don't depend on its positions."""

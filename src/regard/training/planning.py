@@ -20,6 +20,8 @@ from regard.training.run_folder import MEASURED, RunFolder
 CALIBRATION_SECONDS = 4.0
 _START_UP, _BETWEEN_CHECKPOINTS = 4.0, 20.0
 _STEPS_PER_MINUTE = 200
+# With fewer steps, nothing is learned that could be measured.
+_LEAST_STEPS = 50
 _MOST_MEMBERS = 8
 _FLOAT = 4
 # Python, PyTorch and a pass over the data, per process.
@@ -110,10 +112,11 @@ def _require_room(vocabulary: Vocabulary, questions: Sequence[FactQuestion], len
 
 @dataclass(frozen=True, kw_only=True)
 class RunLength:
-    """How long a run is: a time budget in minutes, or a number of steps."""
+    """How long a run is: a time budget in minutes, of which it may take a share, or a number of steps."""
 
     minutes: float | None = None
     steps: int | None = None
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         if (self.minutes is None) == (self.steps is None):
@@ -126,13 +129,25 @@ class RunLength:
     @property
     def guess(self) -> int:
         """About how many steps it has, before any is measured."""
-        return self.steps or max(1, round(_STEPS_PER_MINUTE * (self.minutes or 0.0)))
+        return self.steps or max(1, round(_STEPS_PER_MINUTE * self.share * (self.minutes or 0.0)))
 
-    def steps_at(self, seconds: float, *, least: int, spent: float = 0.0) -> int:
-        """The number of steps if each takes this long and some seconds are spent already; at least `least`."""
+    def steps_at(self, seconds: float, *, spent: float = 0.0) -> int:
+        """The number of steps if each takes this long and some seconds are spent already."""
         if self.minutes is None:
-            return self.steps or least
-        return max(least, int((60 * self.minutes - spent - _START_UP) / seconds))
+            return self.guess
+        return max(0, int((60 * self.share * self.minutes - spent - _START_UP) / seconds))
+
+    def enough_steps_at(self, seconds: float, *, spent: float = 0.0) -> int:
+        """The same; a time budget that leaves too few steps is refused."""
+        steps = self.steps_at(seconds, spent=spent)
+        if self.minutes is not None and steps < _LEAST_STEPS:
+            needed = (_LEAST_STEPS * seconds + spent + _START_UP) / (60 * self.share)
+            raise InputError(
+                f"{self.minutes:g} minutes leave time for {steps} steps (a step takes {seconds:.2g} s here, and "
+                f"preparing took {spent:.0f} s), too few to learn anything. Give at least --minutes "
+                f"{math.ceil(12 * needed) / 10:g}."
+            )
+        return steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,14 +217,14 @@ def measure_layouts(
     if side_by_side is not None:
         found = calibrate(folder, plan, [side_by_side], seconds=CALIBRATION_SECONDS, announce=announce)
         spent = time.perf_counter() - begun
-        if request.length.steps_at(found[0].seconds, least=1, spent=spent) >= plan.recipe.member_steps:
+        if request.length.steps_at(found[0].seconds, spent=spent) >= plan.recipe.member_steps:
             return found
     return calibrate(folder, plan, _layouts(request, plan), seconds=CALIBRATION_SECONDS, announce=announce)
 
 
 def freeze(request: TrainRequest, plan: RunPlan, speed: LayoutSpeed, *, spent: float = 0.0) -> RunPlan:
     """The plan with the layout measured and the number of steps that follows from its speed."""
-    steps = request.length.steps_at(speed.seconds, least=len(plan.recipe.stages), spent=spent)
+    steps = request.length.enough_steps_at(speed.seconds, spent=spent)
     return replace(
         plan,
         steps=steps,

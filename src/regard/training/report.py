@@ -1,6 +1,6 @@
 """What a run was and what its model knows, and how the terminal shows it."""
 
-import html
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -10,12 +10,10 @@ from rich.console import Console
 from rich.progress import TextColumn
 from rich.text import Text
 
-from regard.render.charts import draw_figure
-from regard.render.figures import Axis, Chart, Guide, Series
-from regard.render.page import Page, notebook_frame, render_page
-from regard.render.progress import progress_bar
+from regard.render.page import notebook_frame
+from regard.render.progress import clock_time, progress_bar
 from regard.render.terminal import show_columns
-from regard.training.evaluation import Accuracy, EvaluationReport
+from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport
 from regard.training.launching import MessageKind
 from regard.training.planning import LayoutSpeed
 from regard.training.recipe import RunPlan
@@ -42,9 +40,9 @@ class LearningCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """A finished run: its settings, a learning curve per member, and the accuracy of all members together.
+    """A run so far: its settings, a learning curve per member, and the accuracy of all members together.
 
-    `steps` are those of one member, `tokens` those of all.
+    `steps` are those of one member, `tokens` those of all. `samples` are answers of the latest evaluation.
     """
 
     folder: str
@@ -54,9 +52,16 @@ class RunReport:
     curves: Sequence[LearningCurve]
     together: Accuracy | None
     baseline: Accuracy | None
+    samples: Sequence[AnsweredQuestion]
+    planned_steps: int
     steps: int
     tokens: int
     seconds: float
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all steps are made."""
+        return self.steps >= self.planned_steps
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -69,7 +74,9 @@ class RunReport:
         return [curve.held_out[-1][1] for curve in self.curves if curve.held_out]
 
     def _repr_html_(self) -> str:
-        return notebook_frame(render_run(self), title=self.recipe)
+        from regard.training.page import render_runs
+
+        return notebook_frame(render_runs([self]), title=self.recipe)
 
 
 class TrainingDisplay:
@@ -78,11 +85,17 @@ class TrainingDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._bar = progress_bar(console, TextColumn("{task.fields[facts]}"))
-        self._task = self._bar.add_task("preparing", total=None, facts="")
+        self._task = self._bar.add_task("preparing", total=None, facts="", left=None)
+        self._begun = time.monotonic()
+        self._forget_run()
+
+    def _forget_run(self) -> None:
+        self._run_begun = time.monotonic()
         self._loss: float | None = None
         self._speeds: dict[int, float] = {}
+        self._first_steps: dict[int, int] = {}
         self._steps: dict[int, int] = {}
-        self._members = 1
+        self._num_steps, self._members, self._later = 0, 1, 0.0
         self._accuracy = ""
 
     def __enter__(self) -> "TrainingDisplay":
@@ -101,9 +114,10 @@ class TrainingDisplay:
             case MessageKind.WARNING:
                 self._print(message["text"], style="yellow")
             case MessageKind.PLAN:
-                self._members, self._speeds, self._steps = message["members"], {}, {}
-                self._bar.update(self._task, total=message["steps"])
-                self._print(f"{message['steps']} steps with {message['layout']}")
+                self._forget_run()
+                self._num_steps, self._members, self._later = message["steps"], message["members"], message["later"]
+                self._bar.update(self._task, total=message["steps"], completed=0, facts="", left=None)
+                self._print(f"{message['recipe']}: {message['steps']} steps with {message['layout']}")
             case MessageKind.HELD_OUT:
                 member = f", member {message['member'] + 1}" if self._members > 1 else ""
                 self._show_accuracy(f"step {message['step']}{member}", message)
@@ -112,18 +126,35 @@ class TrainingDisplay:
             case MessageKind.STEP:
                 self._show_step(message)
 
+    @property
+    def _seconds_left(self) -> float | None:
+        """About how long this run and those after it still take, by the mean time of a step so far."""
+        made = min((self._steps[member] - first for member, first in self._first_steps.items()), default=0)
+        if not made:
+            return None
+        per_step = (time.monotonic() - self._run_begun) / made
+        return per_step * (self._num_steps - min(self._steps.values())) + self._later
+
     def _show_accuracy(self, who: str, message: dict[str, Any]) -> None:
         self._accuracy = f"held out {message['right'] / message['asked']:.1%}"
-        self._print(f"{who}: {message['right']} of {message['asked']} held-out questions right")
+        times, left = f"{clock_time(time.monotonic() - self._begun)} elapsed", self._seconds_left
+        if left:
+            times += f", about {clock_time(left)} left"
+        self._print(f"{who}: {message['right']} of {message['asked']} held-out questions right ({times})")
 
     def _show_step(self, message: dict[str, Any]) -> None:
         speed: float = message["tokens"] / message["seconds"]
         member: int = message.get("member", 0)
+        if member not in self._first_steps:
+            # The first step of a process takes longer than the others, and is not counted.
+            self._run_begun = time.monotonic()
+            self._first_steps[member] = message["step"]
         self._loss = message["loss"] if self._loss is None else 0.9 * self._loss + 0.1 * message["loss"]
         self._speeds[member] = 0.9 * self._speeds.get(member, speed) + 0.1 * speed
         self._steps[member] = message["step"]
         facts = f"loss {self._loss:.3f}  {sum(self._speeds.values()):,.0f} tokens/s  {self._accuracy}"
-        self._bar.update(self._task, completed=min(self._steps.values()), description=message["stage"], facts=facts)
+        done = min(self._steps.values())
+        self._bar.update(self._task, completed=done, description=message["stage"], facts=facts, left=self._seconds_left)
 
     def _print(self, text: str, style: str = "dim") -> None:
         self._console.print(Text(text, style=style))
@@ -206,94 +237,3 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def _show_settings(console: Console, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
     for name, value in rows:
         console.print(f"{indent}{name:<20} {value}", highlight=False)
-
-
-def render_run(report: RunReport) -> str:
-    """The text of the page."""
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in report.settings
-    )
-    accuracy = report.accuracy
-    main = (
-        f'<header class="head"><p class="problem">{html.escape(report.folder)}</p>'
-        f"<h1>{html.escape(report.recipe)}</h1><p>{html.escape(report.about)}</p></header>"
-        + "".join(draw_figure(chart) for chart in _charts(report))
-        + f'<table class="settings">{rows}</table>'
-    )
-    finding = "a training" if accuracy is None else f"{accuracy.value:.1%} of the held-out questions"
-    return render_page(
-        Page(
-            title=f"{report.recipe}: {finding}",
-            main=main,
-            margin=_margin(report),
-            styles=("document.css", "charts.css", "training/run.css"),
-        )
-    )
-
-
-def _charts(report: RunReport) -> list[Chart]:
-    losses = tuple(
-        Series(label=label, x=[step for step, _ in curve.losses], y=_smoothed([loss for _, loss in curve.losses]))
-        for label, curve in _labelled(report, "loss")
-    )
-    if not losses:
-        return []
-    charts = [
-        Chart(
-            title="Loss",
-            caption="Nats per predicted token, averaged over the last fiftieth of the run.",
-            x=Axis(label="step"),
-            y=Axis(label="loss"),
-            series=losses,
-        )
-    ]
-    if report.alone:
-        together = "" if report.together is None else f" All members together after the last step: {report.together}."
-        interval = " Dashed: Wilson's 95 % interval." if len(report.curves) == 1 else ""
-        levels = (("most common answer", report.baseline), ("together", report.together))
-        charts.append(
-            Chart(
-                title="Held-out questions answered correctly",
-                caption=f"About people whose questions were never shown.{interval or together}",
-                x=Axis(label="step", lower=0),
-                y=Axis(label="fraction correct", lower=0, upper=1),
-                series=_accuracy_series(report),
-                guides=[Guide(at=level.value, label=label) for label, level in levels if level is not None],
-            )
-        )
-    return charts
-
-
-def _labelled(report: RunReport, label: str) -> list[tuple[str, LearningCurve]]:
-    """Each member's curve, labelled with its number if there are several; curves without metrics are left out."""
-    several = len(report.curves) > 1
-    numbered = enumerate(report.curves, start=1)
-    return [(f"member {number}" if several else label, curve) for number, curve in numbered if curve.losses]
-
-
-def _accuracy_series(report: RunReport) -> tuple[Series, ...]:
-    """The accuracy of each member; with its interval if there is only one."""
-    series = [
-        Series(label=label, x=[step for step, _ in curve.held_out], y=[each.value for _, each in curve.held_out])
-        for label, curve in _labelled(report, "exact match")
-        if curve.held_out
-    ]
-    if len(report.curves) == 1:
-        steps, known = series[0].x, [each for _, each in report.curves[0].held_out]
-        series.append(Series(label="lower", x=steps, y=[each.lower for each in known], style="dashed"))
-        series.append(Series(label="upper", x=steps, y=[each.upper for each in known], style="dashed"))
-    return tuple(series)
-
-
-def _smoothed(values: Sequence[float]) -> list[float]:
-    """Running means over a fiftieth of the values."""
-    width = max(1, len(values) // 50)
-    return [sum(values[max(0, n - width + 1) : n + 1]) / (n + 1 - max(0, n - width + 1)) for n in range(len(values))]
-
-
-def _margin(report: RunReport) -> str:
-    lines = [("tokens", f"{report.tokens:,}"), ("steps", f"{report.steps:,}"), ("seconds", f"{report.seconds:.0f}")]
-    if report.accuracy is not None:
-        lines.insert(0, ("held out", f"{report.accuracy.value:.1%}"))
-    items = "".join(f"<li>{html.escape(name)}: <strong>{html.escape(value)}</strong></li>" for name, value in lines)
-    return f"<h2>Run</h2><ul>{items}</ul>"

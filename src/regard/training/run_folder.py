@@ -24,6 +24,8 @@ from regard.training.model import Decoder
 from regard.training.recipe import RunPlan, plan_from_json
 
 FINAL, MEASURED = "plan.json", "measured.json"
+# How many answers to held-out questions the metrics keep of each evaluation.
+NUM_SAMPLES = 8
 _TOKENIZER, _LESSONS, _HELD_OUT, _FACTS = "tokenizer.json", "lessons.safetensors", "held_out.tsv", "data.json"
 
 

@@ -1,9 +1,10 @@
 """`regard train`: from texts to a trained model, and what it knows."""
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -11,9 +12,9 @@ import torch
 from regard.core.errors import InputError
 from regard.training import evaluation
 from regard.training.answering import Answer, answer_questions, require_askable
-from regard.training.data.corpus import TrainingData, read_questions
+from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
-from regard.training.evaluation import Accuracy, EvaluationReport, baseline_accuracy
+from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport, baseline_accuracy
 from regard.training.launching import MessageKind, Notify, ProcessLayout, TrainingFailed, launch
 from regard.training.planning import (
     CALIBRATION_SECONDS,
@@ -24,34 +25,60 @@ from regard.training.planning import (
     freeze,
     measure_layouts,
     outline,
+    pick_precision,
     require_memory,
 )
 from regard.training.process_group import ProcessGroup, is_distributed, join_process_group
 from regard.training.recipe import RunPlan
 from regard.training.report import LearningCurve, RunReport, TrainingEstimate
-from regard.training.run_folder import MEASURED, RunFolder
+from regard.training.run_folder import MEASURED, NUM_SAMPLES, RunFolder
 from regard.training.worker import measure_steps, work
+
+# The recipes of a demonstration, and the share of the time that each may take.
+DEMONSTRATION = {"fast": 0.8, "scratch": 0.2}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PreparedRun:
+    """A run whose plan is fixed, and about how long it will take."""
+
+    folder: RunFolder
+    plan: RunPlan
+    seconds: float
 
 
 def train(request: TrainRequest, out: Path, notify: Notify) -> RunReport:
     """Trains a run in its folder, from the first step to the last."""
     if is_distributed():
         return report_on(train_distributed(request, out, notify))
-    begun, folder, outlined = time.perf_counter(), RunFolder(out), outline(request)
-    with folder.lock():
-        plan, _ = _fix_plan(request, begun, outlined, folder, notify)
-        folder.write_plan(plan)
-        return _run(folder, plan, range(plan.members), notify)
+    with ExitStack() as stack:
+        with _removed_if_refused(out):
+            prepared = _prepare(request, out, stack, notify)
+        return _run(prepared.folder, prepared.plan, range(prepared.plan.members), notify)
 
 
 def demonstrate(request: TrainRequest, out: Path, notify: Notify) -> list[RunReport]:
-    """Trains the same model with and without documents about the people in the questions."""
+    """Trains the same model with and without documents about the people in the questions, in the same precision.
+
+    Both are planned before either is trained, so that a time budget that is too short for one is refused at once.
+    """
     minutes = request.length.minutes
     if minutes is None:
         raise InputError("A demonstration has a time budget. Give --minutes, not --steps.")
-    with_it = replace(request, members=1, length=RunLength(minutes=0.8 * minutes))
-    without = replace(request, members=1, length=RunLength(minutes=0.2 * minutes), recipe="scratch")
-    return [train(with_it, out / "fast", notify), train(without, out / "scratch", notify)]
+    changes = [*request.changes, f"precision={pick_precision()}"]
+    arms = [
+        replace(request, recipe=recipe, changes=changes, members=1, length=RunLength(minutes=minutes, share=share))
+        for recipe, share in DEMONSTRATION.items()
+    ]
+    if is_distributed():
+        return [train(arm, out / arm.recipe, notify) for arm in arms]
+    with ExitStack() as stack:
+        with _removed_if_refused(out):
+            first, second = [_prepare(arm, out / arm.recipe, stack, notify) for arm in arms]
+        return [
+            _run(first.folder, first.plan, [0], notify, later=second.seconds),
+            _run(second.folder, second.plan, [0], notify),
+        ]
 
 
 def resume(out: Path, notify: Notify) -> RunReport:
@@ -104,6 +131,7 @@ def report_on(out: Path) -> RunReport:
     plan, metrics = folder.plan(), [list(member.read_metrics()) for member in folder.members()]
     steps = [[line for line in lines if line["kind"] == MessageKind.STEP] for lines in metrics]
     together = [line for line in metrics[0] if line["kind"] == MessageKind.TOGETHER]
+    evaluated = [line for line in metrics[0] if line["kind"] == MessageKind.HELD_OUT]
     questions = folder.held_out()
     return RunReport(
         folder=str(out),
@@ -119,10 +147,33 @@ def report_on(out: Path) -> RunReport:
         ],
         together=_accuracy(together[-1]) if together else None,
         baseline=baseline_accuracy(questions, folder.facts()["commonest_answer"]) if questions else None,
+        samples=_samples(questions, (together or evaluated)[-1:]),
+        planned_steps=plan.steps,
         steps=len(steps[0]),
         tokens=sum(line["tokens"] for lines in steps for line in lines),
         seconds=max(sum(line["seconds"] for line in lines) for lines in steps),
     )
+
+
+def _prepare(request: TrainRequest, out: Path, stack: ExitStack, notify: Notify) -> _PreparedRun:
+    """A run in its folder, which stays locked until the stack ends."""
+    begun, folder, outlined = time.perf_counter(), RunFolder(out), outline(request)
+    stack.enter_context(folder.lock())
+    plan, speeds = _fix_plan(request, begun, outlined, folder, notify)
+    folder.write_plan(plan)
+    return _PreparedRun(folder=folder, plan=plan, seconds=plan.steps * speeds[0].seconds)
+
+
+@contextmanager
+def _removed_if_refused(out: Path) -> Iterator[None]:
+    """Leaves nothing of a new folder if what was asked for is refused."""
+    is_new = not out.exists()
+    try:
+        yield
+    except InputError:
+        if is_new:
+            shutil.rmtree(out, ignore_errors=True)
+        raise
 
 
 def _fix_plan(
@@ -143,27 +194,49 @@ def _fix_plan(
     return freeze(request, plan, speeds[0], spent=time.perf_counter() - begun), speeds
 
 
-def _run(folder: RunFolder, plan: RunPlan, members: Sequence[int], notify: Notify) -> RunReport:
-    """Trains these members to the end, then asks all members together."""
-    notify({"kind": MessageKind.PLAN, "steps": plan.steps, "members": plan.members, "layout": plan.layout.in_words})
+def _run(folder: RunFolder, plan: RunPlan, members: Sequence[int], notify: Notify, *, later: float = 0.0) -> RunReport:
+    """Trains these members to the end, then asks all members together; other runs then take `later` seconds."""
+    _announce(plan, notify, later=later)
     # Closed here, an interrupted launch ends its processes while the folder is still locked.
     with closing(launch(folder.path, plan.layout, members=members)) as messages:
         for message in messages:
             notify(message)
     if _needs_joint_evaluation(folder, plan):
-        score = evaluation.evaluate([folder], folder.held_out()).exact_match
+        found = evaluation.evaluate([folder], folder.held_out())
+        score = found.exact_match
         # A full disk may leave half a line, and the next one would be appended to it.
         folder.drop_metrics_after(plan.steps)
-        measured = {"step": plan.steps, "right": score.right, "asked": score.asked}
+        samples = [(each.prediction, each.probability) for each in found.answered[:NUM_SAMPLES]]
+        measured = {"step": plan.steps, "right": score.right, "asked": score.asked, "samples": samples}
         folder.add_metric(MessageKind.TOGETHER, **measured)
         notify({"kind": MessageKind.TOGETHER, **measured})
     return report_on(folder.path)
+
+
+def _announce(plan: RunPlan, notify: Notify, *, later: float = 0.0) -> None:
+    planned = {"steps": plan.steps, "members": plan.members, "layout": plan.layout.in_words, "later": later}
+    notify({"kind": MessageKind.PLAN, "recipe": plan.recipe.name, **planned})
 
 
 def _needs_joint_evaluation(folder: RunFolder, plan: RunPlan) -> bool:
     """Whether there are several members and held-out questions that they have not answered together."""
     is_done = any(line["kind"] == MessageKind.TOGETHER for line in folder.read_metrics())
     return plan.members > 1 and bool(folder.held_out()) and not is_done
+
+
+def _samples(questions: Sequence[FactQuestion], lines: Sequence[dict]) -> list[AnsweredQuestion]:
+    """The first answers of the latest evaluation; none if there is no evaluation yet."""
+    return [
+        AnsweredQuestion(
+            question=question.text,
+            prediction=prediction,
+            answer=question.answer,
+            is_right=prediction == question.answer,
+            probability=probability,
+        )
+        for line in lines
+        for question, (prediction, probability) in zip(questions, line.get("samples", ()), strict=False)
+    ]
 
 
 def _accuracy(line: dict) -> Accuracy:
@@ -239,6 +312,8 @@ def resume_distributed(out: Path, notify: Notify) -> Path:
 
 
 def _finish(folder: RunFolder, group: ProcessGroup, notify: Notify) -> Path:
+    if group.is_first:
+        _announce(folder.plan(), notify)
     with _lost_process_reported():
         work(folder, group, notify if group.is_first else lambda _: None)
     group.leave()

@@ -13,7 +13,7 @@ from regard.training.answering import answer_questions
 from regard.training.checkpoint import latest_checkpoint, write_checkpoint, write_tensors
 from regard.training.launching import MessageKind, Notify
 from regard.training.process_group import ProcessGroup, join_process_group
-from regard.training.run_folder import MEASURED, RunFolder
+from regard.training.run_folder import MEASURED, NUM_SAMPLES, RunFolder
 from regard.training.trainer import Trainer
 
 _ENDLESS = 10**6
@@ -87,7 +87,13 @@ def _evaluate(trainer: Trainer, folder: RunFolder, notify: Notify) -> None:
     begun = time.perf_counter()
     answers = answer_questions([trainer.model], folder.prompt_format(), [question.text for question in questions])
     right = sum(answer.text == question.answer for answer, question in zip(answers, questions, strict=True))
-    measured = {"step": trainer.step, "right": right, "asked": len(questions), "seconds": time.perf_counter() - begun}
+    measured = {
+        "step": trainer.step,
+        "right": right,
+        "asked": len(questions),
+        "seconds": time.perf_counter() - begun,
+        "samples": [(answer.text, answer.probability) for answer in answers[:NUM_SAMPLES]],
+    }
     folder.add_metric(MessageKind.HELD_OUT, **measured)
     notify({"kind": MessageKind.HELD_OUT, **measured})
 

@@ -1,0 +1,225 @@
+"""The page of a run, or of several that are compared: curves, sample answers and settings, live while they train."""
+
+import html
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from regard.core.files import write_atomically
+from regard.render.charts import draw_figure
+from regard.render.figures import Axis, Chart, Guide, Series
+from regard.render.page import Page, render_page, render_table
+from regard.training.evaluation import AnsweredQuestion
+from regard.training.launching import MessageKind
+from regard.training.report import LearningCurve, RunReport, compare_with_pretraining
+from regard.training.train import report_on
+
+# Seconds between two versions of the page. A version may take this share of the time, so that training goes on.
+_PAUSE, _MOST_TIME = 3, 0.02
+_MOST_POINTS = 400
+
+
+class LivePage:
+    """Writes the page of one or more runs while they train, and once more at the end.
+
+    A browser that shows the file loads it again by itself until the training has ended, however it ended.
+    """
+
+    def __init__(self, folders: Sequence[Path], files: Sequence[Path]) -> None:
+        self._folders, self._files = folders, files
+        self._has_begun, self._due = False, 0.0
+
+    def __enter__(self) -> "LivePage":
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._has_begun:
+            self._write(is_live=False)
+
+    def update(self, message: dict[str, Any]) -> None:
+        """Writes the page anew after a message, unless that was done a moment ago; nothing before the plan is fixed."""
+        self._has_begun |= message["kind"] == MessageKind.PLAN
+        begun = time.monotonic()
+        if self._has_begun and begun >= self._due:
+            self._write(is_live=True)
+            taken = time.monotonic() - begun
+            self._due = begun + max(_PAUSE, taken / _MOST_TIME)
+
+    def _write(self, *, is_live: bool) -> None:
+        page = render_runs([report_on(folder) for folder in self._folders], is_live=is_live)
+        for file in self._files:
+            write_atomically(file, page)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Labelled:
+    """The curve of one member of one run, with the name that charts give it."""
+
+    label: str
+    curve: LearningCurve
+
+
+def render_runs(reports: Sequence[RunReport], *, is_live: bool = False) -> str:
+    """The text of the page; while it is live, a browser loads it again by itself."""
+    first = reports[0]
+    title = first.recipe if len(reports) == 1 else "With and without pre-training"
+    about = (
+        first.about if len(reports) == 1 else "The same model, once with documents about the people it is asked about."
+    )
+    main = (
+        f'<header class="head"><p class="problem">{html.escape(first.folder)}</p><h1>{html.escape(title)}</h1>'
+        f"<p>{html.escape(about)}</p>{_state(reports, is_live=is_live)}</header>"
+        + "".join(draw_figure(chart) for chart in _charts(reports))
+        + _samples(reports)
+        + f"<h2>Settings</h2>{render_table(_settings(reports), _names(reports))}"
+    )
+    return render_page(
+        Page(
+            title=f"{title}: {_finding(reports)}",
+            main=main,
+            margin="".join(map(_margin, reports)),
+            styles=("document.css", "charts.css", "training/run.css"),
+            refresh=_PAUSE if is_live else None,
+        )
+    )
+
+
+def _finding(reports: Sequence[RunReport]) -> str:
+    known = [report.accuracy for report in reports]
+    shown = [f"{each.value:.1%}" for each in known if each is not None]
+    return f"{' and '.join(shown)} of the held-out questions" if shown else "a training"
+
+
+def _state(reports: Sequence[RunReport], *, is_live: bool) -> str:
+    """What the runs are doing, and at the end what came out."""
+    if all(report.is_finished for report in reports):
+        text = compare_with_pretraining(reports) if len(reports) > 1 else _accuracy_words(reports[0])
+        return f'<p class="finding">{html.escape(text)}</p>' if text else ""
+    running = next(report for report in reports if not report.is_finished)
+    step = f"{running.recipe}: step {running.steps:,} of {running.planned_steps:,}"
+    text = f"Training. {step}. This page updates itself." if is_live else f"Stopped. {step}."
+    if not is_live:
+        text += f" Continue with: regard train resume {running.folder}"
+    return f'<p class="finding">{html.escape(text)}</p>'
+
+
+def _accuracy_words(report: RunReport) -> str:
+    return "" if report.accuracy is None else f"Held-out questions answered correctly: {report.accuracy}."
+
+
+def _charts(reports: Sequence[RunReport]) -> list[Chart]:
+    curves = _labelled(reports)
+    if not curves:
+        return []
+    smooth = "Nats per predicted token, averaged over the last fiftieth of the run."
+    apart = " The two predict different texts, so their losses cannot be compared." if len(reports) > 1 else ""
+    charts = [
+        Chart(
+            title="Loss",
+            caption=smooth + apart,
+            x=Axis(label="step", lower=0),
+            y=Axis(label="loss"),
+            series=[_loss_series(each) for each in curves],
+        )
+    ]
+    if any(each.curve.held_out for each in curves):
+        charts.append(_accuracy_chart(reports, curves))
+    return charts
+
+
+def _labelled(reports: Sequence[RunReport]) -> list[_Labelled]:
+    """Each curve with the name of its run or the number of its member; curves without metrics are left out."""
+    found = []
+    for report in reports:
+        several = len(report.curves) > 1
+        for number, curve in enumerate(report.curves, start=1):
+            name = f"member {number}" if several else report.recipe
+            if curve.losses:
+                found.append(_Labelled(label=name, curve=curve))
+    return found
+
+
+def _loss_series(each: _Labelled) -> Series:
+    """A loss curve with at most a few hundred points."""
+    steps, losses = [step for step, _ in each.curve.losses], _smoothed([loss for _, loss in each.curve.losses])
+    stride = -(-len(steps) // _MOST_POINTS)
+    return Series(label=each.label, x=steps[::-stride][::-1], y=losses[::-stride][::-1])
+
+
+def _accuracy_chart(reports: Sequence[RunReport], curves: Sequence[_Labelled]) -> Chart:
+    first = reports[0]
+    caption = "About people whose questions were never shown."
+    if first.together is not None:
+        caption += f" All members together after the last step: {first.together}."
+    elif len(curves) == 1:
+        caption += " Dashed: Wilson's 95 % interval."
+    levels = (("most common answer", first.baseline), ("together", first.together))
+    return Chart(
+        title="Held-out questions answered correctly",
+        caption=caption,
+        x=Axis(label="step", lower=0),
+        y=Axis(label="fraction correct", lower=0, upper=1),
+        series=_accuracy_series(curves),
+        guides=[Guide(at=level.value, label=label) for label, level in levels if level is not None],
+    )
+
+
+def _accuracy_series(curves: Sequence[_Labelled]) -> list[Series]:
+    """The accuracy of each; with its interval if there is only one."""
+    asked = [each for each in curves if each.curve.held_out]
+    series = [
+        Series(
+            label=each.label, x=[step for step, _ in each.curve.held_out], y=[a.value for _, a in each.curve.held_out]
+        )
+        for each in asked
+    ]
+    if len(curves) == 1:
+        held_out = asked[0].curve.held_out
+        ends = {"lower": [each.lower for _, each in held_out], "upper": [each.upper for _, each in held_out]}
+        series += [
+            Series(label=label, x=[step for step, _ in held_out], y=y, style="dashed") for label, y in ends.items()
+        ]
+    return series
+
+
+def _smoothed(values: Sequence[float]) -> list[float]:
+    """Running means over a fiftieth of the values."""
+    width = max(1, len(values) // 50)
+    return [sum(values[max(0, n - width + 1) : n + 1]) / (n + 1 - max(0, n - width + 1)) for n in range(len(values))]
+
+
+def _samples(reports: Sequence[RunReport]) -> str:
+    """Some held-out questions with the answer of each run; a run that was not asked yet has none."""
+    questions = max((report.samples for report in reports), key=len)
+    rows = []
+    for number, sample in enumerate(questions):
+        said = [report.samples[number] if number < len(report.samples) else None for report in reports]
+        rows.append((sample.question, sample.answer, *map(_answer, said)))
+    columns = ("question", "correct answer", *(report.recipe for report in reports))
+    return f"<h2>Some answers</h2>{render_table(rows, columns)}" if rows else ""
+
+
+def _answer(sample: AnsweredQuestion | None) -> str:
+    if sample is None:
+        return "not asked yet"
+    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({sample.probability:.0%})"
+
+
+def _names(reports: Sequence[RunReport]) -> list[str]:
+    return ["", *(report.recipe for report in reports)] if len(reports) > 1 else []
+
+
+def _settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
+    """A row per setting, with a cell per run."""
+    return [(name, *(dict(report.settings).get(name, "") for report in reports)) for name, _ in reports[0].settings]
+
+
+def _margin(report: RunReport) -> str:
+    lines = [("tokens", f"{report.tokens:,}"), ("steps", f"{report.steps:,}"), ("seconds", f"{report.seconds:.0f}")]
+    if report.accuracy is not None:
+        lines.insert(0, ("held out", f"{report.accuracy.value:.1%}"))
+    items = "".join(f"<li>{html.escape(name)}: <strong>{html.escape(value)}</strong></li>" for name, value in lines)
+    return f"<h2>{html.escape(report.recipe)}</h2><ul>{items}</ul>"
