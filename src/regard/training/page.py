@@ -12,6 +12,7 @@ from regard.core.files import write_atomically
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
 from regard.render.page import Page, render_page, render_table
+from regard.render.progress import clock_time
 from regard.training.evaluation import AnsweredQuestion
 from regard.training.launching import MessageKind
 from regard.training.report import LearningCurve, RunReport, compare_with_pretraining
@@ -20,6 +21,7 @@ from regard.training.train import report_on
 # Seconds between two versions of the page. A version may take this share of the time, so that training goes on.
 _PAUSE, _MOST_TIME = 3, 0.02
 _MOST_POINTS = 400
+_IN_DEMONSTRATION = {"fast": "with pre-training", "scratch": "without"}
 
 
 class LivePage:
@@ -64,23 +66,26 @@ class _Labelled:
 
 def render_runs(reports: Sequence[RunReport], *, is_live: bool = False) -> str:
     """The text of the page; while it is live, a browser loads it again by itself."""
-    first = reports[0]
-    title = first.recipe if len(reports) == 1 else "With and without pre-training"
+    first, is_compared = reports[0], len(reports) > 1
+    title = "With and without pre-training" if is_compared else first.recipe
     about = (
-        first.about if len(reports) == 1 else "The same model, once with documents about the people it is asked about."
+        "The same model twice: trained on documents and questions, and on questions only."
+        if is_compared
+        else first.about
     )
+    place = Path(first.folder).parent if is_compared else first.folder
     main = (
-        f'<header class="head"><p class="problem">{html.escape(first.folder)}</p><h1>{html.escape(title)}</h1>'
+        f'<header class="head"><p class="problem">{html.escape(str(place))}</p><h1>{html.escape(title)}</h1>'
         f"<p>{html.escape(about)}</p>{_state(reports, is_live=is_live)}</header>"
         + "".join(draw_figure(chart) for chart in _charts(reports))
         + _samples(reports)
-        + f"<h2>Settings</h2>{render_table(_settings(reports), _names(reports))}"
+        + f"<h2>Settings</h2>{render_table(_settings(reports), ['', *_names(reports)] if is_compared else ())}"
     )
     return render_page(
         Page(
             title=f"{title}: {_finding(reports)}",
             main=main,
-            margin="".join(map(_margin, reports)),
+            margin="".join(_margin(name, report) for name, report in zip(_names(reports), reports, strict=True)),
             styles=("document.css", "charts.css", "training/run.css"),
             refresh=_PAUSE if is_live else None,
         )
@@ -112,6 +117,7 @@ def _accuracy_words(report: RunReport) -> str:
 
 def _charts(reports: Sequence[RunReport]) -> list[Chart]:
     curves = _labelled(reports)
+    steps = Axis(label="step", lower=0, upper=max(report.planned_steps for report in reports))
     if not curves:
         return []
     smooth = "Nats per predicted token, averaged over the last fiftieth of the run."
@@ -120,25 +126,24 @@ def _charts(reports: Sequence[RunReport]) -> list[Chart]:
         Chart(
             title="Loss",
             caption=smooth + apart,
-            x=Axis(label="step", lower=0),
-            y=Axis(label="loss"),
+            x=steps,
+            y=Axis(label="loss", lower=0),
             series=[_loss_series(each) for each in curves],
         )
     ]
     if any(each.curve.held_out for each in curves):
-        charts.append(_accuracy_chart(reports, curves))
+        charts.append(_accuracy_chart(reports, curves, steps))
     return charts
 
 
 def _labelled(reports: Sequence[RunReport]) -> list[_Labelled]:
     """Each curve with the name of its run or the number of its member; curves without metrics are left out."""
     found = []
-    for report in reports:
+    for name, report in zip(_names(reports), reports, strict=True):
         several = len(report.curves) > 1
         for number, curve in enumerate(report.curves, start=1):
-            name = f"member {number}" if several else report.recipe
             if curve.losses:
-                found.append(_Labelled(label=name, curve=curve))
+                found.append(_Labelled(label=f"member {number}" if several else name, curve=curve))
     return found
 
 
@@ -149,26 +154,26 @@ def _loss_series(each: _Labelled) -> Series:
     return Series(label=each.label, x=steps[::-stride][::-1], y=losses[::-stride][::-1])
 
 
-def _accuracy_chart(reports: Sequence[RunReport], curves: Sequence[_Labelled]) -> Chart:
-    first = reports[0]
+def _accuracy_chart(reports: Sequence[RunReport], curves: Sequence[_Labelled], steps: Axis) -> Chart:
+    first, is_alone = reports[0], len(reports) == len(curves) == 1
     caption = "About people whose questions were never shown."
     if first.together is not None:
         caption += f" All members together after the last step: {first.together}."
-    elif len(curves) == 1:
+    elif is_alone:
         caption += " Dashed: Wilson's 95 % interval."
     levels = (("most common answer", first.baseline), ("together", first.together))
     return Chart(
         title="Held-out questions answered correctly",
         caption=caption,
-        x=Axis(label="step", lower=0),
+        x=steps,
         y=Axis(label="fraction correct", lower=0, upper=1),
-        series=_accuracy_series(curves),
+        series=_accuracy_series(curves, has_interval=is_alone),
         guides=[Guide(at=level.value, label=label) for label, level in levels if level is not None],
     )
 
 
-def _accuracy_series(curves: Sequence[_Labelled]) -> list[Series]:
-    """The accuracy of each; with its interval if there is only one."""
+def _accuracy_series(curves: Sequence[_Labelled], *, has_interval: bool) -> list[Series]:
+    """The accuracy of each; that of the first with its interval, if wanted."""
     asked = [each for each in curves if each.curve.held_out]
     series = [
         Series(
@@ -176,7 +181,7 @@ def _accuracy_series(curves: Sequence[_Labelled]) -> list[Series]:
         )
         for each in asked
     ]
-    if len(curves) == 1:
+    if has_interval:
         held_out = asked[0].curve.held_out
         ends = {"lower": [each.lower for _, each in held_out], "upper": [each.upper for _, each in held_out]}
         series += [
@@ -198,7 +203,7 @@ def _samples(reports: Sequence[RunReport]) -> str:
     for number, sample in enumerate(questions):
         said = [report.samples[number] if number < len(report.samples) else None for report in reports]
         rows.append((sample.question, sample.answer, *map(_answer, said)))
-    columns = ("question", "correct answer", *(report.recipe for report in reports))
+    columns = ("question", "correct answer", *_names(reports))
     return f"<h2>Some answers</h2>{render_table(rows, columns)}" if rows else ""
 
 
@@ -209,7 +214,8 @@ def _answer(sample: AnsweredQuestion | None) -> str:
 
 
 def _names(reports: Sequence[RunReport]) -> list[str]:
-    return ["", *(report.recipe for report in reports)] if len(reports) > 1 else []
+    """What the page calls each run: its recipe, or what it is for in a demonstration."""
+    return [_IN_DEMONSTRATION[report.recipe] if len(reports) > 1 else report.recipe for report in reports]
 
 
 def _settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
@@ -217,9 +223,11 @@ def _settings(reports: Sequence[RunReport]) -> list[tuple[str, ...]]:
     return [(name, *(dict(report.settings).get(name, "") for report in reports)) for name, _ in reports[0].settings]
 
 
-def _margin(report: RunReport) -> str:
-    lines = [("tokens", f"{report.tokens:,}"), ("steps", f"{report.steps:,}"), ("seconds", f"{report.seconds:.0f}")]
+def _margin(name: str, report: RunReport) -> str:
+    lines = [f"{report.steps:,} of {report.planned_steps:,} steps", f"{clock_time(report.seconds)} of training"]
+    if report.tokens:
+        lines.append(f"{report.tokens:,} tokens")
     if report.accuracy is not None:
-        lines.insert(0, ("held out", f"{report.accuracy.value:.1%}"))
-    items = "".join(f"<li>{html.escape(name)}: <strong>{html.escape(value)}</strong></li>" for name, value in lines)
-    return f"<h2>{html.escape(report.recipe)}</h2><ul>{items}</ul>"
+        lines.insert(0, f"{report.accuracy.value:.1%} of held-out questions")
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f'<h2>{html.escape(name)}</h2><ul class="run">{items}</ul>'

@@ -14,6 +14,7 @@ from regard.training import evaluation
 from regard.training.answering import Answer, answer_questions, require_askable
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
+from regard.training.data.objectives import Objective
 from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport, baseline_accuracy
 from regard.training.launching import MessageKind, Notify, ProcessLayout, TrainingFailed, launch
 from regard.training.planning import (
@@ -251,12 +252,16 @@ def _settings(plan: RunPlan) -> list[tuple[str, str]]:
         ("tokens", f"{plan.vocab_size} {plan.recipe.tokens.kind}"),
         ("model", f"{config.num_layers} layers, {config.num_heads} heads, width {config.width}, {positions}"),
         ("weights", f"{config.num_parameters:,}"),
-        ("objective", ", then ".join(stage.objective.reading for stage in plan.recipe.stages)),
+        ("objective", ", then ".join(_objective_words(stage.objective) for stage in plan.recipe.stages)),
         ("steps", f"{plan.steps} of {batch.rows} × {batch.length} tokens, {plan.flops:.2g} operations"),
         *([("members", f"{plan.members}, answering together")] if plan.members > 1 else []),
         ("processes × threads", f"{plan.processes} × {plan.threads}, {plan.precision}"),
         ("seed", str(plan.seed)),
     ]
+
+
+def _objective_words(objective: Objective) -> str:
+    return "questions only" if objective.reading == "nothing" else objective.reading
 
 
 def train_distributed(request: TrainRequest, out: Path, notify: Notify) -> Path:
