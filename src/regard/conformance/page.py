@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from regard.conformance.report import counts_line, error_and_tolerance, spec_line
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
+from regard.render.formulas import scripted
 from regard.render.page import Page, icon, render_page
 
 
@@ -116,8 +117,9 @@ def _cell(report: CheckReport, verdict: LawVerdict) -> str:
 
 def _layer(report: CheckReport, *, is_single: bool) -> str:
     slug = _slug(report.layer)
-    tried = [verdict for verdict in report.verdicts if verdict.outcome != "skipped"]
-    tried.sort(key=lambda verdict: verdict.is_as_expected)
+    # Failures in the order of the terminal: those that say most about their cause come first.
+    others = [verdict for verdict in report.verdicts if verdict.is_as_expected and verdict.outcome != "skipped"]
+    tried = [*report.failures, *others]
     cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
     found = _list([f"{each}" if each.kind == "found" else f"{each.kind}: {each}" for each in report.findings])
     found = f'<div class="found"><h2>Found on the layer</h2>{found}</div>' if found else ""
@@ -139,7 +141,7 @@ def _list(lines: Sequence[object], tag: str = "ul") -> str:
 def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:
     look = _LOOKS[verdict.outcome]
     head = (
-        f'<span class="law">{html.escape(verdict.law)}</span><span class="statement">{html.escape(verdict.statement)}'
+        f'<span class="law">{html.escape(verdict.law)}</span><span class="statement">{scripted(verdict.statement)}'
         f'</span><span class="badge {look.tint}">{icon(look.icon)}{verdict.outcome}</span>'
     )
     opened = " open" if is_open and not verdict.is_as_expected else ""
@@ -174,7 +176,7 @@ def _reproduction(verdict: LawVerdict) -> str:
     parts = []
     if verdict.reproduce and verdict.status == "refuted":
         parts.append(
-            f'<p class="reproduce"><code>{html.escape(verdict.reproduce)}</code>'
+            f'<p class="reproduce"><code>{_unbroken_words(verdict.reproduce)}</code>'
             '<button type="button" class="copy" hidden>Copy</button></p>'
         )
     if verdict.reproduction:
@@ -184,6 +186,11 @@ def _reproduction(verdict: LawVerdict) -> str:
             f'<pre tabindex="0">{html.escape(verdict.reproduction)}</pre></details>'
         )
     return "".join(parts)
+
+
+def _unbroken_words(command: str) -> str:
+    """A command that is broken between its words; a browser would break --laws after a hyphen."""
+    return " ".join(f"<span>{html.escape(word)}</span>" for word in command.split(" "))
 
 
 def _skipped(report: CheckReport) -> str:

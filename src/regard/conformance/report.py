@@ -92,7 +92,7 @@ def error_and_tolerance(verdict: LawVerdict) -> str:
     if verdict.error is None or verdict.tolerance is None:
         return ""
     allowed = "should be 0" if verdict.tolerance == 0 else f"tolerance {verdict.tolerance:.2g}"
-    return f"{verdict.error:.2g} ({allowed})"
+    return f"{verdict.error:.3g} ({allowed})"
 
 
 def counts_line(report: CheckReport) -> str:

@@ -11,6 +11,7 @@ from regard.designs.report import DesignReport, Head, Scales
 from regard.designs.terminal import output_rows, scale_rows, setting_line, weight_rows, written_sum
 from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Figure, Guide, Series
+from regard.render.formulas import scripted
 from regard.render.mathml import typeset
 from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
 
@@ -30,12 +31,14 @@ def render_design(report: DesignReport) -> str:
         rows = scale_rows(report.scales, report.output.epsilon)
         scales = f"<h2>The same queries at other scales</h2>{render_table(rows)}"
     main = (
-        f'<h1>{_TITLE}</h1><p class="setting">{html.escape(setting_line(report))}</p>{heads}'
+        f'<header class="head"><p class="problem">{scripted(setting_line(report))}</p><h1>{_TITLE}</h1></header>{heads}'
         f'<section id="output"><h2>The output</h2><p>c compared with the target {target}</p>'
         f"{render_table(output_rows(report))}{scales}</section>"
         f'<section id="curves"><h2>Plots</h2><div class="charts">{curves}</div></section>'
     )
-    page = Page(title=_TITLE, main=main, margin=_margin(report), styles=("charts.css", "designs/design.css"))
+    page = Page(
+        title=_TITLE, main=main, margin=_margin(report), styles=("document.css", "charts.css", "designs/design.css")
+    )
     return render_page(page)
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from regard.render.formulas import scripted
+
 _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _SCRIPT = re.compile("<script>.*?</script>", re.DOTALL)
 
@@ -93,7 +95,7 @@ def render_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> 
 
 def render_statuses(rows: Iterable[tuple[str, str]]) -> str:
     """A list of verdicts: the status of each, and what was decided."""
-    items = "".join(f'<li class="{status}"><b>{status}</b> {html.escape(text)}</li>' for status, text in rows)
+    items = "".join(f'<li class="{status}"><b>{status}</b> {scripted(text)}</li>' for status, text in rows)
     return f'<ul class="verdicts">{items}</ul>'
 
 

@@ -1,4 +1,4 @@
-"""The page of a class: what needs a person, a matrix of students and questions, and the commonest wrong steps."""
+"""The page of a class: what needs a person, a matrix of students and questions, and the most common wrong steps."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,8 @@ def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
             wrong.setdefault(key, _WrongStep(verdict=verdict)).pages[page] = None
     questions = list(dict.fromkeys(question for student in students for question in student.rows))
     title = plural(len(students), "document")
-    main = f"<h1>{title}</h1>{_people(students)}{_matrix(students, questions)}{_wrong_steps(list(wrong.values()))}"
+    main = f'<header class="head"><h1>{title}</h1></header>'
+    main += f"{_people(students)}{_matrix(students, questions)}{_wrong_steps(list(wrong.values()))}"
     return render_page(
         Page(
             title=title,
@@ -98,7 +99,7 @@ def _margin(students: Sequence[_Student]) -> str:
         f"{mean:.1f} certain points on average",
     )
     legend = "".join(f'<li><span class="cell {look}"></span> {text}</li>' for look, text in _LEGEND)
-    return f'{"".join(f"<p>{line}</p>" for line in lines)}<ul class="key">{legend}</ul>'
+    return f'<ul class="key">{"".join(f"<li>{line}</li>" for line in lines)}</ul><ul class="key">{legend}</ul>'
 
 
 # -- what needs a person -----------------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ def _wrong_steps(steps: Sequence[_WrongStep]) -> str:
     if not commonest:
         return ""
     rows = "".join(_wrong_step(step) for step in commonest)
-    return f'<h2>The commonest wrong steps</h2><ol class="wrong-steps">{rows}</ol>'
+    return f'<h2>Most common wrong steps</h2><ol class="wrong-steps">{rows}</ol>'
 
 
 def _wrong_step(step: _WrongStep) -> str:
@@ -190,5 +191,5 @@ def _wrong_step(step: _WrongStep) -> str:
     question = f"{html.escape(verdict.question)} " if verdict.question else ""
     return (
         f'<li><b>{plural(len(step.pages), "document")}</b> {question}<span class="formula">{shown}</span> '
-        f"{html.escape(headline(verdict))}. {links}{more}</li>"
+        f'<span class="why">{html.escape(headline(verdict))}. {links}{more}</span></li>'
     )
