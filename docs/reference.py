@@ -35,7 +35,7 @@ def _commands() -> str:
         records = [
             record
             for parameter in command.get_params(context)
-            if "--help" not in parameter.opts and (record := parameter.get_help_record(context))
+            if "--help" not in parameter.opts and (record := parameter.get_help_record(context)) and record[1]
         ]
         parts.append(_table(("option", ""), [(f"`{name}`", _cell(text)) for name, text in records]))
     return _page(parts)
@@ -59,8 +59,9 @@ def _help_text(text: str) -> str:
 
 
 def _without_heading(paragraph: str) -> str:
-    """The lines after "Examples:"."""
-    return "\n".join(line for line in paragraph.removeprefix("\b\n").splitlines() if not re.match(r"Examples?:$", line))
+    """The lines after "Examples:", with what follows a command as a comment, so that they can be pasted."""
+    lines = [line for line in paragraph.removeprefix("\b\n").splitlines() if not re.match(r"Examples?:$", line)]
+    return "\n".join(re.sub(r"(?<=\S) {2,}(?=\S)", lambda gap: f"{gap[0]}# ", line, count=1) for line in lines)
 
 
 def _python_names() -> str:
