@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from regard.derivations.report import headline, part_in_words, plural, reasons_in_words
 from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
+from regard.render.formulas import scripted
 from regard.render.mathml import typeset
 from regard.render.page import Page, render_page
 
@@ -191,5 +192,5 @@ def _wrong_step(step: _WrongStep) -> str:
     question = f"{html.escape(verdict.question)} " if verdict.question else ""
     return (
         f'<li><b>{plural(len(step.pages), "document")}</b> {question}<span class="formula">{shown}</span> '
-        f'<span class="why">{html.escape(headline(verdict))}. {links}{more}</span></li>'
+        f'<span class="why">{scripted(headline(verdict))}. {links}{more}</span></li>'
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from regard.derivations.reading.document import Document, MathSpan
 from regard.derivations.report import IN_WORDS, headline, label, remarks
 from regard.derivations.results import STANDINGS, DocumentReport, StepVerdict, worst_standing
-from regard.render.formulas import Piece, Stretch, cut_formula
+from regard.render.formulas import Piece, Stretch, cut_formula, scripted
 from regard.render.mathml import typeset
 from regard.render.page import icon
 
@@ -71,7 +71,7 @@ def _card_entry(verdict: StepVerdict) -> str:
     title = f'{icon(standing)}<b>{label(verdict)}</b><span class="which">{which}</span>'
     rows = [f'<span class="verdict {standing}">{title}</span>', _card_row("why", _sentence(headline(verdict)))]
     if verdict.counterexample:
-        rows.append(_card_row("counterexample", html.escape(verdict.counterexample), label="Counterexample"))
+        rows.append(_card_row("counterexample", scripted(verdict.counterexample), label="Counterexample"))
     rows += [_card_row("note", _sentence(remark)) for remark in remarks(verdict)]
     if verdict.method and standing not in ("given", "undecided"):
         rows.append(_card_row("method", html.escape(verdict.method), label="Method"))
@@ -86,7 +86,7 @@ def _card_row(name: str, content: str, *, label: str = "") -> str:
 
 
 def _sentence(text: str) -> str:
-    return html.escape(text[:1].upper() + text[1:])
+    return scripted(text[:1].upper() + text[1:])
 
 
 def _margin_notes(verdicts: Iterable[StepVerdict]) -> str:
@@ -94,7 +94,7 @@ def _margin_notes(verdicts: Iterable[StepVerdict]) -> str:
     entries = "".join(
         f'<span class="note refuted" data-for="{html.escape(verdict.id)}">{icon("refuted")}'
         f"<b>{html.escape(verdict.id)}</b> {_sentence(_with_period(headline(verdict)))}"
-        f'<span class="counterexample">{html.escape(verdict.counterexample or "")}</span></span>'
+        f'<span class="counterexample">{scripted(verdict.counterexample or "")}</span></span>'
         for verdict in verdicts
         if verdict.status == "refuted"
     )
