@@ -310,7 +310,7 @@ def test_the_display_knows_how_long_this_run_and_the_next_still_take(monkeypatch
     now = 100.0
     monkeypatch.setattr("regard.training.report.time.monotonic", lambda: now)
     console = Console(file=io.StringIO(), width=100)
-    display = TrainingDisplay(console)
+    display = TrainingDisplay(console, Path("runs/a/page.html"))
     now = 120.0  # measured
     display.show({"kind": "plan", "recipe": "fast", "steps": 21, "members": 1, "layout": "1 × 1", "later": 60.0})
     for number in range(1, 12):
@@ -318,6 +318,7 @@ def test_the_display_knows_how_long_this_run_and_the_next_still_take(monkeypatch
         display.show({"kind": "step", "step": number, "stage": "training", "loss": 1.0, "tokens": 1, "seconds": 1.9})
     display.show({"kind": "held out", "step": 11, "right": 1, "asked": 2, "member": 0})
     assert "(0:47 elapsed, about 1:20 left)" in console.file.getvalue()
+    assert console.file.getvalue().count("Watch it in a browser: runs/a/page.html") == 1
 
 
 def test_what_else_is_printed_by_a_process_is_left_out(monkeypatch):

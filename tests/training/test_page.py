@@ -23,7 +23,7 @@ def scratch(small_run):
 def test_the_arms_are_compared_with_their_answers(finished, scratch, tmp_path):
     waiting = [report_on(finished.path), report_on(scratch.path)]
     page = check_self_contained(render_runs(waiting, is_live=True))
-    assert "Training. scratch: step 0 of 12. This page updates itself." in page.text
+    assert "Training. scratch: step 0 of 12. This page updates itself, last at " in page.text
     assert page.text.count("not asked yet") == 8
     done = copied(scratch, tmp_path / "scratch")
     work(done, ProcessGroup(), quiet)
@@ -45,7 +45,7 @@ def test_the_page_updates_itself_until_the_training_ends(prepared, tmp_path):
         page.update(PLANNED)
         live = file.read_text(encoding="utf-8")
         assert '<meta http-equiv="refresh" content="3">' in live
-        assert "step 0 of 12. This page updates itself." in live
+        assert "step 0 of 12. This page updates itself, last at " in live
         work(folder, ProcessGroup(), page.update)
         assert file.read_text(encoding="utf-8") == live, "it is not written again within seconds"
     ended = file.read_text(encoding="utf-8")

@@ -127,7 +127,6 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
         show_run(console, report)
     if len(reports) > 1:
         console.print(compare_with_pretraining(reports), highlight=False)
-    console.print(f"The page of this training: {out / _PAGE}", highlight=False)
     return ExitCode.SUCCESS
 
 
@@ -429,7 +428,7 @@ def _shown(out: Path, runs: Sequence[Path], html_file: Path | None = None) -> It
         yield lambda _: None
         return
     files = [out / _PAGE] if html_file is None else [out / _PAGE, html_file]
-    with TrainingDisplay(open_console(is_for_errors=True)) as display, LivePage(runs, files) as page:
+    with TrainingDisplay(open_console(is_for_errors=True), files[0]) as display, LivePage(runs, files) as page:
 
         def notify(message: dict[str, Any]) -> None:
             display.show(message)

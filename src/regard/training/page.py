@@ -105,9 +105,10 @@ def _state(reports: Sequence[RunReport], *, is_live: bool) -> str:
         return f'<p class="finding">{html.escape(text)}</p>' if text else ""
     running = next(report for report in reports if not report.is_finished)
     step = f"{running.recipe}: step {running.steps:,} of {running.planned_steps:,}"
-    text = f"Training. {step}. This page updates itself." if is_live else f"Stopped. {step}."
-    if not is_live:
-        text += f" Continue with: regard train resume {running.folder}"
+    if is_live:
+        text = f"Training. {step}. This page updates itself, last at {time.strftime('%H:%M:%S')}."
+    else:
+        text = f"Stopped. {step}. Continue with: regard train resume {running.folder}"
     return f'<p class="finding">{html.escape(text)}</p>'
 
 

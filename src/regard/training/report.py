@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -80,10 +81,13 @@ class RunReport:
 
 
 class TrainingDisplay:
-    """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere."""
+    """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere.
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    `page` is where it can be watched in a browser.
+    """
+
+    def __init__(self, console: Console, page: Path | None = None) -> None:
+        self._console, self._page = console, page
         self._bar = progress_bar(console, TextColumn("{task.fields[facts]}"))
         self._task = self._bar.add_task("preparing", total=None, facts="", left=None)
         self._begun = time.monotonic()
@@ -118,6 +122,9 @@ class TrainingDisplay:
                 self._num_steps, self._members, self._later = message["steps"], message["members"], message["later"]
                 self._bar.update(self._task, total=message["steps"], completed=0, facts="", left=None)
                 self._print(f"{message['recipe']}: {message['steps']} steps with {message['layout']}")
+                if self._page is not None:
+                    self._print(f"Watch it in a browser: {self._page}")
+                    self._page = None
             case MessageKind.HELD_OUT:
                 member = f", member {message['member'] + 1}" if self._members > 1 else ""
                 self._show_accuracy(f"step {message['step']}{member}", message)
