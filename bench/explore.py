@@ -41,6 +41,18 @@ REPAINTS = """async ({part, count, isIdle}) => {
     }
     return times;
 }"""
+KEYSTROKES = """async () => {
+    const text = document.querySelector("#reading-text");
+    const times = [];
+    for (const sign of " box. The ring is in the bag") {
+        text.value += sign;
+        const start = performance.now();
+        text.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        times.push(performance.now() - start);
+    }
+    return times;
+}"""
 FRAMES = """() => new Promise((done) => {
     const times = [];
     const step = (time) => { times.push(time); times.length < 120 ? requestAnimationFrame(step) : done(times); };
@@ -70,7 +82,7 @@ def measure(path: Path) -> None:
     """Prints the timings, part by part."""
     with opened(path, viewport={"width": 1280, "height": 900}) as page:
         for part in ("copy", "swing", "positions"):
-            page.goto(f"{path.as_uri()}#{part}")
+            page.goto(f"{path.as_uri()}#{part}?")
             page.wait_for_timeout(400)
             _, still = medians(page, part, is_idle=True)
             answered, total = medians(page, part)
@@ -78,7 +90,13 @@ def measure(path: Path) -> None:
                 f"{part:10} slider to repaint {total:5.1f} ms (median), of which script {answered:4.1f} ms; "
                 f"an idle frame takes {still:4.1f} ms"
             )
-        page.goto(f"{path.as_uri()}#swing")
+        page.goto(f"{path.as_uri()}#reading?")
+        page.wait_for_selector(".look")
+        times = page.evaluate(KEYSTROKES)
+        print(
+            f"reading    keystroke to repaint {statistics.median(times):.0f} ms (median); the model reads the text anew"
+        )
+        page.goto(f"{path.as_uri()}#swing?")
         times = page.evaluate(FRAMES)
         print(f"swing      {1000 * (len(times) - 1) / (times[-1] - times[0]):.0f} frames per second while it runs")
 
@@ -87,7 +105,7 @@ def take_picture(path: Path, picture: Path) -> None:
     """Lets the second part run for a while, then takes a screenshot."""
     picture.parent.mkdir(parents=True, exist_ok=True)
     with opened(path, viewport={"width": 1280, "height": 880}) as page:
-        page.goto(f"{path.as_uri()}#swing")
+        page.goto(f"{path.as_uri()}#swing?")
         page.wait_for_timeout(1500)
         page.locator("#swing-draw").evaluate("button => { for (let k = 0; k < 20; k += 1) button.click(); }")
         page.wait_for_timeout(800)

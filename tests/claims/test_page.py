@@ -42,8 +42,10 @@ def test_unexpected_verdicts_are_named(explanations):
 
 def test_a_single_claim_is_shown_open(explanations, source):
     alone = render_claims(explanations[:1])
-    assert "<details open>" in alone
-    assert "<details open>" not in source
+    assert '<details class="argument" open>' in alone
+    assert '<details class="evidence" open>' in alone
+    assert '<details class="argument">' in source
+    assert '<details class="argument" open>' not in source
 
 
 def test_near_misses_and_evidence_are_all_there(explanations, source):

@@ -15,9 +15,14 @@ def report(tmp_path_factory) -> Path:
     return path
 
 
+def unfold(page) -> None:
+    page.evaluate("for (const part of document.querySelectorAll('.claim details')) part.open = true")
+
+
 @pytest.mark.parametrize("width", [1280, 1000, 390])
 def test_the_page_never_scrolls_sideways_and_figures_fit(opened, report, width):
     with opened(report, width=width) as page:
+        unfold(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for figure in page.locator("figure").all():
             box = figure.bounding_box()
@@ -27,6 +32,7 @@ def test_the_page_never_scrolls_sideways_and_figures_fit(opened, report, width):
 
 def test_text_in_figures_can_be_read_on_a_phone(opened, report):
     with opened(report, width=390) as page:
+        unfold(page)
         sizes = page.evaluate(
             "[...document.querySelectorAll('.chart text')].map(text => parseFloat(getComputedStyle(text).fontSize)"
             " * text.ownerSVGElement.getBoundingClientRect().width / text.ownerSVGElement.viewBox.baseVal.width)"
@@ -43,6 +49,7 @@ def test_words_in_a_figure_do_not_overlap(opened, report):
     })"""
     for width in (1280, 390):
         with opened(report, width=width) as page:
+            unfold(page)
             assert page.evaluate(overlapping) == []
 
 
@@ -55,6 +62,7 @@ def test_figures_follow_the_theme(opened, report, scheme, is_light):
         return canvas.getImageData(0, 0, 1, 1).data[1];
     }"""
     with opened(report, scheme=scheme) as page:
+        unfold(page)
         ink, low = page.evaluate(brightness, ".chart .chart-axis"), page.evaluate(brightness, ".chart .s0")
         assert (ink < 128) == is_light
         assert (low > 128) == is_light
@@ -74,6 +82,17 @@ def test_search_and_filter_leave_what_fits(opened, report):
         assert page.locator(".nothing").is_visible()
         page.locator('.contents a[href="#average-of-two"]').click()
         page.wait_for_selector("#average-of-two", state="visible")  # the page hears of the new place a moment later
+
+
+def test_claims_are_folded_and_a_link_opens_its_claim(opened, report):
+    with opened(report) as page:
+        assert page.locator(".argument[open]").count() == 0
+        assert page.locator("#average-of-two .statement").is_visible()
+        page.locator('.contents a[href="#average-of-two"]').click()
+        page.wait_for_selector("#average-of-two .chart", state="visible")
+        assert page.locator(".argument[open]").count() == 1
+        page.reload()
+        assert page.locator("#average-of-two .chart").is_visible()
 
 
 def test_on_paper_everything_is_unfolded_and_light(opened, report):

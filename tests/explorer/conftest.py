@@ -20,12 +20,22 @@ def page_path(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def page(browser, page_path):
+    """The page in a browser, for calls to its functions."""
+    page = browser.new_page(reduced_motion="reduce")
+    page.goto(page_path.as_uri())
+    yield page
+    page.close()
+
+
 @pytest.fixture
 def show():
-    """`show(page, "swing?beta=2")` shows the part in that state, as a link would."""
+    """`show(page, "swing?beta=2")` shows the figures of the part in that state, as a link would."""
 
     def show(page, address: str) -> None:
-        page.evaluate("address => { location.hash = address; }", address)
-        page.wait_for_selector(f"section#{address.partition('?')[0]}:visible")
+        part, _, state = address.partition("?")
+        page.evaluate("address => { location.hash = address; }", f"{part}?{state}")
+        page.wait_for_selector(f"section#{part}:not(.unanswered):visible")
 
     return show

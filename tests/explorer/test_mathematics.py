@@ -48,14 +48,6 @@ COLLISIONS = """state => {
 
 
 @pytest.fixture(scope="module")
-def page(browser, page_path):
-    page = browser.new_page(reduced_motion="reduce")
-    page.goto(page_path.as_uri())
-    yield page
-    page.close()
-
-
-@pytest.fixture(scope="module")
 def call(page):
     """`call(name, arguments of each call)`: what the page's function gives for each."""
     return lambda name, calls: page.evaluate(

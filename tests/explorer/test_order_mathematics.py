@@ -18,14 +18,6 @@ LAYER = """({words, order, seed, choice}) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def page(browser, page_path):
-    page = browser.new_page()
-    page.goto(page_path.as_uri())
-    yield page
-    page.close()
-
-
 def sentences(count):
     rng = np.random.default_rng(11)
     for _ in range(count):

@@ -15,7 +15,7 @@ from regard.explorer import ExplorerPage
 CATALOG = {
     path.stem.replace("_", "-") for path in (Path(__file__).parents[2] / "src/regard/claims/catalog").glob("[a-z]*.py")
 }
-PARTS = ["copy", "swing", "shuffle", "positions", "verdicts", "sheet"]
+PARTS = ["reading", "copy", "swing", "shuffle", "positions", "verdicts", "sheet"]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def claims(source):
 
 
 def test_the_page_is_small_and_loads_nothing(source):
-    assert len(source.encode("utf-8")) <= 600_000
+    assert len(source.encode("utf-8")) <= 1_000_000
     assert not re.search(r'(?:src|href)="(?!#)', source)
     style = re.search("<style>(.*?)</style>", source, re.DOTALL)[1]
     assert not re.search(r"url\(|@import", style)
@@ -43,6 +43,13 @@ def test_every_part_is_there_and_ids_are_unique(source):
     ids = re.findall(r'\sid="([^"]+)"', source)
     assert sorted(ids) == sorted(set(ids))
     assert [name for name in ids if name in PARTS] == PARTS
+
+
+def test_every_question_has_one_right_answer_and_can_be_skipped(source):
+    questions = re.findall(r'<div class="prediction".*?</div>\n<p class="reply"', source, re.DOTALL)
+    assert len(questions) == len(PARTS)
+    for question in questions:
+        assert question.count(" data-right>") == question.count('class="reveal"') == 1
 
 
 def test_every_claim_has_a_card_with_a_figure_and_a_misconception_its_counterexample(claims):

@@ -21,7 +21,7 @@ _LEGEND: Mapping[Status, str] = {
 
 
 def render_claims(explanations: Sequence[Explanation]) -> str:
-    """The page's whole text; a single claim is shown with all details open."""
+    """The page's whole text; a single claim is shown with all details open, several with all folded."""
     verdicts = [explanation.verdict for explanation in explanations]
     is_alone = len(explanations) == 1
     sections = [(title, list(group)) for title, group in groupby(explanations, key=lambda each: each.claim.section)]
@@ -114,11 +114,8 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
     verdict = explanation.verdict
     name, near_misses = html.escape(verdict.id), explanation.near_misses
     tested = f"{len(near_misses)} near miss{'' if len(near_misses) == 1 else 'es'}, each tested in the claim's place"
-    parts = (
-        f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
-        f'<p class="statement">{scripted(verdict.statement)}</p>',
+    inside = (
         equation(explanation.claim.latex),
-        counterexample(verdict),
         draw_figure(explanation.figure),
         f'<h4>Why</h4><p class="why">{scripted(explanation.claim.derivation)}</p>',
         facts(explanation),
@@ -126,6 +123,14 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
         _folded(tested, map(_near_miss, near_misses), is_open=is_open),
         f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code>'
         '<button type="button" class="copy" hidden>Copy</button></p>',
+    )
+    parts = (
+        f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
+        f'<p class="statement">{scripted(verdict.statement)}</p>',
+        counterexample(verdict),
+        f'<details class="argument"{" open" if is_open else ""}><summary>Why, and the evidence</summary>',
+        *inside,
+        "</details>",
     )
     kind = f"{verdict.status} misconception" if verdict.expected == "refuted" else verdict.status
     return f'<article class="claim {kind}" id="{name}" aria-labelledby="name-{name}">{"".join(parts)}</article>'
@@ -135,7 +140,8 @@ def _folded(summary: str, rows: Iterable[str], *, is_open: bool) -> str:
     inside = "".join(rows)
     if not inside:
         return ""
-    return f"<details{' open' if is_open else ''}><summary>{summary}</summary><ul>{inside}</ul></details>"
+    is_shown = " open" if is_open else ""
+    return f'<details class="evidence"{is_shown}><summary>{summary}</summary><ul>{inside}</ul></details>'
 
 
 def _finding(item: Evidence) -> str:

@@ -16,7 +16,7 @@ from regard.render.command_line import ExitCode
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for all random draws behind the verdicts.")
 @click.option("--jobs", type=int, default=os.cpu_count() or 1, help="Number of claims to decide in parallel.")
 def explore(export_file: str | None, is_unopened: bool, seed: int, jobs: int) -> int:
-    """Open the interactive page: attention, position codes, verdicts and a judged derivation.
+    """Open the interactive page: the heads of a small model, attention by hand, verdicts and a judged derivation.
 
     The page is one self-contained file. Its claims and its answer sheet are judged when it is built. It works offline
     and on a phone, and can be shared.

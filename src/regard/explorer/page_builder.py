@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 from regard import __version__
@@ -25,9 +26,9 @@ from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
 from regard.render.page import asset, content_policy, icon, notebook_frame
 
-_PARTS = ("copy", "swing", "shuffle", "positions", "verdicts", "sheet")
+_PARTS = ("reading", "copy", "swing", "shuffle", "positions", "verdicts", "sheet")
 _STYLES = ("shell.css", "document.css", "steps.css", "charts.css", "claims/claims.css")
-_OWN_STYLES = ("page.css", "controls.css", "parts.css")
+_OWN_STYLES = ("page.css", "controls.css", "parts.css", "reading.css")
 _SHEET, _PROBLEM = "answers.md", "cs224n-a4"
 _CLAIM_ID = re.compile("`([a-z0-9]+(?:-[a-z0-9]+)+)`")
 
@@ -85,17 +86,22 @@ def build_page(explanations: Sequence[Explanation], sheet: DocumentReport) -> Ex
                 "style": style,
                 "icons": asset("icons.svg"),
                 "parts": "\n".join(fill(with_formulas(page_file(f"parts/{name}.html")), inside) for name in _PARTS),
-                "claims": _packed([_claim_entry(each) for each in explanations]),
+                "model": _packed(resources.files("regard.explorer").joinpath("model.safetensors").read_bytes()),
+                "claims": _packed(_claims_json(explanations)),
                 "script": script,
             },
         )
     )
 
 
-def _packed(entries: Sequence[Mapping[str, object]]) -> str:
-    """The entries as JSON, compressed; equal entries always give the same text."""
-    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
-    return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+def _packed(content: bytes) -> str:
+    """The content, compressed; equal content always gives the same text."""
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+
+
+def _claims_json(explanations: Sequence[Explanation]) -> bytes:
+    entries = [_claim_entry(each) for each in explanations]
+    return json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
 
 
 def _claim_entry(explanation: Explanation) -> Mapping[str, object]:
@@ -122,7 +128,7 @@ def _claim_card(explanation: Explanation) -> str:
         f'<p class="demonstration"><a href="#{html.escape(state)}">See it live and change it</a></p>' if state else "",
         equation(explanation.claim.latex),
         f'<h3>Why</h3><p class="why">{why}</p>',
-        evidence_list(verdict.evidence, is_open=True),
+        evidence_list(verdict.evidence, is_open=False),
         facts(explanation),
         f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code></p>',
     )

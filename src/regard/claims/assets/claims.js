@@ -18,16 +18,19 @@
     if (event.key === "Escape" && search.value) { search.value = ""; apply(); }
   });
 
-  // A link leads to its claim even if the claim is filtered out.
+  // A link opens its claim and leads to it even if the claim is filtered out.
   const follow = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target?.classList.contains("claim") || getComputedStyle(target).display !== "none") return;
+    if (!target?.classList.contains("claim")) return;
+    target.querySelector(".argument").open = true;
+    if (getComputedStyle(target).display !== "none") return;
     search.value = "";
     document.getElementById("show-all").checked = true;
     apply();
     target.scrollIntoView();
   };
   addEventListener("hashchange", follow);
+  follow();
 
   if (navigator.clipboard) {
     for (const button of document.querySelectorAll(".copy")) {
@@ -40,8 +43,11 @@
     }
   }
 
-  const folded = [...document.querySelectorAll(".claim > details:not([open])")];
-  addEventListener("beforeprint", () => { for (const part of folded) part.open = true; });
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll(".claim details:not([open])")];
+    for (const part of folded) part.open = true;
+  });
   addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
   if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".contents")?.removeAttribute("open");
 })();

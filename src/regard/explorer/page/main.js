@@ -1,8 +1,9 @@
-// The page: six parts, one shown at a time; the address says which part, and the state of its controls.
+// The page: seven parts, one shown at a time; the address says which part, and the state of its controls.
 
 import { Panel } from "./controls.js";
 import { forgetColours } from "./drawing/colours.js";
 import { forgetSizes } from "./drawing/sizes.js";
+import * as decoder from "./mathematics/decoder.js";
 import * as formats from "./mathematics/formats.js";
 import * as normal from "./mathematics/normal.js";
 import * as order from "./mathematics/order.js";
@@ -13,13 +14,16 @@ import * as rotary from "./mathematics/rotary.js";
 import * as sinusoids from "./mathematics/sinusoids.js";
 import { makeCopy } from "./parts/copy.js";
 import { makePositions } from "./parts/positions.js";
+import { makeReading } from "./parts/reading.js";
 import { makeSheet } from "./parts/sheet.js";
 import { makeShuffle } from "./parts/shuffle.js";
 import { makeSwing } from "./parts/swing.js";
 import { makeVerdicts } from "./parts/verdicts.js";
+import { makePrediction } from "./predictions.js";
+import { unpacked } from "./unpacking.js";
 
 const MAKERS = {
-  copy: makeCopy, swing: makeSwing, shuffle: makeShuffle, positions: makePositions, verdicts: makeVerdicts, sheet: makeSheet,
+  reading: makeReading, copy: makeCopy, swing: makeSwing, shuffle: makeShuffle, positions: makePositions, verdicts: makeVerdicts, sheet: makeSheet,
 };
 const TITLE = document.title;
 const views = new Map();
@@ -33,11 +37,12 @@ for (const section of document.querySelectorAll("section.part")) {
     view.paint(state);
     remember();
   });
+  view.reveal = makePrediction(section, (state) => { forgetSizes(); panel.set(state); });
   views.set(section.id, view);
 }
 
 function show(name, changes) {
-  const view = views.get(name) ?? views.get("copy");
+  const view = views.get(name) ?? views.get("reading");
   current?.stop?.();
   for (const other of views.values()) other.section.hidden = other !== view;
   for (const link of document.querySelectorAll(".parts a")) {
@@ -47,6 +52,7 @@ function show(name, changes) {
   current = null;
   forgetSizes();
   if (changes) {
+    view.reveal();
     // First the initial state, so that an invalid value leaves the initial one and not what was shown before.
     view.panel.set(view.panel.initial);
     view.panel.set(changes);
@@ -64,7 +70,8 @@ function mark(link) {
   row.scrollLeft = link.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
 }
 
-// "#copy?n=100&beta=3" → ["copy", { n: "100", beta: "3" }]; without a question mark the state is kept.
+// "#copy?n=100&beta=3" → ["copy", { n: "100", beta: "3" }]; without a question mark the state is kept, and a part that
+// was not opened yet begins with its question.
 function parsed(address) {
   const [name, question] = address.replace(/^#/, "").split("?");
   return [name, question === undefined ? null : Object.fromEntries(new URLSearchParams(question))];
@@ -105,5 +112,5 @@ addEventListener("resize", () => { forgetSizes(); repaint(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
 new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 
-window.regard = { ...formats, ...normal, ...order, ...randomKeys, ...randomness, ...retrieval, ...rotary, ...sinusoids };
+window.regard = { unpacked, ...decoder, ...formats, ...normal, ...order, ...randomKeys, ...randomness, ...retrieval, ...rotary, ...sinusoids };
 show(...parsed(location.hash));

@@ -49,7 +49,7 @@ function power(x) {
 }
 
 // A number for reading: this many significant digits, and a power of ten if it is very large or small.
-export function shown(x, digits = 4) {
+export function shown(x, digits = 3) {
   if (Number.isNaN(x)) return "undefined";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   if (x === 0) return "0";

@@ -1,4 +1,4 @@
-// Scenes of part 2: the keys as arrows, and the output as a point between the values.
+// Scenes of part 3: the keys as arrows, and the output as a point between the values.
 
 import { arrow, opened } from "./canvases.js";
 import { ink } from "./colours.js";

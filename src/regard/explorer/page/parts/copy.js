@@ -1,4 +1,4 @@
-// Part 1, copy and average: the query in the plane of two keys, the weights, the error and the scale needed.
+// Part 2, copy and average: the query in the plane of two keys, the weights, the error and the scale needed.
 
 import { drawChart } from "../drawing/charts.js";
 import { shown } from "../drawing/scales.js";
@@ -125,7 +125,7 @@ function paintScale(svg, state, weights) {
     ],
     rules: [
       { at: target - epsilon, label: goal === "copy" ? "1 − ε" : "½ − ε" },
-      { at: needed(state), label: `needed: ${shown(needed(state))}`, isVertical: true, isLow: true },
+      { at: needed(state), label: `needed: ${shown(Math.ceil(100 * needed(state)) / 100)}`, isVertical: true, isLow: true },
     ],
   });
 }
@@ -135,11 +135,11 @@ function showNumbers(section, state, weights) {
   const error = outputError(weights, goal);
   const scale = needed(state);
   setTexts(section, {
-    a: shown(weights.a, 5), b: shown(weights.b, 5), rest: shown(weights.rest, 5),
+    a: shown(weights.a), b: shown(weights.b), rest: shown(weights.rest),
     "error-name": goal === "copy" ? "error ‖c − v_a‖" : "error ‖c − ½(v_a+v_b)‖",
-    error: shown(error, 5), bound: shown(errorBound(weights, goal), 5),
+    error: shown(error), bound: shown(errorBound(weights, goal)),
     others: String(n - 2),
     question: goal === "copy" ? `For a weight of 1 − ${shown(epsilon, 2)} among ${n} keys:` : `For weights within ${shown(epsilon, 2)} of ½ among ${n} keys:`,
-    needed: scale > 0 ? `β ≥ ${shown(scale, 5)}` : "any β ≥ 0",
+    needed: scale > 0 ? `β ≥ ${shown(Math.ceil(100 * scale) / 100)}` : "any β ≥ 0",
   });
 }

@@ -1,4 +1,4 @@
-// Part 4, position codes: sinusoidal codes as hands and colours, and rotary scores that depend only on distance.
+// Part 5, position codes: sinusoidal codes as hands and colours, and rotary scores that depend only on distance.
 
 import { paintRotary } from "./rotary.js";
 import { paintSinusoid } from "./sinusoid.js";

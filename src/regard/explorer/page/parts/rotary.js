@@ -25,8 +25,8 @@ export function paintRotary(section, state) {
   setTexts(section, {
     ...readings,
     "query-at": String(keyAt + lag), "key-at": String(keyAt),
-    slowest: `${shown(2 * Math.PI / turning.thetas.at(-1), 4)} positions`,
-    gain: shown(turning.size ** 2, 4),
+    slowest: `${shown(2 * Math.PI / turning.thetas.at(-1))} positions`,
+    gain: shown(turning.size ** 2),
   });
 }
 
@@ -58,12 +58,12 @@ function paintScores(svg, state, turning) {
       { xs: lags, ys: atZero, colour: layout === "mixed" ? 1 : 0, style: "dashed" },
       { xs: [lag], ys: [here[lag]], style: "points", colour: 0 },
     ],
-    rules: [{ at: lag, label: `score ${shown(here[lag], 4)}`, isVertical: true }],
+    rules: [{ at: lag, label: `score ${shown(here[lag])}`, isVertical: true }],
   });
   const gap = Math.abs(here[lag] - atZero[lag]);
   return {
-    score: shown(here[lag], 6), "score-at-zero": shown(atZero[lag], 6),
-    "score-gap": gap < 1e-9 ? `${shown(gap, 2)}${gap ? " (rounding)" : ""}` : shown(gap, 4),
+    score: shown(here[lag]), "score-at-zero": shown(atZero[lag]),
+    "score-gap": gap < 1e-9 ? `${shown(gap, 2)}${gap ? " (rounding)" : ""}` : shown(gap),
   };
 }
 
@@ -77,6 +77,6 @@ function paintDecay(svg, { turnWidth, turnBase, scaling }, { thetas }) {
     x: { label: "distance s", lower: 1, upper: 1e4, isLog: true },
     y: { label: "envelope of the scores", lower: 0, upper: turnWidth / 2 * 1.05 },
     series: curves,
-    rules: [{ at: floor, label: `random phases: ${shown(floor, 3)}` }],
+    rules: [{ at: floor, label: `random phases: ${shown(floor)}` }],
   });
 }

@@ -1,4 +1,4 @@
-// Part 6, a checked derivation: the steps of the built-in answer sheet one by one, each with its verdict.
+// Part 7, a checked derivation: the steps of the built-in answer sheet one by one, each with its verdict.
 
 import { setTexts } from "../texts.js";
 

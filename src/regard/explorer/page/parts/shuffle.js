@@ -1,4 +1,4 @@
-// Part 3, shuffle the sentence: attention rows move with their words, unless a mask or position codes interfere.
+// Part 4, shuffle the sentence: attention rows move with their words, unless a mask or position codes interfere.
 
 import { drawChart } from "../drawing/charts.js";
 import { paintMatrix } from "../drawing/matrices.js";
@@ -110,9 +110,9 @@ function showNumbers(section, words, { gap, distances, pooled }) {
   const isSame = gap <= ROUNDING;
   const most = distances.indexOf(Math.max(...distances));
   setTexts(section, {
-    gap: gap === 0 ? "0" : `${shown(gap, 4)}${isSame ? " (rounding)" : ""}`,
-    "moved-most": isSame ? "none" : `${words[most]}, by ${shown(distances[most], 4)}`,
-    pooled: pooled <= ROUNDING ? `${shown(pooled, 2)}${pooled ? " (rounding)" : ""}` : shown(pooled, 4),
+    gap: gap === 0 ? "0" : `${shown(gap)}${isSame ? " (rounding)" : ""}`,
+    "moved-most": isSame ? "none" : `${words[most]}, by ${shown(distances[most])}`,
+    pooled: pooled <= ROUNDING ? `${shown(pooled, 2)}${pooled ? " (rounding)" : ""}` : shown(pooled),
   });
 }
 

@@ -33,7 +33,7 @@ function paintCodes(section, state) {
   paintDistances(section.querySelector("#sinusoid-distances"), state, nearest);
   setTexts(section, {
     "format-name": NAMES[format],
-    nearest: `${nearest.lag} apart`, distance: shown(nearest.distance, 5),
+    nearest: `${nearest.lag} apart`, distance: shown(nearest.distance),
     lost: lost ? `${lost} of ${count}` : `none of ${count}`,
     last: String(count - 1), repeats: lost ? `${lost} repeat an earlier code (marked)` : "no two share a code",
     first: first ? `${first[1]} has the code of ${first[0]}` : "–",
@@ -69,7 +69,7 @@ function paintDistances(svg, { count, width, base }, nearest) {
     series: [
       { xs, ys, colour: 0 },
       { xs: [nearest.lag], ys: [nearest.distance], style: "points", colour: 1, label: {
-        text: `${nearest.lag} apart: ${shown(nearest.distance, 4)}`, at: nearest.lag, value: nearest.distance,
+        text: `${nearest.lag} apart: ${shown(nearest.distance)}`, at: nearest.lag, value: nearest.distance,
         anchor: nearest.lag > count / 2 ? "end" : "start",
       } },
     ],

@@ -1,4 +1,4 @@
-// Part 2, one head swings and two are steady: a random key, live, with histograms over the exact densities.
+// Part 3, one head swings and two are steady: a random key, live, with histograms over the exact densities.
 
 import { drawChart } from "../drawing/charts.js";
 import { shown } from "../drawing/scales.js";
@@ -138,13 +138,13 @@ class Run {
     const isTwo = this.settings[1].design === "two";
     const name = isTwo ? "two heads" : "identical heads";
     setTexts(section, {
-      "one-exact": shown(one.variance, 6), "other-exact": shown(other.variance, 6),
-      "ratio-exact": one.variance === 0 && other.variance === 0 ? "both are constant" : shown(one.variance / other.variance, 6),
-      "one-error": shown(one.error, 5), "other-error": shown(other.error, 5),
+      "one-exact": shown(one.variance), "other-exact": shown(other.variance),
+      "ratio-exact": one.variance === 0 && other.variance === 0 ? "both are constant" : shown(one.variance / other.variance),
+      "one-error": shown(one.error), "other-error": shown(other.error),
       "other-name": isTwo ? "Two heads" : "Identical heads",
       "other-queries": isTwo ? "q_1 = βμ_a, q_2 = βμ_b" : "q_1 = q_2 = β(μ_a+μ_b)",
       "other-label": `the same, ${name}`, "error-label": `the same, ${name}`,
-      backwards: this.isPositive ? "0 (given)" : shown(normalTail(1 / this.sigma), 5),
+      backwards: this.isPositive ? "0 (given)" : shown(normalTail(1 / this.sigma)),
     });
   }
 
@@ -153,8 +153,8 @@ class Run {
     setTexts(section, {
       gamma: this.gamma.toFixed(2).replace("-", "−"),
       draws: one.count.toLocaleString("en"),
-      "one-measured": `measured ${shown(one.variance, 4)}`, "other-measured": `measured ${shown(other.variance, 4)}`,
-      "ratio-measured": other.variance > 0 ? `measured ${shown(one.variance / other.variance, 4)}` : "measured –",
+      "one-measured": `measured ${shown(one.variance)}`, "other-measured": `measured ${shown(other.variance)}`,
+      "ratio-measured": other.variance > 0 ? `measured ${shown(one.variance / other.variance)}` : "measured –",
     });
   }
 }

@@ -1,13 +1,7 @@
-// Part 5, verdicts: the catalog of claims, each with its figure, and misconceptions with their counterexamples.
+// Part 6, verdicts: the catalog of claims, each with its figure, and misconceptions with their counterexamples.
 
 import { setTexts } from "../texts.js";
-
-// The claims are compressed, because most of them are never opened.
-async function unpacked() {
-  const packed = Uint8Array.from(atob(document.querySelector("#claims-data").textContent), (sign) => sign.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
+import { unpacked } from "../unpacking.js";
 
 export function makeVerdicts(section, panel) {
   const list = section.querySelector("#verdicts-list");
@@ -22,7 +16,7 @@ export function makeVerdicts(section, panel) {
   });
   list.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const buttons = [...list.querySelectorAll("button")];
+    const buttons = [...list.querySelectorAll("details[open] button")];
     const next = buttons[buttons.indexOf(document.activeElement) + step];
     if (!step || !next) return;
     event.preventDefault();
@@ -30,7 +24,7 @@ export function makeVerdicts(section, panel) {
   });
   return {
     async paint() {
-      claims ??= await unpacked();
+      claims ??= JSON.parse(new TextDecoder().decode(await unpacked("claims-data")));
       const state = panel.state;
       setTexts(section, { count: String(claims.length) });
       paintList(list, claims, state);
@@ -47,11 +41,11 @@ function isWanted({ id, statement, status, isMisconception, section }, { search,
 
 function paintList(list, claims, state) {
   const wanted = claims.filter((claim) => isWanted(claim, state));
-  const key = `${wanted.map(({ id }) => id)} ${state.claim}`;
+  const key = `${wanted.map(({ id }) => id)} ${state.claim} ${Boolean(state.search)}`;
   if (list.dataset.key === key) return;
   list.dataset.key = key;
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.claim : null;
-  list.replaceChildren(...grouped(wanted).flatMap(([title, group]) => [heading(title), listed(group, state.claim)]));
+  list.replaceChildren(...grouped(wanted).map(([title, group]) => folded(title, group, state)));
   if (!wanted.length) list.append("No claim matches the search.");
   if (focused) list.querySelector(`[data-claim="${focused}"]`)?.focus();
   const chosen = list.querySelector("[aria-current]");
@@ -64,10 +58,14 @@ function grouped(claims) {
   return [...groups];
 }
 
-function heading(title) {
-  const element = document.createElement("p");
-  element.className = "group";
-  element.textContent = title;
+// A group of claims, open if it has the chosen one or if a search has left only a few.
+function folded(title, claims, { claim, search }) {
+  const element = document.createElement("details");
+  element.open = Boolean(search) || claims.some(({ id }) => id === claim);
+  const summary = document.createElement("summary");
+  summary.className = "group";
+  summary.textContent = `${title} (${claims.length})`;
+  element.append(summary, listed(claims, claim));
   return element;
 }
 
