@@ -29,6 +29,7 @@ PUBLIC_NAMES = [
     "Place",
     "QuantizedKernel",
     "QuestionRow",
+    "Recurrence",
     "RegardError",
     "Sampling",
     "Scenario",

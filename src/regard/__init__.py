@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from regard.conformance.check import check
     from regard.conformance.parametrize import parametrize_with_laws
+    from regard.conformance.recurrence import Recurrence
     from regard.conformance.subject import Spec, Subject
     from regard.conformance.verdict import CheckReport, LawsBroken, LawVerdict
     from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
@@ -59,6 +60,7 @@ __all__ = [
     "Place",
     "QuantizedKernel",
     "QuestionRow",
+    "Recurrence",
     "RegardError",
     "Sampling",
     "Scenario",
@@ -100,6 +102,7 @@ _HOMES = {
     "regard.explorer": ("ExplorerPage", "explore"),
     "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
     "regard.designs.report": ("DesignReport",),
+    "regard.conformance.recurrence": ("Recurrence",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.conformance.check": ("check",),

@@ -7,7 +7,7 @@ Gates are natural logarithms of decays.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -19,6 +19,7 @@ RecurrenceKind: TypeAlias = Literal[
 _CHUNK = 16
 
 
+@runtime_checkable
 class RecurrentForms(Protocol):
     """What every recurrence offers."""
 
