@@ -6,6 +6,7 @@ import pytest
 import regard
 
 PUBLIC_NAMES = [
+    "CachedDecoder",
     "CheckReport",
     "Claim",
     "ClaimVerdict",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TreeKernel,
         VarlenKernel,
     )
+    from regard.conformance.adapters.cached_decoders import CachedDecoder
     from regard.conformance.check import check
     from regard.conformance.parametrize import parametrize_with_laws
     from regard.conformance.recurrence import Recurrence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from regard.explorer import ExplorerPage, explore
 
 __all__ = [
+    "CachedDecoder",
     "CheckReport",
     "Claim",
     "ClaimVerdict",
@@ -102,6 +104,7 @@ _HOMES = {
     "regard.explorer": ("ExplorerPage", "explore"),
     "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
     "regard.designs.report": ("DesignReport",),
+    "regard.conformance.adapters.cached_decoders": ("CachedDecoder",),
     "regard.conformance.recurrence": ("Recurrence",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),

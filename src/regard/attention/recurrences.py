@@ -56,18 +56,17 @@ class MatrixRecurrence:
 
     def recurrent(self, state: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The formula as it stands."""
-        state = self._state(state)
-        outputs = []
+        now, outputs = self._state(state), []
         for t in range(self.q.shape[1]):
             q, k, u = self.q[:, t], self.k[:, t], self.v[:, t]
-            before, state = state, state * np.exp(self.log_decay[:, t])[..., None]
+            before, now = now, now * np.exp(self.log_decay[:, t])[..., None]
             if self.is_erasing:
-                u = u - np.einsum("bhkv,bhk->bhv", state, k)
+                u = u - np.einsum("bhkv,bhk->bhv", now, k)
             u = u if self.write is None else u * self.write[:, t, :, None]
-            state = state + k[..., None] * u[..., None, :]
-            seen = state if self.bonus is None else before + (self.bonus * k)[..., None] * u[..., None, :]
+            now = now + k[..., None] * u[..., None, :]
+            seen = now if self.bonus is None else before + (self.bonus * k)[..., None] * u[..., None, :]
             outputs.append(np.einsum("bhkv,bhk->bhv", seen, q))
-        return _stacked(outputs, self.v), state
+        return _stacked(outputs, self.v), now
 
     def chunked(self, size: int = _CHUNK, state: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """All tokens of a chunk at once: the values written solve a triangular system."""

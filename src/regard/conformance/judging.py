@@ -38,7 +38,10 @@ _SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 # A layer that takes longer for one large input, in seconds, is not tried on such inputs.
 _SLOW = 0.5
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
-_KEPT = Diagnosis("state", "something is kept from one call to the next, in the function or in the state that it was given")
+_REMEMBERS = frozenset({"state", "axes", "switch"})
+_KEPT = Diagnosis(
+    "state", "something is kept from one call to the next, in the function or in the state that it was given"
+)
 _NOT_FINITE = Diagnosis("precision", "all outputs for ordinary inputs are infinite or NaN")
 
 Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]
@@ -182,7 +185,7 @@ def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | 
     if diagnose is None:
         bugs = law.usual_bugs
     elif not repeats:
-        bugs = (_KEPT, _NOISE) if trial.subject.has("state") else (_NOISE,)
+        bugs = (_KEPT, _NOISE) if _REMEMBERS & trial.subject.capabilities else (_NOISE,)
     else:
         bugs = diagnose(law, trial, worst) if is_finite else (_NOT_FINITE,)
     verdict = _verdict(law, trial.subject, "refuted", worst.what, worst)

@@ -146,3 +146,19 @@ def chunks_in_words(chunks: tuple[int, ...]) -> str:
     if len(chunks) > 3 and len(set(chunks)) == 1:
         return f"{chunks[0]}, {len(chunks)} times"
     return "+".join(map(str, chunks))
+
+
+def grid_positions(axes: int, batch: int, length: int) -> np.ndarray:
+    """[axis, batch, length]: text, then a grid two tokens wide, which starts later in each row and ends the prompt.
+
+    >>> grid_positions(3, 1, 6)[:, 0].tolist()
+    [[0, 1, 1, 1, 1, 1], [0, 1, 1, 2, 2, 3], [0, 1, 2, 1, 2, 1]]
+    """
+    places = np.zeros((axes, batch, length), dtype=int)
+    for row in range(batch):
+        start = 1 + row % max(length - 2, 1)
+        index = np.arange(length) - start
+        for axis in range(axes):
+            step = index // 2 if axis == axes - 2 else index % 2 if axis == axes - 1 else 0 * index
+            places[axis, row] = np.where(index < 0, np.arange(length), start + step)
+    return places

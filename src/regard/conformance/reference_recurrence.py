@@ -1,5 +1,6 @@
 """A correct recurrence in plain numpy, the gated delta rule in all its forms; a broken example replaces one of them."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +34,7 @@ def packed(*inputs: Arrays, state: Arrays | None = None) -> tuple[Arrays, Arrays
     """Each document by itself."""
     *per_token, borders = inputs
     outputs, states = [], []
-    for document, (start, end) in enumerate(zip(borders, borders[1:], strict=False)):
+    for document, (start, end) in enumerate(itertools.pairwise(borders)):
         row = None if state is None else state[document : document + 1]
         y, after = chunked(*(each[:, start:end] for each in per_token), state=row)
         outputs.append(y)

@@ -47,6 +47,8 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "gloo": ("ranks in processes of their own", "needs torch and ranks that may be processes of their own"),
     "state": ("a state that is passed on", "the layer passes no state on"),
     "chunked": ("a chunked form", "no chunked form is given"),
+    "axes": ("positions with several axes", "positions have one axis"),
+    "switch": ("frequencies that switch with the length", "no length is declared at which frequencies switch"),
     "packed": ("a form for packed documents", "no form for packed documents is given"),
 }
 # Capabilities of what is no layer: it has these laws only, and layers do not have them.
@@ -90,6 +92,11 @@ class Spec:
         align: how causality matches queries and keys if their numbers differ.
         recurrence: which published recurrence the layer is, where it is one.
         chunk_size: the size of the chunks in which it is computed.
+        position_axes: the number of axes of a position.
+        switch_length: the rotary frequencies are others in sequences of more tokens than this.
+        crossing: what happens to cached keys when a sequence grows beyond that.
+        is_gradual: True if the frequencies go on changing with the length.
+        packing: True if positions that start anew are meant to separate packed documents, in layers with a state too.
         device: where the layer runs.
         dtype: the precision in which it runs.
 
@@ -119,6 +126,11 @@ class Spec:
     align: Literal["top-left", "bottom-right"] | None = None
     recurrence: RecurrenceKind | None = None
     chunk_size: int | None = None
+    position_axes: int = 1
+    switch_length: int | None = None
+    crossing: Literal["recompute", "keep"] | None = None
+    is_gradual: bool = False
+    packing: bool = False
     device: str = "cpu"
     dtype: str = "float32"
 
@@ -345,7 +357,8 @@ class Subject:
 
     `capabilities` says which of the other methods the subject has. Each method names the capability that it belongs to.
     Others are used where they exist: `reorder_cache(cache, order)`, `crop_cache(cache, length)` and
-    `reset_cache(cache)` return new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+    `reset_cache(cache)` return new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…`
+    (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     `has_state` says that it carries a state from token to token, in which earlier tokens fade.
@@ -366,7 +379,8 @@ class Subject:
         """The output [batch, position, anything] for an array [batch, position, width].
 
         Options by capability: "mask" [batch, position], True for a real token, whatever the layer uses inside;
-        "positions" [batch, position]; "documents" [batch, position], the number of each token's packed document.
+        "positions" [batch, position], with "axes" [axis, batch, position]; "documents" [batch, position], the number of
+        each token's packed document.
         """
         raise NotImplementedError("A subject needs `call(x)`.")
 

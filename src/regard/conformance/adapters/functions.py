@@ -26,7 +26,7 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
-FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
+_FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
 class _CannotCall(Exception):
@@ -34,7 +34,7 @@ class _CannotCall(Exception):
 
 
 def function_subject(
-    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
+    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = _FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
     names = parameter_names(function)
@@ -52,6 +52,20 @@ def function_subject(
         f"{name} does not take an array {shape} and return one. {'; '.join(errors)}. "
         "Declare its width in the spec, or wrap it in a function that does."
     )
+
+
+def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
+    """The first imported framework with which `outputs` gives its own array for x; an InputError if there is none."""
+    problems = []
+    for package, kind in _FRAMEWORKS.items():
+        if package in sys.modules:
+            arrays = kind(spec.dtype, spec.device)
+            x = arrays.array(sample(2, 3, spec.width))
+            found, error = returned_or_error(lambda: outputs(arrays, x))  # noqa: B023
+            if error is None and isinstance(found, type(x)):
+                return arrays
+            problems.append(f"{package}: {error_line(error) if error else f'it returns {type(found).__name__}'}")
+    raise InputError(f"{complaint} {'; '.join(problems)}.")
 
 
 def _returned(function: Callable[[], Any], wanted: tuple[int, ...], like: Any) -> Any:

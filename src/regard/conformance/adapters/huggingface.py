@@ -30,6 +30,10 @@ from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 _OFFSETS = (0, 1, 2)
+_UNPROMISED = (
+    "not packed: some layers carry a state, and nothing says that they start anew where positions do; "
+    "--spec causal,packing says so"
+)
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
 _RECORDING = "regard_recording"
@@ -100,7 +104,7 @@ class HuggingFaceModel(TorchLayer):
 
     def __init__(self, model: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
         self.offset, self.is_routed, self.has_state = 0, is_routed(model), is_recurrent(model)
-        if not _has_windows(model):
+        if not _has_windows(model) and not self.has_state:
             self.crop_cache = _cropped
         with quiet_transformers():
             super().__init__(model, spec or model_spec(model), name=name or type(model).__name__, redraw=redraw)
@@ -124,6 +128,9 @@ class HuggingFaceModel(TorchLayer):
             # How a state passes over padding differs from class to class, and from prefill to decoding.
             named.discard("mask")
             self.findings += (LayerFinding(name="mask", how="not used: some layers carry a state", kind="not found"),)
+            if not self.spec.packing:
+                named.discard("documents")
+                self.findings += (LayerFinding(name="documents", how=_UNPROMISED, kind="not found"),)
         return named if self.spec.causal and self._has_cache() else named - {"cache"}
 
     def _has_cache(self) -> bool:

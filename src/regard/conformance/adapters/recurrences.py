@@ -3,19 +3,17 @@
 import copy
 import functools
 import importlib
-import sys
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays
-from regard.conformance.adapters.functions import FRAMEWORKS
-from regard.conformance.adapters.layers import Layer, parameter_names, returned_or_error, sample
+from regard.conformance.adapters.functions import arrays_taken
+from regard.conformance.adapters.layers import Layer, parameter_names
 from regard.conformance.recurrence import TAPS, Recurrence, input_width, recurrent_inputs
 from regard.conformance.subject import Spec
-from regard.conformance.verdict import error_line
-from regard.core.errors import InputError
 
 Form = Literal["recurrent", "chunked"]
 
@@ -39,7 +37,9 @@ class RecurrenceLayer(Layer):
             scale=recurrence.scale,
             dtype=recurrence.dtype,
         )
-        self.arrays = self._framework()
+        what = kind or f"one x [batch, length, {self.spec.width}]"
+        complaint = f"{self.name} does not take the inputs of {what} and return (y, state); see docs/recurrences.md."
+        self.arrays = arrays_taken(self.spec, self._outputs, complaint)
         self._bound: dict[Any, Callable[..., Any]] = {}
         if recurrence.reset is not None:
             self.reset_cache = recurrence.reset
@@ -52,7 +52,7 @@ class RecurrenceLayer(Layer):
     def forward(self, x: Any, *, form: Form = "recurrent", cuts: Sequence[int] = (), **options: Any) -> Any:
         """The outputs of a whole sequence, computed in one call or, with cuts, in several that pass the state on."""
         edges, state, outputs = [0, *cuts, x.shape[1]], None, []
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in itertools.pairwise(edges):
             given = {name: value[:, start:end] for name, value in options.items()}
             y, state = self._advance(x[:, start:end], state, form=form, **given)
             outputs.append(y)
@@ -104,25 +104,9 @@ class RecurrenceLayer(Layer):
         function = self._bound.setdefault(key, functools.partial(self.forward, **named)) if named else self.forward
         return function, {name: value for name, value in options.items() if name not in named}
 
-    def _framework(self) -> Arrays:
-        """The first framework whose arrays the function takes and returns."""
-        problems = []
-        for package, kind in FRAMEWORKS.items():
-            if package not in sys.modules:
-                continue
-            self.arrays = kind(self.spec.dtype, self.spec.device)
-            x = self.arrays.array(sample(2, 3, self.spec.width))
-            found, error = returned_or_error(lambda x=x: self._tried(x))
-            if error is None and isinstance(found, type(x)):
-                return self.arrays
-            problems.append(f"{package}: {error_line(error) if error else f'it returns {type(found).__name__}'}")
-        raise InputError(
-            f"{self.name} does not take the inputs of {self.spec.recurrence or f'width {self.spec.width}'} and return "
-            f"(y, state). {'; '.join(problems)}. See docs/recurrences.md for the inputs of each kind."
-        )
-
-    def _tried(self, x: Any) -> Any:
-        with self.arrays.quietly():
+    def _outputs(self, arrays: Arrays, x: Any) -> Any:
+        self.arrays = arrays
+        with arrays.quietly():
             return self._advance(x, None)[0]
 
 

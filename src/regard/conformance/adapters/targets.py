@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
+from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
@@ -61,6 +62,8 @@ def adapt(
         return adapt(target(), spec, name=name, redraw=redraw, projections=projections)
     if isinstance(target, Recurrence):
         return RecurrenceLayer(target, spec, name=name)
+    if isinstance(target, CachedDecoder):
+        return DecoderLayer(target, spec, name=name)
     subject = _adapted(target, spec, name or _name(target), redraw=redraw)
     if projections is not None:
         kind, find = type(subject), projections

@@ -1,5 +1,6 @@
 """Packed documents are computed as if each were alone."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ def _compare(trial: LawTrial) -> Comparisons:
         )
 
     edges = np.cumsum([0, *lengths])
-    inside = [(start <= np.arange(x.shape[1])) & (np.arange(x.shape[1]) < end) for start, end in zip(edges, edges[1:])]
+    places = np.arange(x.shape[1])
+    inside = [(start <= places) & (places < end) for start, end in itertools.pairwise(edges)]
     for number, own in enumerate(inside):
         moved, _ = _packed(trial, trial.bumped(x, np.flatnonzero(own).tolist()), lengths)
         what = "a document changes with another one"

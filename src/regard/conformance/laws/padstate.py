@@ -32,7 +32,10 @@ def _compare(trial: LawTrial) -> Comparisons:
             wanted, _ = subject.step(later[one], own)
             control = distance(subject.step(later[one], subject.empty_cache(1))[0], wanted)
             place = {"side": side, "row": row, "padding": int(length - real.shape[1])}
-            shown = {"place": place, "signature": {**place, "is_quiet": _is_quiet(trial, loud, mask, after)}}
+            shown: dict[str, Any] = {
+                "place": place,
+                "signature": {**place, "is_quiet": _is_quiet(trial, loud, mask, after)},
+            }
             what = f"a row changes when it is padded on the {side}"
             yield trial.compared(what, y[one, mask[row]], alone, **shown)
             what = f"the state changes when a row is padded on the {side}"

@@ -32,7 +32,10 @@ def _compare(trial: LawTrial) -> Comparisons:
             tolerance=tolerance,
             control=control,
             place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
-            signature={"is_single": set(chunks) == {1}, "share": float(gaps.max()) / max(float(np.abs(y).max()), 1e-30)},
+            signature={
+                "is_single": set(chunks) == {1},
+                "share": float(gaps.max()) / max(float(np.abs(y).max()), 1e-30),
+            },
         )
 
 
