@@ -39,9 +39,7 @@ _SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 _SLOW = 0.5
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
 _REMEMBERS = frozenset({"state", "axes", "switch"})
-_KEPT = Diagnosis(
-    "state", "something is kept from one call to the next, in the function or in the state that it was given"
-)
+_KEPT = Diagnosis("state", "something is kept from one call to the next")
 _NOT_FINITE = Diagnosis("precision", "all outputs for ordinary inputs are infinite or NaN")
 
 Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]

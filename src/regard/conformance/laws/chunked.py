@@ -38,7 +38,7 @@ def _compare(trial: LawTrial) -> Comparisons:
         yield compared("the chunked form differs from the recurrent one", found, y[:, :count], "new")
     continued = subject.step(x, start, form="chunked")[0]
     yield compared("the chunked form differs if it starts from a state", continued, from_start, "started")
-    for count in sorted({3, min(size, length), length}):
+    for count in sorted({3, min(size, length), min(2 * size, length), length}):
         part = x[:, :count]
         after = subject.step(before, subject.step(part, none, form="chunked")[1])[0]
         wanted = subject.step(before, subject.step(part, none)[1])[0]

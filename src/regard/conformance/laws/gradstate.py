@@ -1,5 +1,7 @@
 """Gradients through chunks and passed states equal those of one call."""
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,21 @@ def _compare(trial: LawTrial) -> Comparisons:
     direction = trial.rng("direction").standard_normal(trial.call(x).shape).astype(x.dtype)
     whole = gradient(x, direction)
     control = float(np.abs(whole.astype(np.float64)).max())
-    cut = x.shape[1] // 2
-    ways: dict[str, tuple[dict[str, Any], Diagnosis]] = {"with a cut": ({"cuts": (cut,)}, _DETACHED)}
-    if trial.subject.has("chunked"):
-        ways["in chunks"] = {"form": "chunked"}, _CHUNKED
-        ways["in chunks with a cut"] = {"form": "chunked", "cuts": (cut,)}, _DETACHED
-    for way, (options, bug) in ways.items():
-        found = gradient(x, direction, **options)
-        shown = {"control": control, "place": {"way": way}, "suggests": (bug,)}
-        yield trial.compared(f"the gradient {way} differs from that of one call", found, whole, **shown)
+    forms: list[dict[str, Any]] = [{}, *([{"form": "chunked"}] if trial.subject.has("chunked") else [])]
+    middle = x.shape[1] // 2
+    for options, cuts in itertools.product(forms, ((), (1,), (middle,), (middle, middle + 1))):
+        if not options and not cuts:
+            continue
+        found = gradient(x, direction, **options, cuts=cuts)
+        bug = _DETACHED if cuts else _CHUNKED
+        yield trial.compared(
+            "the gradient through calls that pass a state on differs" if cuts else "the gradient in chunks differs",
+            found,
+            whole,
+            control=control,
+            place={"cuts": list(cuts), **options},
+            suggests=(bug,),
+        )
 
 
 class _Detached(RecurrenceLayer):
@@ -36,7 +44,7 @@ class _Detached(RecurrenceLayer):
     capabilities = frozenset({"gradient"})
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
-        cut = (options.get("cuts") or (0,))[0]
+        cut = (*options.get("cuts", ()), 0)[0]
         found, step = np.zeros_like(x), 1e-5
         for place in np.ndindex(x.shape):
             ends = [x.copy(), x.copy()]
@@ -49,8 +57,6 @@ class _Detached(RecurrenceLayer):
 
 
 def _broken_example() -> RecurrenceLayer:
-    from dataclasses import replace
-
     subject = _Detached(replace(REFERENCE, name="state detached between calls", dtype="float64", chunked=None))
     subject.capabilities |= {"gradient"}
     return subject

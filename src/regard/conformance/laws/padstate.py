@@ -1,5 +1,6 @@
 """Padding does not enter the state."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawT
 from regard.conformance.reference_recurrence import broken_recurrence, recurrent
 
 _SIDES = ("right", "left")
-# What stands under padding may be anything; large numbers show more.
 _LOUD = 10.0
 _ENTERS = Diagnosis("padding", "padded tokens are written to the state")
 _DECAYS = Diagnosis("padding", "padded tokens decay the state")
@@ -16,38 +16,41 @@ _FIRST_ROW = Diagnosis("padding", "the first row's mask is used for all")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """Rows of unequal lengths, padded on either side, and the tokens after them, against each row alone."""
-    x, later = trial.inputs(), trial.inputs("later", length=2)
-    subject, (batch, length, _) = trial.subject, x.shape
-    if length < 2:
+    """Rows of unequal lengths, padded on either side, at the beginning and later, against each row alone."""
+    if trial.size.length < 2:
         return
-    for side in _SIDES:
-        mask = _mask(batch, length, side)
-        loud = (x * np.where(mask, 1.0, _LOUD)[..., None]).astype(x.dtype)
-        y, state = subject.step(loud, subject.empty_cache(batch), mask=mask)
-        after, _ = subject.step(later, state)
-        for row in range(batch):
-            one, real = slice(row, row + 1), x[row : row + 1, mask[row]]
-            alone, own = subject.step(real, subject.empty_cache(1))
-            wanted, _ = subject.step(later[one], own)
-            control = distance(subject.step(later[one], subject.empty_cache(1))[0], wanted)
-            place = {"side": side, "row": row, "padding": int(length - real.shape[1])}
-            shown: dict[str, Any] = {
-                "place": place,
-                "signature": {**place, "is_quiet": _is_quiet(trial, loud, mask, after)},
-            }
-            what = f"a row changes when it is padded on the {side}"
-            yield trial.compared(what, y[one, mask[row]], alone, **shown)
-            what = f"the state changes when a row is padded on the {side}"
-            yield trial.compared(what, after[one], wanted, control=control, **shown)
+    for side, is_later in itertools.product(_SIDES, (False, True)):
+        yield from _padded(trial, side, is_later=is_later)
 
 
-def _is_quiet(trial: LawTrial, loud: np.ndarray, mask: np.ndarray, after: np.ndarray) -> bool:
-    """True if what stands under the padding does not matter."""
-    other = np.where(mask[..., None], loud, trial.inputs("padding")).astype(loud.dtype)
-    _, state = trial.subject.step(other, trial.subject.empty_cache(len(loud)), mask=mask)
-    found, _ = trial.subject.step(trial.inputs("later", length=2), state)
-    return distance(found, after) <= trial.tolerance(after)
+def _padded(trial: LawTrial, side: str, *, is_later: bool) -> Comparisons:
+    x, before, later = trial.inputs(), trial.inputs("before", length=3), trial.inputs("later", length=2)
+    step, (batch, length, _) = trial.subject.step, x.shape
+    mask = _mask(batch, length, side)
+
+    def begun(rows: slice) -> Any:
+        none = trial.subject.empty_cache(len(before[rows]))
+        return step(before[rows], none)[1] if is_later else none
+
+    def ended(padding: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        filled = np.where(mask[..., None], x, padding).astype(x.dtype)
+        y, state = step(filled, begun(slice(None)), mask=mask)
+        return y, step(later, state)[0]
+
+    # What stands under padding may be anything; large numbers show more.
+    y, after = ended(_LOUD * x)
+    is_quiet = distance(ended(trial.inputs("padding"))[1], after) <= trial.tolerance(after)
+    for row in range(batch):
+        one, real = slice(row, row + 1), x[row : row + 1, mask[row]]
+        alone, own = step(real, begun(one))
+        wanted = step(later[one], own)[0]
+        control = distance(step(later[one], trial.subject.empty_cache(1))[0], wanted)
+        place = {"side": side, "row": row, "padding": length - real.shape[1]}
+        shown: dict[str, Any] = {"place": place, "signature": {"is_quiet": is_quiet}}
+        what = f"a row changes when it is padded on the {side}"
+        yield trial.compared(what, y[one, mask[row]], alone, **shown)
+        what = f"the state changes when a row is padded on the {side}"
+        yield trial.compared(what, after[one], wanted, control=control, **shown)
 
 
 def _mask(batch: int, length: int, side: str) -> np.ndarray:

@@ -1,5 +1,6 @@
 """A state can be used twice, and two sequences can take turns."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,35 @@ _SHARED = Diagnosis("state", "two sequences share a state: it is kept in the fun
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """The rest of a sequence from the same state again, and in turns with another sequence, against the first time."""
-    x, other, step = trial.inputs(), trial.inputs("other"), trial.subject.step
-    middle = x.shape[1] // 2
-    if middle < 1:
+    """The rest of a sequence from the same state again, and in turns with another sequence, against the first time.
+
+    A single token may take another branch than several, and the chunked form has code of its own.
+    """
+    length = trial.size.length
+    if length < 2:
         return
-    start, rest = x[:, :middle], x[:, middle:]
-    _, state = step(start, trial.subject.empty_cache(len(x)))
-    y, _ = step(rest, state)
-    moved = step(trial.bumped(start, slice(None), by=2.0), trial.subject.empty_cache(len(x)))[1]
-    control = distance(step(rest, moved)[0], y)
-    shown = {"control": control, "place": {"cut": middle}}
-    again = step(rest, state)[0]
+    forms: list[dict[str, Any]] = [{}, *([{"form": "chunked"}] if trial.subject.has("chunked") else [])]
+    for options, count in itertools.product(forms, sorted({1, length - length // 2})):
+        yield from _resumed(trial, count, options)
+
+
+def _resumed(trial: LawTrial, count: int, options: dict[str, Any]) -> Comparisons:
+    x, other, step = trial.inputs(), trial.inputs("other"), trial.subject.step
+    start, rest = x[:, :-count], x[:, -count:]
+
+    def begun(tokens: np.ndarray) -> Any:
+        return step(tokens, trial.subject.empty_cache(len(tokens)), **options)[1]
+
+    state = begun(start)
+    y, _ = step(rest, state, **options)
+    control = distance(step(rest, begun(trial.bumped(start, slice(None), by=2.0)), **options)[0], y)
+    shown = {"control": control, "place": {"cut": x.shape[1] - count, **options}}
+    again = step(rest, state, **options)[0]
     yield trial.compared("a state used again gives other outputs", again, y, suggests=(_WRITTEN_TO,), **shown)
-    _, ours = step(start, trial.subject.empty_cache(len(x)))
-    _, theirs = step(other[:, :middle], trial.subject.empty_cache(len(x)))
-    step(other[:, middle:], theirs)
-    turns = step(rest, ours)[0]
-    yield trial.compared(
-        "a sequence changes when another one takes turns with it", turns, y, suggests=(_SHARED,), **shown
-    )
+    ours, theirs = begun(start), begun(other[:, :-count])
+    step(other[:, -count:], theirs, **options)
+    what, turns = "a sequence changes when another one takes turns with it", step(rest, ours, **options)[0]
+    yield trial.compared(what, turns, y, suggests=(_SHARED,), **shown)
 
 
 def _in_place(*inputs: np.ndarray, state: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray]:
