@@ -18,7 +18,15 @@ from regard.conformance.requests import CheckRequest
 from regard.conformance.verdict import CheckReport
 
 # Refutations that are right, by class and law.
-KNOWN: dict[str, dict[str, str]] = {}
+_STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
+_ON_MODULES = "its recurrent state is kept on the modules, so that requests share it and a prompt of one token reads it"
+KNOWN: dict[str, dict[str, str]] = {
+    **dict.fromkeys(
+        ("Qwen3NextForCausalLM", "Qwen3_5MoeForCausalLM", "MiniMaxForCausalLM", "NemotronHForCausalLM"),
+        {"LAYOUT": _STRIDES},
+    ),
+    "RecurrentGemmaForCausalLM": dict.fromkeys(("CACHE", "CACHEPURE", "REQUESTS"), _ON_MODULES),
+}
 _FAILURES = ("refuted", "crashed", "timed out")
 
 

@@ -33,12 +33,14 @@ def _compare(trial: LawTrial) -> Comparisons:
             what=what, error=float(gaps.max()), tolerance=tolerance, control=control, place=place, signature=signature
         )
 
-    for count in sorted({length, *(each for each in (1, size - 1, size, size + 1, 2 * size) if 0 < each < length)}):
+    edges = {1, 3, size - 1, size, size + 1, 2 * size, length - 1, length}
+    counts = sorted(each for each in edges if 0 < each <= length)
+    for count in counts:
         found = subject.call(x[:, :count], form="chunked")
         yield compared("the chunked form differs from the recurrent one", found, y[:, :count], "new")
     continued = subject.step(x, start, form="chunked")[0]
     yield compared("the chunked form differs if it starts from a state", continued, from_start, "started")
-    for count in sorted({3, min(size, length), min(2 * size, length), length}):
+    for count in counts:
         part = x[:, :count]
         after = subject.step(before, subject.step(part, none, form="chunked")[1])[0]
         wanted = subject.step(before, subject.step(part, none)[1])[0]

@@ -15,16 +15,11 @@ _OTHER = Diagnosis("update", "the state decays, is written to or is read otherwi
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """One call, and a second one from the state of the first, against the reference in float64."""
-    x, before = trial.inputs(), trial.inputs("before")
+    """One call against the reference in float64. What is wrong only from a state breaks SPLIT."""
+    x = trial.inputs()
     y = trial.call(x)
-    control = trial.liveness(x, y)
     wanted = _flat(_reference(trial, x).recurrent()[0], trial)
-    yield trial.compared("the outputs differ from the reference", y, wanted, control=control)
-    _, state = trial.subject.step(before, trial.subject.empty_cache(len(x)))
-    found, _ = trial.subject.step(x, state)
-    wanted = _flat(_reference(trial, x).recurrent(_reference(trial, before).recurrent()[1])[0], trial)
-    yield trial.compared("the outputs from a state differ from the reference", found, wanted, control=control)
+    yield trial.compared("the outputs differ from the reference", y, wanted, control=trial.liveness(x, y))
 
 
 def _reference(trial: LawTrial, x: np.ndarray) -> RecurrentForms:
@@ -84,7 +79,7 @@ LAW = Law(
     id="UPDATE",
     statement="the outputs equal those of the published recurrence in float64",
     family="update",
-    rank=104,
+    rank=102,
     needs=("state",),
     applies=_applies,
     compare=_compare,
