@@ -172,7 +172,7 @@ def _is_plain(config: Any) -> bool:
 
 def counts_from_each_call(model: Any) -> bool:
     """True if positions that are not given start anew with each chunk of embeddings, whatever the cache holds."""
-    return model.config.get_text_config(decoder=True).model_type in _SHIFTED
+    return model.config.get_text_config(decoder=True).model_type in (*_SHIFTED, "bamba")
 
 
 def _is_switching(config: Any) -> bool:
