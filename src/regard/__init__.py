@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.claims import Claim, ClaimVerdict, NearMiss, Parameter, Trial, all_claims
     from regard.claims.deciding import decide_claims
     from regard.conformance.adapters import hf
+    from regard.conformance.adapters.cached_decoders import CachedDecoder
     from regard.conformance.adapters.kernels import (
         LatentKernel,
         MergeKernel,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         TreeKernel,
         VarlenKernel,
     )
-    from regard.conformance.adapters.cached_decoders import CachedDecoder
     from regard.conformance.check import check
     from regard.conformance.parametrize import parametrize_with_laws
     from regard.conformance.recurrence import Recurrence

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import regard
-from regard.attention.recurrences import RECURRENCES
+from regard.attention.recurrences import RECURRENCES, RecurrenceKind
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence, input_width, recurrent_inputs
 from regard.conformance.reference_decoder import ReferenceDecoder
@@ -26,7 +26,7 @@ def first_family(report: regard.CheckReport) -> str | None:
     return report.failures[0].diagnosis[0].family if report.failures else None
 
 
-def in_numpy(kind: str) -> Recurrence:
+def in_numpy(kind: RecurrenceKind) -> Recurrence:
     def function(*inputs, state=None):
         y, state = RECURRENCES[kind](*inputs).recurrent(state)
         return y.astype(inputs[0].dtype), state
