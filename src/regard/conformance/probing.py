@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import InputSize
+from regard.conformance.law import Comparison, Comparisons, InputSize, LawTrial, distance
 from regard.conformance.subject import Subject
 
 # Where in a row the hidden tokens are.
@@ -162,3 +162,24 @@ def grid_positions(axes: int, batch: int, length: int) -> np.ndarray:
             step = index // 2 if axis == axes - 2 else index % 2 if axis == axes - 1 else 0 * index
             places[axis, row] = np.where(index < 0, np.arange(length), start + step)
     return places
+
+
+def compare_chunks(trial: LawTrial, what: str) -> Comparisons:
+    """The sequence in chunks of several sizes, against the full pass; the past must move the last output."""
+    x = trial.inputs()
+    if x.shape[1] < 2:
+        return
+    y = trial.call(x)
+    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
+    tolerance = trial.tolerance(y)
+    for chunks in chunkings(trial.size):
+        gaps = token_gaps(decode(trial.subject, x, chunks), y)
+        first = first_broken_token(gaps, tolerance)
+        yield Comparison(
+            what=what,
+            error=float(gaps.max()),
+            tolerance=tolerance,
+            control=control,
+            place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
+            signature={"chunks": chunks, "first": first},
+        )

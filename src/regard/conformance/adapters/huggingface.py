@@ -31,10 +31,6 @@ from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 _OFFSETS = (0, 1, 2)
-_UNPROMISED = (
-    "not packed: some layers carry a state, and nothing says that they start anew where positions do; "
-    "--spec causal,packing says so"
-)
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
 _RECORDING = "regard_recording"
@@ -135,9 +131,6 @@ class HuggingFaceModel(TorchLayer):
             # How a state passes over padding differs from class to class, and from prefill to decoding.
             named.discard("mask")
             self.findings += (LayerFinding(name="mask", how="not used: some layers carry a state", kind="not found"),)
-            if not self.spec.packing:
-                named.discard("documents")
-                self.findings += (LayerFinding(name="documents", how=_UNPROMISED, kind="not found"),)
         return named if self.spec.causal and self._has_cache() else named - {"cache"}
 
     def _has_cache(self) -> bool:

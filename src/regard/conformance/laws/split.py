@@ -4,45 +4,25 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, distance
-from regard.conformance.probing import chunkings, chunks_in_words, decode, first_broken_token, token_gaps, worst_token
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial
+from regard.conformance.probing import compare_chunks
 from regard.conformance.reference_recurrence import broken_recurrence, recurrent
 
-# An error below this part of the outputs is not one of a state that is lost, but of one that is rounded.
-_ROUNDED = 0.02
+# An error of fewer tolerances than this is not one of a state that is lost, but of one that is rounded.
+_ROUNDED = 500.0
 _LOST = Diagnosis("state", "the state, or part of it, is not passed on from call to call")
 _BY_LENGTH = Diagnosis("state", "the state after several tokens is wrong; token by token it is right")
 _COARSE = Diagnosis("precision", "the state is rounded between calls")
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """Cuts of several sizes against one call; the past must move the last output."""
-    x = trial.inputs()
-    if x.shape[1] < 2:
-        return
-    y = trial.call(x)
-    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
-    tolerance = trial.tolerance(y)
-    for chunks in chunkings(trial.size):
-        gaps = token_gaps(decode(trial.subject, x, chunks), y)
-        first = first_broken_token(gaps, tolerance)
-        yield Comparison(
-            what="a sequence that is cut gives other outputs than the whole",
-            error=float(gaps.max()),
-            tolerance=tolerance,
-            control=control,
-            place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
-            signature={
-                "is_single": set(chunks) == {1},
-                "share": float(gaps.max()) / max(float(np.abs(y).max()), 1e-30),
-            },
-        )
+    return compare_chunks(trial, "a sequence that is cut gives other outputs than the whole")
 
 
 def _signs(_trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
-    if max(each.signature["share"] for each in broken) < _ROUNDED:
+    if all(each.error < _ROUNDED * each.tolerance for each in broken):
         return [_COARSE]
-    return [_LOST] if any(each.signature["is_single"] for each in broken) else [_BY_LENGTH]
+    return [_LOST] if any(set(each.signature["chunks"]) == {1} for each in broken) else [_BY_LENGTH]
 
 
 def _forgetful(*inputs: np.ndarray, state: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray]:
