@@ -18,7 +18,17 @@ from regard.conformance.requests import CheckRequest
 from regard.conformance.verdict import CheckReport
 
 # Refutations that are right, by class and law.
-KNOWN: dict[str, dict[str, str]] = {}
+_STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
+_NO_PAST = "several tokens after a cache start from no state in its state-space layers"
+_ON_MODULES = "its recurrent state is kept on the modules, so that requests share it and a prompt of one token reads it"
+KNOWN: dict[str, dict[str, str]] = {
+    "Qwen3NextForCausalLM": {"LAYOUT": _STRIDES},
+    "Qwen3_5MoeForCausalLM": {"LAYOUT": _STRIDES},
+    "MiniMaxForCausalLM": {"LAYOUT": _STRIDES},
+    "NemotronHForCausalLM": {"LAYOUT": _STRIDES},
+    "JambaForCausalLM": {"LAYOUT": _STRIDES, "CACHE": _NO_PAST},
+    "RecurrentGemmaForCausalLM": dict.fromkeys(("CACHE", "CACHEPURE", "REQUESTS"), _ON_MODULES),
+}
 _FAILURES = ("refuted", "crashed", "timed out")
 
 

@@ -6,6 +6,7 @@ import pytest
 import regard
 
 PUBLIC_NAMES = [
+    "CachedDecoder",
     "CheckReport",
     "Claim",
     "ClaimVerdict",
@@ -29,6 +30,7 @@ PUBLIC_NAMES = [
     "Place",
     "QuantizedKernel",
     "QuestionRow",
+    "Recurrence",
     "RegardError",
     "Sampling",
     "Scenario",

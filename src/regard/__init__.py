@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.claims import Claim, ClaimVerdict, NearMiss, Parameter, Trial, all_claims
     from regard.claims.deciding import decide_claims
     from regard.conformance.adapters import hf
+    from regard.conformance.adapters.cached_decoders import CachedDecoder
     from regard.conformance.adapters.kernels import (
         LatentKernel,
         MergeKernel,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     )
     from regard.conformance.check import check
     from regard.conformance.parametrize import parametrize_with_laws
+    from regard.conformance.recurrence import Recurrence
     from regard.conformance.subject import Spec, Subject
     from regard.conformance.verdict import CheckReport, LawsBroken, LawVerdict
     from regard.core.errors import DomainError, InputError, NotCertifiable, RegardError
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from regard.explorer import ExplorerPage, explore
 
 __all__ = [
+    "CachedDecoder",
     "CheckReport",
     "Claim",
     "ClaimVerdict",
@@ -59,6 +62,7 @@ __all__ = [
     "Place",
     "QuantizedKernel",
     "QuestionRow",
+    "Recurrence",
     "RegardError",
     "Sampling",
     "Scenario",
@@ -100,6 +104,8 @@ _HOMES = {
     "regard.explorer": ("ExplorerPage", "explore"),
     "regard.conformance.verdict": ("CheckReport", "LawVerdict", "LawsBroken"),
     "regard.designs.report": ("DesignReport",),
+    "regard.conformance.adapters.cached_decoders": ("CachedDecoder",),
+    "regard.conformance.recurrence": ("Recurrence",),
     "regard.conformance.subject": ("Spec", "Subject"),
     "regard.core.errors": ("DomainError", "InputError", "NotCertifiable", "RegardError"),
     "regard.conformance.check": ("check",),

@@ -65,7 +65,8 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
     metavar="SPEC",
     help="What the layer is meant to be: causal,positions=rotary,num_heads=8,… The keys are width, num_heads, "
     "num_kv_heads, head_width, depth, causal, window, support, positions, rotary_base, rotary_width, rotary_layout, "
-    "frequencies, max_positions, scale, softcap, sink, mask, empty, align.",
+    "frequencies, max_positions, scale, softcap, sink, mask, empty, align, recurrence, chunk_size, position_axes, "
+    "switch_length, crossing, is_gradual, packing.",
 )
 @click.option("--infer", "is_inferring", is_flag=True, help="Probe for all that --spec leaves open.")
 @click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")

@@ -38,6 +38,8 @@ _SMALLER_LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 # A layer that takes longer for one large input, in seconds, is not tried on such inputs.
 _SLOW = 0.5
 _NOISE = Diagnosis("dropout", "the layer changes from call to call")
+_REMEMBERS = frozenset({"state", "axes", "switch"})
+_KEPT = Diagnosis("state", "something is kept from one call to the next")
 _NOT_FINITE = Diagnosis("precision", "all outputs for ordinary inputs are infinite or NaN")
 
 Diagnose = Callable[[Law, LawTrial, Comparison], tuple[Diagnosis, ...]]
@@ -181,7 +183,7 @@ def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | 
     if diagnose is None:
         bugs = law.usual_bugs
     elif not repeats:
-        bugs = (_NOISE,)
+        bugs = (_KEPT, _NOISE) if _REMEMBERS & trial.subject.capabilities else (_NOISE,)
     else:
         bugs = diagnose(law, trial, worst) if is_finite else (_NOT_FINITE,)
     verdict = _verdict(law, trial.subject, "refuted", worst.what, worst)
@@ -202,7 +204,7 @@ def _repeats(trial: LawTrial) -> bool:
     calls: list[Callable[[np.ndarray], np.ndarray]] = [subject.call]
     if subject.has("mask"):
         calls.append(lambda x: subject.call(x, mask=np.ones(x.shape[:2], dtype=bool)))
-    if subject.has("cache"):
+    if subject.has("cache") or subject.has("state"):
         calls.append(lambda x: subject.step(x, subject.empty_cache(x.shape[0]))[0])
     try:
         # Copies, because a layer that modifies its input is not noisy.

@@ -325,7 +325,8 @@ class Law:
     `means` is what a failure says by itself, asked when nothing else explains why a layer differs from the oracle.
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
-    A law that `looks_past_window` is tried on inputs longer than what the layer declares to see.
+    A law that `looks_past_window` is tried on inputs longer than what the layer declares to see, and one that
+    `looks_past_chunk` on inputs of more than two chunks.
     `grows_in` says in which way inputs become larger once the law holds at its usual size.
     """
 
@@ -345,6 +346,7 @@ class Law:
     grade: Grade = "black-box"
     size: InputSize = InputSize()
     looks_past_window: bool = False
+    looks_past_chunk: bool = False
     grows_in: tuple[Literal["length", "batch"], ...] = ()
 
     @property
@@ -357,6 +359,8 @@ class Law:
         wanted = self.size.length
         if self.looks_past_window and spec.window is not None:
             wanted = max(wanted, min(reach(spec) + 3, LONGEST_INPUT))
+        if self.looks_past_chunk and spec.chunk_size is not None:
+            wanted = max(wanted, min(2 * spec.chunk_size + 3, LONGEST_INPUT))
         return InputSize(batch=self.size.batch, length=min(wanted, max(spec.max_positions or wanted, _SHORTEST_INPUT)))
 
     def larger_sizes(self, spec: Spec, sizes: CheckSizes) -> Iterator[InputSize]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import InputSize
+from regard.conformance.law import Comparison, Comparisons, InputSize, LawTrial, distance
 from regard.conformance.subject import Subject
 
 # Where in a row the hidden tokens are.
@@ -146,3 +146,40 @@ def chunks_in_words(chunks: tuple[int, ...]) -> str:
     if len(chunks) > 3 and len(set(chunks)) == 1:
         return f"{chunks[0]}, {len(chunks)} times"
     return "+".join(map(str, chunks))
+
+
+def grid_positions(axes: int, batch: int, length: int) -> np.ndarray:
+    """[axis, batch, length]: text, then a grid two tokens wide, which starts later in each row and ends the prompt.
+
+    >>> grid_positions(3, 1, 6)[:, 0].tolist()
+    [[0, 1, 1, 1, 1, 1], [0, 1, 1, 2, 2, 3], [0, 1, 2, 1, 2, 1]]
+    """
+    places = np.zeros((axes, batch, length), dtype=int)
+    for row in range(batch):
+        start = 1 + row % max(length - 2, 1)
+        index = np.arange(length) - start
+        for axis in range(axes):
+            step = index // 2 if axis == axes - 2 else index % 2 if axis == axes - 1 else 0 * index
+            places[axis, row] = np.where(index < 0, np.arange(length), start + step)
+    return places
+
+
+def compare_chunks(trial: LawTrial, what: str) -> Comparisons:
+    """The sequence in chunks of several sizes, against the full pass; the past must move the last output."""
+    x = trial.inputs()
+    if x.shape[1] < 2:
+        return
+    y = trial.call(x)
+    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
+    tolerance = trial.tolerance(y)
+    for chunks in chunkings(trial.size):
+        gaps = token_gaps(decode(trial.subject, x, chunks), y)
+        first = first_broken_token(gaps, tolerance)
+        yield Comparison(
+            what=what,
+            error=float(gaps.max()),
+            tolerance=tolerance,
+            control=control,
+            place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
+            signature={"chunks": chunks, "first": first},
+        )

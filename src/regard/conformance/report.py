@@ -71,6 +71,8 @@ def spec_line(report: CheckReport) -> str:
         return ""
     heads, shared = spec.get("num_heads"), spec.get("num_kv_heads")
     causal = {True: "causal", False: "not causal", None: "causality not declared"}
+    if spec.get("recurrence"):
+        return " · ".join([f"recurrence {spec['recurrence']}", str(spec.get("dtype")), str(spec.get("device"))])
     parts = [f"width {spec['width']}"] if "width" in spec else []
     if not any(each.name == "num_heads" and each.kind == "not found" for each in report.findings):
         parts += [f"{heads} head{'' if heads == 1 else 's'}" + (f" over {shared}" if shared != heads else "")]

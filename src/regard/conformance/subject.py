@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import numpy as np
 
+from regard.attention.recurrences import RecurrenceKind
 from regard.conformance.visibility import visible_pairs
 from regard.core.errors import InputError
 from regard.positions.rotary import UNSCALED, GivenFrequencies, Rotary
@@ -44,6 +45,11 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "parallel": ("ranks that share a sequence", "needs a function of one rank among several"),
     "simulated": ("simulated ranks", "ranks are not to be simulated"),
     "gloo": ("ranks in processes of their own", "needs torch and ranks that may be processes of their own"),
+    "state": ("a state that is passed on", "the layer passes no state on"),
+    "chunked": ("a chunked form", "no chunked form is given"),
+    "axes": ("positions with several axes", "positions have one axis"),
+    "switch": ("frequencies that switch with the length", "no length is declared at which frequencies switch"),
+    "packed": ("a form for packed documents", "no form for packed documents is given"),
 }
 # Capabilities of what is no layer: it has these laws only, and layers do not have them.
 KERNELS = frozenset({"paged", "varlen", "quantized", "tree", "latent", "merge", "parallel"})
@@ -84,6 +90,13 @@ class Spec:
             found by trying if it is not declared.
         empty: what a query without any visible key gets.
         align: how causality matches queries and keys if their numbers differ.
+        recurrence: which published recurrence the layer is, where it is one.
+        chunk_size: the size of the chunks in which it is computed.
+        position_axes: the number of axes of a position.
+        switch_length: the rotary frequencies are others in sequences of more tokens than this.
+        crossing: what happens to cached keys when a sequence grows beyond that.
+        is_gradual: True if the frequencies go on changing with the length.
+        packing: True if positions that start anew are meant to separate packed documents, in layers with a state too.
         device: where the layer runs.
         dtype: the precision in which it runs.
 
@@ -111,6 +124,13 @@ class Spec:
     mask: Literal["keep", "drop", "additive"] | None = None
     empty: Literal["zero", "uniform", "nan"] | None = None
     align: Literal["top-left", "bottom-right"] | None = None
+    recurrence: RecurrenceKind | None = None
+    chunk_size: int | None = None
+    position_axes: int = 1
+    switch_length: int | None = None
+    crossing: Literal["recompute", "keep"] | None = None
+    is_gradual: bool = False
+    packing: bool = False
     device: str = "cpu"
     dtype: str = "float32"
 
@@ -336,8 +356,9 @@ class Subject:
     """Anything that can be checked. Subclass it for an unusual layer: `call` is enough, the rest unlocks more laws.
 
     `capabilities` says which of the other methods the subject has. Each method names the capability that it belongs to.
-    Three more are used where they exist: `reorder_cache(cache, order)` and `crop_cache(cache, length)` return new
-    caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask itself stays bool).
+    Others are used where they exist: `reorder_cache(cache, order)`, `crop_cache(cache, length)` and
+    `reset_cache(cache)` return new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…`
+    (the mask itself stays bool).
 
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     `has_state` says that it carries a state from token to token, in which earlier tokens fade.
@@ -358,7 +379,8 @@ class Subject:
         """The output [batch, position, anything] for an array [batch, position, width].
 
         Options by capability: "mask" [batch, position], True for a real token, whatever the layer uses inside;
-        "positions" [batch, position]; "documents" [batch, position], the number of each token's packed document.
+        "positions" [batch, position], with "axes" [axis, batch, position]; "documents" [batch, position], the number of
+        each token's packed document.
         """
         raise NotImplementedError("A subject needs `call(x)`.")
 
@@ -367,11 +389,15 @@ class Subject:
         raise NotImplementedError
 
     def empty_cache(self, batch: int) -> Any:
-        """cache: one without tokens."""
+        """cache, state: one without tokens."""
         raise NotImplementedError
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
-        """cache: the output for new tokens, and the cache with them; a mask covers past and new tokens."""
+        """cache, state: the output for new tokens, and the cache with them; a mask covers past and new tokens.
+
+        chunked: it takes `form="chunked"`, and so does `call`. packed: it takes `lengths`, those of the documents in
+        a batch of one; caches then have a row per document.
+        """
         raise NotImplementedError
 
     def projections(self) -> Projections:

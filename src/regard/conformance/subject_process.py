@@ -26,7 +26,7 @@ from regard.core.process_tree import ProcessTree, confine
 from regard.core.processes import die_with_parent
 
 # What subjects may have besides the methods of the class.
-_ON_CACHES = ("reorder_cache", "crop_cache")
+_ON_CACHES = ("reorder_cache", "crop_cache", "reset_cache")
 _FLAGS = ("is_routed", "has_state", "is_read_off")
 _HOOKS = ("function", "mask_forms", "kept_table", *_ON_CACHES)
 # Of the memory that a layer may take, one call or answer may take this part.

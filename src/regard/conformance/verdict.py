@@ -48,6 +48,9 @@ BugFamily = Literal[
     "latent",
     "merge",
     "parallel",
+    "state",
+    "chunk",
+    "update",
 ]
 
 

@@ -43,5 +43,6 @@ AXES = MappingProxyType(
         "row": "rows of a packed batch, or of a matrix",
         "column": "columns of a matrix",
         "new": "positions after those in a cache",
+        "tap": "coefficients of a convolution",
     }
 )

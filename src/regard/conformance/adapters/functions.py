@@ -54,6 +54,20 @@ def function_subject(
     )
 
 
+def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
+    """The first imported framework with which `outputs` gives its own array for x; an InputError if there is none."""
+    problems = []
+    for package, kind in _FRAMEWORKS.items():
+        if package in sys.modules:
+            arrays = kind(spec.dtype, spec.device)
+            x = arrays.array(sample(2, 3, spec.width))
+            found, error = returned_or_error(lambda: outputs(arrays, x))  # noqa: B023
+            if error is None and isinstance(found, type(x)):
+                return arrays
+            problems.append(f"{package}: {error_line(error) if error else f'it returns {type(found).__name__}'}")
+    raise InputError(f"{complaint} {'; '.join(problems)}.")
+
+
 def _returned(function: Callable[[], Any], wanted: tuple[int, ...], like: Any) -> Any:
     """What the function returns if it is an array of the wanted shape, up to its width; raises _CannotCall if not."""
     found, error = returned_or_error(function)

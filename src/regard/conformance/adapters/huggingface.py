@@ -17,6 +17,7 @@ from regard.conformance.adapters.huggingface_specs import (
     VARIANTS,
     attention_spec,
     counts_from_each_call,
+    has_kinds_of_layers,
     is_recurrent,
     is_rotary_known,
     is_routed,
@@ -47,6 +48,7 @@ def build_model(class_name: str, **config: Any) -> Any:
     known = kind.config_class
     implementation = config.pop("attn_implementation", None)
     problems: list[Exception] = []
+    fallback: Any = None
     for variant in VARIANTS:
         with quiet_transformers(), torch.random.fork_rng(devices=()):
             torch.manual_seed(0)
@@ -58,7 +60,12 @@ def build_model(class_name: str, **config: Any) -> Any:
                 continue
             if implementation is not None:
                 model.set_attn_implementation(implementation)
-        return model
+        if not is_recurrent(model) or (has_kinds_of_layers(model) and _first_attention(model) is not None):
+            return model
+        # In so few layers, a hybrid may have none that attends; a class that never does is what it is.
+        fallback = model if fallback is None else fallback
+    if fallback is not None:
+        return fallback
     raise InputError(
         f"{class_name} neither builds nor runs on embeddings with a tiny config: {error_line(problems[0])}. "
         "Give --arg NAME=VALUE for its config."
@@ -100,7 +107,7 @@ class HuggingFaceModel(TorchLayer):
 
     def __init__(self, model: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
         self.offset, self.is_routed, self.has_state = 0, is_routed(model), is_recurrent(model)
-        if not _has_windows(model):
+        if not _has_windows(model) and not self.has_state:
             self.crop_cache = _cropped
         with quiet_transformers():
             super().__init__(model, spec or model_spec(model), name=name or type(model).__name__, redraw=redraw)

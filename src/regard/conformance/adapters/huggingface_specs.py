@@ -32,6 +32,10 @@ TINY: dict[str, Any] = {
     "mamba_d_state": 16,
     "mamba_n_groups": 1,
     "mamba_expand": 2,
+    "attn_layer_period": 2,
+    "attn_layer_offset": 1,
+    "attn_layer_indices": [1],
+    "full_attn_idxs": [1],
 }
 # What else to try until a class builds and runs: some want as many key-value heads as heads, or both kinds of layer.
 VARIANTS: tuple[dict[str, Any], ...] = (
@@ -48,6 +52,14 @@ VARIANTS: tuple[dict[str, Any], ...] = (
         "topk_group": 1,
         "n_shared_experts": 1,
         "moe_intermediate_size": 32,
+    },
+    {"num_key_value_heads": 2, "layer_types": ["linear_attention", "full_attention"]},
+    {"num_key_value_heads": 4, "layer_types": ["linear_attention", "full_attention"]},
+    {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
+    {
+        "num_key_value_heads": 4,
+        "num_hidden_layers": 3,
+        "layer_types": ["linear_attention", "linear_attention", "hybrid"],
     },
 )
 # Parts of the names of modules and kinds of layers that carry a state from token to token.
@@ -85,6 +97,12 @@ def is_recurrent(model: Any) -> bool:
     names = kinds + [type(module).__name__ for module in model.modules()]
     # Short convolutions are the sign of a state-space layer whose name does not say so.
     return "Conv1d" in names or any(part in name.lower() for name in names for part in _RECURRENT)
+
+
+def has_kinds_of_layers(model: Any) -> bool:
+    """True if the configuration names the kind of each layer, and not all of them carry a state alone."""
+    kinds = _value(model.config.get_text_config(decoder=True), "layer_types")
+    return kinds is None or bool(set(kinds) - {"linear_attention", "conv"})
 
 
 def _value(config: Any, name: str) -> Any:
@@ -154,7 +172,7 @@ def _is_plain(config: Any) -> bool:
 
 def counts_from_each_call(model: Any) -> bool:
     """True if positions that are not given start anew with each chunk of embeddings, whatever the cache holds."""
-    return model.config.get_text_config(decoder=True).model_type in _SHIFTED
+    return model.config.get_text_config(decoder=True).model_type in (*_SHIFTED, "bamba")
 
 
 def _is_switching(config: Any) -> bool:

@@ -15,9 +15,12 @@ from types import ModuleType
 from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
+from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.adapters.recurrences import RecurrenceLayer
+from regard.conformance.recurrence import Recurrence
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
@@ -57,6 +60,10 @@ def adapt(
         return target if spec is None else target.declared(**spec.changes())
     if getattr(target, "is_factory", False):
         return adapt(target(), spec, name=name, redraw=redraw, projections=projections)
+    if isinstance(target, Recurrence):
+        return RecurrenceLayer(target, spec, name=name)
+    if isinstance(target, CachedDecoder):
+        return DecoderLayer(target, spec, name=name)
     subject = _adapted(target, spec, name or _name(target), redraw=redraw)
     if projections is not None:
         kind, find = type(subject), projections

@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance, only_if
-from regard.conformance.probing import chunkings, chunks_in_words, decode, first_broken_token, token_gaps, worst_token
+from regard.conformance.probing import compare_chunks, decode
 from regard.conformance.reference_layer import ReferenceLayer
 
 _WRONG_OFFSET = Diagnosis("cache", "the positions of tokens after a cache have a wrong offset")
@@ -14,24 +14,7 @@ _WRONG_WINDOW = Diagnosis("cache", "the window is counted wrongly after a cache"
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """The sequence in chunks of several sizes, against the full pass; the past must move the last output."""
-    x = trial.inputs()
-    if x.shape[1] < 2:
-        return
-    y = trial.call(x)
-    control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
-    tolerance = trial.tolerance(y)
-    for chunks in chunkings(trial.size):
-        gaps = token_gaps(decode(trial.subject, x, chunks), y)
-        first = first_broken_token(gaps, tolerance)
-        yield Comparison(
-            what="decoding with a cache differs from the full pass",
-            error=float(gaps.max()),
-            tolerance=tolerance,
-            control=control,
-            place={"chunks": chunks_in_words(chunks), **(worst_token(gaps) if first is None else {"token": first})},
-            signature={"chunks": chunks, "first": first},
-        )
+    return compare_chunks(trial, "decoding with a cache differs from the full pass")
 
 
 def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Law, LawTrial, NotTried, Spec, distance
 from regard.conformance.probing import RELATIVE, token_gaps, worst_token
 from regard.conformance.reference_layer import ReferenceLayer
 
@@ -11,6 +11,8 @@ _DOCUMENTS = 3
 
 def _compare(trial: LawTrial) -> Comparisons:
     """Each document is changed: the others may not change, and its own last token must. Then each is taken alone."""
+    if trial.subject.has_state and not trial.spec.packing:
+        raise NotTried("the layer carries a state, and does not declare that it starts anew (--spec causal,packing)")
     x = trial.inputs()
     batch, length, _ = x.shape
     num_documents = min(_DOCUMENTS, length // 2)
