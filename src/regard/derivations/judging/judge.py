@@ -1,7 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -30,7 +30,7 @@ from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, Size, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, MomentLaw, Size, SymbolMeaning
 from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
@@ -39,6 +39,7 @@ from regard.derivations.notation.syntax import (
     Expression,
     Infinity,
     Inner,
+    Integral,
     Matrix,
     Negative,
     Norm,
@@ -55,6 +56,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _MOST_KINDS = 4
+_OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
@@ -143,9 +145,9 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
         reached = scope.reach(*sides.expressions(scope))
     except NotUnderstood:
         return None
-    laws = [scope.meanings[name].law for name in reached if name in scope.meanings]
-    if not any(law is not None and not law.is_normal for law in laws):
-        return None
+    laws = [law for name in reached if name in scope.meanings and (law := scope.meanings[name].law) is not None]
+    if not any(isinstance(law, MomentLaw) for law in laws):
+        return _decide_for_parameters(sides, scope, num_laws=len(laws)) if scope.setting.is_own else None
     findings = [
         _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
         for number in range(NUM_LAWS)
@@ -155,6 +157,24 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
     if not all(finding.is_true or finding.is_false for finding in findings):
         return findings[0] if not findings[0].is_true else findings[1]
     return Finding(kind="unknown", reason="It depends on more than the mean and the variance that the text gives")
+
+
+def _decide_for_parameters(sides: Sides, scope: Scope, *, num_laws: int) -> Finding | None:
+    """The finding under known laws, None without them; false only if it is for either way to write their parameters.
+
+    The text need not say that its random symbols are independent, so that a failure with several of them is left open.
+    """
+    nodes = [node for side in sides.expressions(scope) for node in walk(side)]
+    is_about_laws = num_laws or any(isinstance(node, Apply) and node.function in _OF_LAWS for node in nodes)
+    finding = _decide_readings(sides, scope) if is_about_laws else None
+    if finding is None or not finding.is_false:
+        return finding
+    other = replace(scope, setting=replace(scope.setting, has_other_parameters=True))
+    if _decide_readings(sides, other).is_true:
+        return Finding(kind="unknown", reason="True only for laws written with a standard deviation or a scale")
+    if num_laws > 1:
+        return Finding(kind="unknown", reason="Not true if the random symbols are independent, which nothing says")
+    return finding
 
 
 def _decide_with_shapes(sides: Sides, scope: Scope, shapes: Mapping[str, Shape]) -> Finding:
@@ -336,7 +356,14 @@ def _without_infinity(read: ReadRelation) -> ReadRelation:
 
 def _holds_infinity(node: Expression) -> bool:
     """True if an ∞ stands inside an expression that is more than ∞."""
-    return any(isinstance(inner, Infinity) for inner in walk(node) if inner is not node)
+    limits = {id(limit) for inner in walk(node) if isinstance(inner, Integral) for limit in _ends(inner)}
+    return any(isinstance(inner, Infinity) and id(inner) not in limits for inner in walk(node) if inner is not node)
+
+
+def _ends(node: Integral) -> Iterator[Expression]:
+    """The infinite limits of an integral."""
+    for limit in (node.lower, node.upper):
+        yield from walk(limit)
 
 
 def _folded(side: Expression, scope: Scope) -> Expression:
