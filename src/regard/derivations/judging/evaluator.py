@@ -710,7 +710,8 @@ class Evaluator:
     # -- means, variances and covariances under the laws that a document gives ----------------------------------------
     def _expectation(self, node: Expectation) -> Value:
         """A mean or variance under one law, or a mean, variance or probability under a condition."""
-        assert isinstance(node.body, Apply)
+        if not isinstance(node.body, Apply):
+            raise NotUnderstood("This is no mean.")
         if not self.scope.setting.is_own:
             if node.given:
                 raise NotUnderstood("Conditions are not supported here.")
@@ -859,7 +860,11 @@ class Evaluator:
             raise NotUnderstood("The probability of this event is not supported.")
         mean = self._mean_of((gap,), chance)
         squares = Product((gap, gap), (False,))
-        powers = [self._mean_of((squares,), chance), self._mean_of((squares, gap), chance), self._mean_of((squares, squares), chance)]
+        powers = [
+            self._mean_of((squares,), chance),
+            self._mean_of((squares, gap), chance),
+            self._mean_of((squares, squares), chance),
+        ]
         first, second, third, fourth = (value.array for value in (mean, *powers))
         variance = second - first**2
         skew = third - 3 * first * variance - first**3

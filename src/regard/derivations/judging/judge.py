@@ -37,6 +37,7 @@ from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, Il
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
+    Extremum,
     Infinity,
     Inner,
     Integral,
@@ -45,9 +46,13 @@ from regard.derivations.notation.syntax import (
     Norm,
     Number,
     Ones,
+    Product,
     SetOf,
+    Sum,
+    Symbol,
     Transpose,
     describe,
+    mapped,
     symbols,
     walk,
 )
@@ -60,7 +65,9 @@ _OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
+_STEPS = (4, -4, 1, -1, Fraction(1, 64), -Fraction(1, 64), Fraction(1, 4096), -Fraction(1, 4096))
 _MOST_CORRECTED = 3  # readings of a failure
+_WORK_ON_CORRECTIONS = 5_000_000
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -267,16 +274,17 @@ def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list
         return []
     if any(note.kind in CORRECTIONS for note in notes):
         return notes
+    work = Work(left=_WORK_ON_CORRECTIONS)
     for read in reads[:_MOST_CORRECTED]:
-        change = correction(read.relation, read.scope, partial(_is_true, read), is_ill_shaped=is_ill_shaped)
+        change = correction(read.relation, read.scope, partial(_is_true, read, work), is_ill_shaped=is_ill_shaped)
         if change is not None:
             return [*notes, NoteKind.CORRECTED.note(change)]
     return notes
 
 
-def _is_true(read: ReadRelation, relation: Relation) -> bool:
+def _is_true(read: ReadRelation, work: Work, relation: Relation) -> bool:
     try:
-        finding = _decide_reading(replace(read, relation=relation), Work())
+        finding = _decide_reading(replace(read, relation=relation), work)
     except (ArithmeticError, ValueError, TypeError, LookupError):
         return False
     return finding.is_true and not finding.is_approximation_meant
@@ -386,6 +394,8 @@ def _at_values(instances: Instances) -> Finding:
 
 def _decide_by_sign(instances: Instances) -> Finding:
     relation = instances.relation
+    if isinstance(relation.left, Extremum) and relation.sign == "=":
+        return _at_extremum(instances, relation.left)
     if relation.sign in ("≫", "≪"):
         return _growth(instances)
     if relation.sign == "∈":
@@ -416,6 +426,40 @@ def _exactly(instances: Instances) -> Finding:
     if by_chance is not None or not instances.regime:
         return by_chance or exact
     return _in_the_regime(instances, exact)
+
+
+def _at_extremum(instances: Instances, extremum: Extremum) -> Finding:
+    """arg max_x f(x) = y: whether f(y ± δx) ≤ f(y) for steps of every size, where f has a value.
+
+    A failure is left open, since the text may restrict x.
+    """
+    place, variable = instances.relation.right, extremum.variable
+    if not isinstance(variable, Symbol) or variable in symbols(place) or not instances.scope.knows(variable):
+        raise NotUnderstood("It is not clear what this runs over.")
+    finding: Finding | None = None
+    for size in _STEPS:
+        step = Product((Number(Fraction(size)), variable), (False,))
+        near = _put_in(extremum.body, variable, Sum((place, step)))
+        best = _put_in(extremum.body, variable, place)
+        if near == best:
+            raise NotUnderstood("It is not clear how this depends on what it runs over.")
+        sign = "≤" if extremum.sign > 0 else "≥"
+        try:
+            finding = decide_exact(
+                replace(instances, relation=replace(instances.relation, left=near, sign=sign, right=best))
+            )
+        except UndefinedSide:
+            if abs(size) < 1:
+                raise
+            continue
+        if not finding.is_true:
+            return left_open(OpenBecause.DOUBTFUL, "Looks wrong unless what it runs over is restricted", finding.notes)
+    assert finding is not None
+    return finding
+
+
+def _put_in(node: Expression, variable: Symbol, other: Expression) -> Expression:
+    return mapped(node, lambda each: other if each == variable else each)
 
 
 def _growth(instances: Instances) -> Finding:

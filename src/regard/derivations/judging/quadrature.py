@@ -16,7 +16,7 @@ from regard.derivations.judging.values import Value
 from regard.derivations.notation.tokens import NotUnderstood
 
 Domain = Literal["unit", "half", "line"]
-_AGREEMENT = 1e-14
+_AGREEMENT, _ROUNDING = 1e-14, 1e-18
 _PRECISION = 320
 
 
@@ -63,6 +63,7 @@ _SUBSTITUTIONS: dict[Domain, tuple[_Substitution, ...]] = {
         ),
     ),
     "line": (
+        _Substitution(place=lambda v: v, slope=lambda _: arb(1), lowest=-14, highest=14, num_steps=4),
         _Substitution(place=lambda v: v, slope=lambda _: arb(1), lowest=-40, highest=40, num_steps=4),
         _Substitution(
             place=lambda v: (_half_pi() * v.sinh()).sinh(),
@@ -79,7 +80,9 @@ _SUBSTITUTIONS: dict[Domain, tuple[_Substitution, ...]] = {
 def _nodes(domain: Domain, number: int) -> list[tuple[arb, arb]]:
     rule = _SUBSTITUTIONS[domain][number]
     with ctx.workprec(_PRECISION):
-        places = [arb(k) / rule.num_steps for k in range(rule.lowest * rule.num_steps, rule.highest * rule.num_steps + 1)]
+        places = [
+            arb(k) / rule.num_steps for k in range(rule.lowest * rule.num_steps, rule.highest * rule.num_steps + 1)
+        ]
         return [(rule.place(v), rule.slope(v) / rule.num_steps) for v in places]
 
 
@@ -93,7 +96,10 @@ def integral(at: Callable[[arb], Value], domain: Domain) -> Value:
 
 
 def over_interval(
-    at: Callable[[np.ndarray], Value], ends: tuple[np.ndarray | None, np.ndarray | None], middle: np.ndarray, width: np.ndarray
+    at: Callable[[np.ndarray], Value],
+    ends: tuple[np.ndarray | None, np.ndarray | None],
+    middle: np.ndarray,
+    width: np.ndarray,
 ) -> Value:
     """∫ f(x) dx between two ends, None for infinite ones; `middle` and `width` say where f is on an endless interval.
 
@@ -130,7 +136,7 @@ def _summed(at: Callable[[arb], Value], nodes: list[tuple[arb, arb]]) -> Value |
     pairs = zip(gaps.flat, scale.flat, strict=True)
     if not all(bool(gap <= _AGREEMENT * size) for gap, size in pairs):
         return None
-    radius = np.frompyfunc(lambda gap, size: arb(0, gap.upper() + _AGREEMENT * size.upper()), 2, 1)
+    radius = np.frompyfunc(lambda gap, size: arb(0, gap.upper() + _ROUNDING * size.upper()), 2, 1)
     return Value(found + radius(gaps, scale))
 
 

@@ -19,6 +19,7 @@ from regard.derivations.notation.syntax import (
     Derivative,
     Distribution,
     Expression,
+    Extremum,
     Identity,
     Inner,
     Integral,
@@ -153,10 +154,15 @@ class _Typing:
             case Ones():
                 return self.scope.setting.ones or self.unifier.fresh(), "1"
             case Integral():
-                inner = _Typing(self.scope, self.chosen, self.unifier, {**self.bound, node.variable: SCALAR}, self.depth)
+                inner = _Typing(
+                    self.scope, self.chosen, self.unifier, {**self.bound, node.variable: SCALAR}, self.depth
+                )
                 return inner(node.body)
             case Distribution():
                 return self._parameters(node)
+            case Extremum():
+                self._must_be(node.body, SCALAR)
+                return self(node.variable)
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped

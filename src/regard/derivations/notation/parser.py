@@ -96,7 +96,9 @@ class Reading:
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
-    laws: frozenset[str] = frozenset()  # names of distributions and random variables: p(x) is a density, H(p) an entropy
+    laws: frozenset[str] = (
+        frozenset()
+    )  # names of distributions and random variables: p(x) is a density, H(p) an entropy
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
     base: int | None = None  # of a logarithm that names none; None is e
 
@@ -656,7 +658,7 @@ class _Parser:
             self.place += self.name_length(text)
             return self.divergence(bar)
         if text == "H" and self.is_at_bracket() and self.is_of_laws():
-            arguments = self.arguments()
+            arguments = tuple(map(_named_law, self.arguments()))
             return Apply(_INFORMATION[len(arguments)], arguments) if len(arguments) in _INFORMATION else None
         if text in ("P", "\\Pr") and self.is_at_event():
             is_opaque = text.removeprefix("\\") in self.reading.opaque and not self.mentions_laws()
@@ -691,9 +693,7 @@ class _Parser:
             follows_bar = found and found[-1] == place - 1 and self.tokens[place - 1].text == "|"
             if depth == 1 and (token.text == "\\|" or (token.text == "|" and not follows_bar)):
                 found.append(place)
-        is_double = len(found) == 1 and (
-            self.tokens[found[0]].text == "\\|" or self.tokens[found[0] + 1].text == "|"
-        )
+        is_double = len(found) == 1 and (self.tokens[found[0]].text == "\\|" or self.tokens[found[0] + 1].text == "|")
         return found[0] if is_double else None
 
     def divergence(self, bar: int) -> Expression:
@@ -703,7 +703,7 @@ class _Parser:
         width = 1 if self.tokens[bar].text == "\\|" else 2
         first, second = self.tokens[begin:bar], self.tokens[bar + width : end]
         self.place = end + 1
-        return Apply("kl", (self.whole(first), self.whole(second)))
+        return Apply("kl", (_named_law(self.whole(first)), _named_law(self.whole(second))))
 
     def is_of_laws(self) -> bool:
         """True if the bracket that follows lists distributions or random variables, and nothing else."""
@@ -777,7 +777,9 @@ class _Parser:
         sides = [self.whole(part) for part in split_outside(tokens, lambda token: token.kind == "relation")]
         if len(sides) != len(signs) + 1 or not signs:
             raise self.stuck_before()
-        return tuple(Condition(left, sign.text, (right,)) for left, sign, right in zip(sides, signs, sides[1:], strict=False))
+        return tuple(
+            Condition(left, sign.text, (right,)) for left, sign, right in zip(sides, signs, sides[1:], strict=False)
+        )
 
     # -- integrals and places of extrema -------------------------------------------------------------------------------
     def integral(self) -> Expression:
@@ -789,7 +791,9 @@ class _Parser:
         self.open_fraction()
         start, end = self.place, self.differential()
         if len(limits) != 2 or end is None:
-            raise NotUnderstood("Only integrals with limits, in one variable, are supported.", self.tokens[start - 1].start)
+            raise NotUnderstood(
+                "Only integrals with limits, in one variable, are supported.", self.tokens[start - 1].start
+            )
         variable = self.tokens[end + 1].text.removeprefix("\\")
         body = self.whole(self.tokens[start:end]) if end > start else Number(Fraction(1))
         self.place = end + 2
@@ -805,7 +809,13 @@ class _Parser:
         self.place += 5
         bottom = self.script_tokens()
         one = Token("number", "1", differential[0].start, differential[0].end)
-        self.tokens = [*self.tokens[:first], one, *self.tokens[first + 2 : self.place], *differential, *self.tokens[self.place :]]
+        self.tokens = [
+            *self.tokens[:first],
+            one,
+            *self.tokens[first + 2 : self.place],
+            *differential,
+            *self.tokens[self.place :],
+        ]
         self.place -= len(bottom) + 2 + 5
 
     def differential(self) -> int | None:
@@ -816,7 +826,9 @@ class _Parser:
             depth += token.nesting
             if depth < 0 or token.text == "\\int":
                 return None
-            is_letter = after.kind == "letter" and (len(after.text) == 1 or after.text.removeprefix("\\") in _GREEK_NAMES)
+            is_letter = after.kind == "letter" and (
+                len(after.text) == 1 or after.text.removeprefix("\\") in _GREEK_NAMES
+            )
             is_scripted = place + 2 < len(self.tokens) and self.tokens[place + 2].kind == "script"
             if depth == 0 and token.text == "d" and is_letter and not is_scripted:
                 return place
@@ -1084,6 +1096,14 @@ def _big_operator(
         else:
             conditions.append(part)
     return BigOperator(operator, index, tuple(conditions), lower, upper, body)
+
+
+def _named_law(node: Expression) -> Expression:
+    """The law p that p(z) is the density of, where only the law is meant."""
+    match node:
+        case Apply("density", (Symbol(), law)):
+            return law
+    return node
 
 
 def _renamed(base: Expression, suffix: str) -> Expression:
