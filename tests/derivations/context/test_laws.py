@@ -12,8 +12,8 @@ TWO = r"Let $p = \mathcal N(\mu_1, \sigma_1^2)$ and $q = \mathcal N(\mu_2, \sigm
 DENSITIES = r"Let $q(z) = \mathcal N(z; m, s^2)$ and $p(z) = \mathcal N(z \mid 0, 1)$."
 WORDS = r"Let $q$ be Gaussian with mean $m$ and variance $s^2$."
 VECTOR = (
-    r"Let $x \in \mathbb{R}^d$, $\Sigma \in \mathbb{R}^{d\times d}$, $m \in \mathbb{R}^d$, $A \in \mathbb{R}^{d\times d}$"
-    r" and $x \sim \mathcal N(m, \Sigma)$."
+    r"Let $x \in \mathbb{R}^d$, $\Sigma \in \mathbb{R}^{d\times d}$, $m \in \mathbb{R}^d$, "
+    r"$A \in \mathbb{R}^{d\times d}$ and $x \sim \mathcal N(m, \Sigma)$."
 )
 COUNT = r"Let $N \sim \mathrm{Poisson}(\lambda)$."
 COIN = r"Let $B \sim \mathrm{Bernoulli}(p)$."
@@ -48,7 +48,7 @@ TRUE = {
     VECTOR: (
         r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) + m^\top A m",
         r"\mathbb E[x x^\top] = \Sigma + m m^\top",
-        r"\mathrm{KL}(\mathcal N(m, \Sigma)\|\mathcal N(0, I)) = \frac12(\mathrm{tr}(\Sigma) + m^\top m - d - \log\det\Sigma)",
+        r"KL(\mathcal N(m, \Sigma)\|\mathcal N(0, I)) = \frac12(\mathrm{tr}(\Sigma) + m^\top m - d - \log\det\Sigma)",
     ),
     COUNT: (r"\mathbb E[N^2] = \lambda^2 + \lambda", r"P(N = 0) = e^{-\lambda}", r"P(N \ge 1) = 1 - e^{-\lambda}"),
     COIN: (r"\mathrm{Var}(B) = p(1 - p)", r"H(B) = -p\log p - (1-p)\log(1-p)", r"\mathbb E[B^2] = p"),

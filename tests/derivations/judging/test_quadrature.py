@@ -27,8 +27,8 @@ KNOWN = {
     "e^−x/√x from 0 to ∞": (lambda x: (-x).exp() / x.sqrt(), "half", lambda: arb.pi().sqrt()),
     "log x e^−x from 0 to ∞": (lambda x: x.log() * (-x).exp(), "half", lambda: -arb.const_euler()),
     "1/(1 + x²) from 0 to ∞": (lambda x: 1 / (1 + x * x), "half", lambda: arb.pi() / 2),
-    "e^−x²/20 on the line": (lambda x: (-x * x / 20).exp(), "line", lambda: (20 * arb.pi()).sqrt()),
-    "1/(1 + x²) on the line": (lambda x: 1 / (1 + x * x), "line", lambda: arb.pi()),
+    "e^−x²/20 on the line": (lambda x: (-x * x / 20).exp(), "line", (20 * arb.pi()).sqrt),
+    "1/(1 + x²) on the line": (lambda x: 1 / (1 + x * x), "line", arb.pi),
 }
 
 

@@ -363,14 +363,13 @@ class _Section:
     @cached_property
     def _declared_by_laws(self) -> dict[str, Declaration]:
         """What laws say of symbols: the λ of Poisson(λ) is a positive number, as the σ of N(μ, σ²) is."""
-        found = {}
-        for item in (item for item in self.described if isinstance(item.law, Distribution)):
+        found, said = {}, [(item, law) for item in self.described if isinstance(law := item.law, Distribution)]
+        for item, law in said:
             key = describe(item.symbol)
             is_named = key.lower()[0] in _NAMES_OF_LAWS
-            meaning = SymbolMeaning(name=key, formula=item.law) if is_named else SymbolMeaning(name=key, law=item.law)
+            meaning = SymbolMeaning(name=key, formula=law) if is_named else SymbolMeaning(name=key, law=law)
             found[key] = Declaration(meaning=meaning, why=item.why, at=item.at)
-        said = [item.law for item in self.described if isinstance(item.law, Distribution)]
-        for law in (*said, *self._laws):
+        for law in (*(law for _, law in said), *self._laws):
             for symbol, assume in numbers_of(law):
                 if self._is_number_of_law(symbol):
                     meaning = replace(self._declared_as(symbol, ("1", "1")), assume=assume)

@@ -496,9 +496,9 @@ class Evaluator:
             return self._apply_defined(node)
         if node.function in _EXPECTATIONS and self.scope.setting.is_random:
             return self._expected(node)
-        if node.function in _MOMENTS and self.scope.setting.is_own:
+        if node.function in _MOMENTS and self.scope.setting.has_laws:
             return self._moment(node, _ALL)
-        if node.function == "probability" and self.scope.setting.is_own:
+        if node.function == "probability" and self.scope.setting.has_laws:
             return self._probability(node.arguments, ())
         if node.function in _INFORMATION:
             return self._information(node)
@@ -659,7 +659,7 @@ class Evaluator:
         """A value in balls as one of the evaluator's own arithmetic."""
         return value if self.arithmetic.is_certified else Value(_midpoints(value.array))
 
-    # -- laws ------------------------------------------------------------------------------------------------------------
+    # -- laws ----------------------------------------------------------------------------------------------------------
     def _law_of(self, node: Expression) -> Distribution:
         """The law that an expression names: itself, that of a random symbol, or a vector of probabilities."""
         match node:
@@ -677,7 +677,8 @@ class Evaluator:
         """A law with values for its parameters; NotUnderstood if they are random themselves."""
         given = (law.mean, law.variance) if isinstance(law, MomentLaw) else law.parameters
         reached = (self.scope.meanings.get(name) for name in self.scope.reach(*given))
-        if any(each is not None and each.law is not None and (id(each), None) not in self.held for each in reached):
+        fixed = {**self.held, **self.arguments}
+        if any(each is not None and each.law is not None and (id(each), None) not in fixed for each in reached):
             raise NotUnderstood("A law here has random parameters.")
         values = tuple(map(self, given))
         if isinstance(law, MomentLaw):
@@ -712,7 +713,7 @@ class Evaluator:
         """A mean or variance under one law, or a mean, variance or probability under a condition."""
         if not isinstance(node.body, Apply):
             raise NotUnderstood("This is no mean.")
-        if not self.scope.setting.is_own:
+        if not self.scope.setting.has_laws:
             if node.given:
                 raise NotUnderstood("Conditions are not supported here.")
             return self(node.body)

@@ -144,7 +144,7 @@ def _log_normal_at(gap: np.ndarray, covariance: np.ndarray, arithmetic: Arithmet
 
 
 def _log_gamma(x: np.ndarray) -> np.ndarray:
-    return np.frompyfunc(lambda y: y.lgamma() if isinstance(y, arb) else math.lgamma(y), 1, 1)(x)
+    return np.asarray(np.frompyfunc(lambda y: y.lgamma() if isinstance(y, arb) else math.lgamma(y), 1, 1)(x))
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------

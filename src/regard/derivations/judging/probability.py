@@ -90,7 +90,8 @@ class RandomPart:
                 raise NotUnderstood("The size of this matrix is not known.")
             total, scale = total + value.array * weight, scale + np.abs(value.array * weight)
         if self.arithmetic.is_certified:  # nodes are floats
-            total = total + np.frompyfunc(lambda size: arb(0, _ROUNDING * arb(size).upper()), 1, 1)(scale)
+            radius = np.frompyfunc(lambda size: arb(0, _ROUNDING * arb(size).upper()), 1, 1)
+            total = total + np.asarray(radius(scale))
         return Value(total)
 
     def _nodes(self, number: RandomNumber, order: int) -> _Nodes:

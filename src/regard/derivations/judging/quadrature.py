@@ -111,8 +111,10 @@ def over_interval(
         middle, width, domain = lower, upper - lower, "unit"
     elif lower is None and upper is None:
         domain = "line"
-    else:
-        middle, width = (lower, width) if lower is not None else (upper, -width)
+    elif lower is not None:
+        middle = lower
+    elif upper is not None:
+        middle, width = upper, -width
     size = np.abs(width) if domain == "half" else width
     try:
         return integral(lambda node: Value(at(middle + width * node).array * size), domain)

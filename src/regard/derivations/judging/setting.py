@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from regard.derivations.notation.syntax import Distribution, Expression, renamed
@@ -163,6 +163,11 @@ class Setting:
     def is_random(self) -> bool:
         """True if a symbol is random."""
         return any(meaning.variance is not None for meaning in self.symbols.values())
+
+    @cached_property
+    def has_laws(self) -> bool:
+        """True if means are taken under laws that symbols have."""
+        return self.is_own or any(meaning.law is not None for meaning in self.symbols.values())
 
     @property
     def is_prime_a_label(self) -> bool:

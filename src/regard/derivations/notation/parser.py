@@ -819,7 +819,7 @@ class _Parser:
         self.place -= len(bottom) + 2 + 5
 
     def differential(self) -> int | None:
-        """The place of the d of dx that ends the integrand: the first one outside of brackets, with a letter after it."""
+        """The place of the d of dx that ends the integrand: the first one outside of brackets before a letter."""
         depth = 0
         for place in range(self.place, len(self.tokens) - 1):
             token, after = self.tokens[place], self.tokens[place + 1]
