@@ -20,14 +20,14 @@ def _integral(function: Callable[[arb], arb], domain: Domain) -> arb:
     return integral(at, domain).array[0, 0, 0]
 
 
-KNOWN = {
+KNOWN: dict[str, tuple[Callable[[arb], arb], Domain, Callable[[], arb]]] = {
     "x² from 0 to 1": (lambda x: x**2, "unit", lambda: arb(1) / 3),
     "log x from 0 to 1": (lambda x: x.log(), "unit", lambda: arb(-1)),
     "1/√x from 0 to 1": (lambda x: 1 / x.sqrt(), "unit", lambda: arb(2)),
     "e^−x/√x from 0 to ∞": (lambda x: (-x).exp() / x.sqrt(), "half", lambda: arb.pi().sqrt()),
     "log x e^−x from 0 to ∞": (lambda x: x.log() * (-x).exp(), "half", lambda: -arb.const_euler()),
     "1/(1 + x²) from 0 to ∞": (lambda x: 1 / (1 + x * x), "half", lambda: arb.pi() / 2),
-    "e^−x²/20 on the line": (lambda x: (-x * x / 20).exp(), "line", (20 * arb.pi()).sqrt),
+    "e^−x²/20 on the line": (lambda x: (-x * x / 20).exp(), "line", lambda: 2 * (5 * arb.pi()).sqrt()),
     "1/(1 + x²) on the line": (lambda x: 1 / (1 + x * x), "line", arb.pi),
 }
 
