@@ -47,11 +47,12 @@ def main() -> int:
     """Judge every solution and print the shares."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--limit", type=int, default=None, help="how many solutions of each file")
+    parser.add_argument("--limit", type=int, default=None, help="about how many solutions of each file, evenly spread")
     options = parser.parse_args()
     counts = Counter[str]()
     for path in options.files:
-        for steps, label in list(solutions(path))[: options.limit]:
+        rows = list(solutions(path))
+        for steps, label in rows[:: max(1, len(rows) // (options.limit or len(rows)))]:
             found = first_refuted(steps)
             if label < 0:
                 counts["clean" if found < 0 else "false alarm"] += 1
