@@ -878,6 +878,8 @@ class Evaluator:
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
         """E, Var or P of something linear in the random symbols."""
+        if len(node.arguments) > 1:
+            return self._between(node.arguments)
         body = _above_zero(node.arguments[0])
         once, twice = (self._moved(body, size) for size in (1.0, 2.0))
         mean, variance = _moments(once, twice, self.instance)
@@ -886,6 +888,14 @@ class Evaluator:
         # P(x > 0) = Φ(mean/√variance) of a Gaussian x.
         arithmetic = self.arithmetic
         return Value((1 + arithmetic.erf(mean / arithmetic.sqrt(arithmetic.number(2) * variance))) / 2)
+
+    def _between(self, event: tuple[Expression, ...]) -> Value:
+        """P(a < x < b) = P(a < x) + P(x < b) − 1, which is negative unless a < b."""
+        signs = {part.sign for part in event if isinstance(part, Condition)}
+        if len(event) != 2 or not (signs <= {"<", "≤"} or signs <= {">", "≥"}):
+            raise NotUnderstood("The probability of this event is not supported.")
+        first, second = (self._expected(Apply("probability", (part,))).array for part in event)
+        return Value(first + second - 1)
 
     def _moved(self, body: Expression, size: float) -> np.ndarray:
         """The values with random symbols at their means, then moved by `size` one component at a time."""
@@ -1026,6 +1036,8 @@ def _above_zero(body: Expression) -> Expression:
     """What must be above zero for a condition to be met: x − y for x > y."""
     if not isinstance(body, Condition):
         return body
+    if body.sign == "=":
+        raise NotUnderstood("The probability of an equation is not supported.")
     larger, smaller = (body.left, body.right[0]) if body.sign in (">", "≥") else (body.right[0], body.left)
     return Sum((larger, Negative(smaller)))
 
