@@ -148,3 +148,16 @@ def test_a_value_that_is_set_with_decimals_is_exact_where_none_are_printed():
     inside = scope().with_meaning(SymbolMeaning(name="y", formula=expression("1.0")))
     assert found(r"e^{y} > 2.7", inside).is_true
     assert found(r"\frac{1}{1 + e^{50(1 - y)}} = \frac{1}{1 + e^{50(y - 1) + 1}}", inside).is_false
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_true"),
+    [
+        (r"P(\gamma > 0) \approx 0.92135", True),
+        (r"P(0 < \gamma < 2) \approx 0.8427", True),
+        (r"P(2 > \gamma > 0) \approx 0.8427", True),
+        (r"P(0 < \gamma < 2) \approx 0.92135", False),
+    ],
+)
+def test_the_probability_of_an_interval(statement, is_true):
+    assert found(statement).is_true is is_true

@@ -19,15 +19,19 @@ from regard.derivations.context.formulas import Formula
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS
-from regard.derivations.judging.setting import Setting, Size, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Setting, Size, SymbolMeaning
 from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vectors
-from regard.derivations.notation.parser import Reading, parse, split_outside
+from regard.derivations.notation.parser import Reading, parse, parse_law, split_outside
 from regard.derivations.notation.syntax import (
     BigOperator,
     Derivative,
+    Distribution,
     Expression,
+    Identity,
     Negative,
     Number,
+    Power,
+    Product,
     Quotient,
     SetOf,
     Sum,
@@ -46,6 +50,7 @@ _ANY_SIZE = "n"
 _USUAL_FUNCTIONS = frozenset({"f", "g", "h", "phi", "psi", "F", "G", "P", "p", "J", "Pr"})
 _NO_FUNCTIONS = frozenset({"E", "I", "N", "O", "d", "e", "partial", "nabla", "frac", "sqrt", "dots", "infty"})
 _KRONECKER = "delta"
+_NAMES_OF_LAWS = frozenset("pqr")  # of distributions rather than random variables
 _LINE = re.compile(r"^[ \t]+[\"']?([^:\"']+?)[\"']?:[ \t]+[\"']?(.*?)[\"']?[ \t]*$", re.MULTILINE)
 _INDEX_INSIDE = re.compile(r"(?<![A-Za-z·])([a-z])(?![A-Za-z])")
 
@@ -350,7 +355,65 @@ class _Section:
             meaning = self._declared_as(symbols[key], shape)
             if item is not None:
                 meaning = replace(meaning, assume=item.assume, law=item.law)
+            if key in self._covariances and shape[0] == shape[1] != "1" and not meaning.assume:
+                meaning = replace(meaning, assume=(Assumption.POSITIVE_DEFINITE,))
             found[key] = Declaration(meaning=meaning, why=why, at=None if item is None else item.at)
+        return {**self._declared_by_laws, **found}
+
+    @cached_property
+    def _declared_by_laws(self) -> dict[str, Declaration]:
+        """What laws say of symbols: the λ of Poisson(λ) is a positive number, as the σ of N(μ, σ²) is."""
+        found, said = {}, [(item, law) for item in self.described if isinstance(law := item.law, Distribution)]
+        for item, law in said:
+            key = describe(item.symbol)
+            is_named = key.lower()[0] in _NAMES_OF_LAWS
+            meaning = SymbolMeaning(name=key, formula=law) if is_named else SymbolMeaning(name=key, law=law)
+            found[key] = Declaration(meaning=meaning, why=item.why, at=item.at)
+        for law in (*(law for _, law in said), *self._laws):
+            for symbol, assume in numbers_of(law):
+                if self._is_number_of_law(symbol):
+                    meaning = replace(self._declared_as(symbol, ("1", "1")), assume=assume)
+                    found[describe(symbol)] = Declaration(meaning=meaning, why=f"a parameter of a {law.family} law")
+        for left, law in self._drawn:
+            if is_of_a_number(law) and self._is_number_of_law(left):
+                meaning = self._declared_as(left, ("1", "1"))
+                found.setdefault(meaning.key, Declaration(meaning=meaning, why=f"a number of a {law.family} law"))
+        return found
+
+    def _is_number_of_law(self, symbol: Symbol) -> bool:
+        """True for a symbol that may be a number as a law has it: not declared or defined otherwise, no vector."""
+        key, name = describe(symbol), symbol.name
+        is_taken = key in self.earlier or key in self.defined or key in self._size_names
+        return not is_taken and not (name in self.families and not symbol.subscripts) and key not in self._vectors
+
+    @cached_property
+    def _vectors(self) -> set[str]:
+        return set().union(*map(marked_as_vectors, self.sides), self._declared_shapes)
+
+    @cached_property
+    def _laws(self) -> list[Distribution]:
+        """Every law that a formula of the section names."""
+        drawn = [law for _, law in self._drawn]
+        return [*drawn, *(node for side in self.sides for node in walk(side) if isinstance(node, Distribution))]
+
+    @cached_property
+    def _covariances(self) -> frozenset[str]:
+        last = (law.parameters[-1] for law in self._laws if law.family == "normal")
+        return frozenset(describe(each) for each in last if isinstance(each, Symbol))
+
+    @cached_property
+    def _drawn(self) -> list[tuple[Symbol, Distribution]]:
+        """The symbols to the left of a ∼, with the laws to its right."""
+        found = []
+        for chain in (chain for formula in self.formulas for chain in formula.chains):
+            if chain.signs[0].text == "∼":
+                left = self._read(chain.sides[0])
+                try:
+                    law = parse_law(chain.sides[1])
+                except NotUnderstood:
+                    continue
+                if isinstance(left, Symbol) and isinstance(law, Distribution):
+                    found.append((left, law))
         return found
 
     @cached_property
@@ -578,6 +641,30 @@ class _Section:
         kinds = before or likely_kinds(key)
         is_marked = key in marked or any(meaning.index and name.split("_")[0] == meaning.name for name in marked)
         return (tuple(kind for kind in kinds if kind != "number") or ("column",)) if is_marked else kinds
+
+
+def numbers_of(law: Distribution) -> Iterator[tuple[Symbol, tuple[Assumption, ...]]]:
+    """The letters that can only be numbers as parameters of a law, with what it assumes of them."""
+    match law:
+        case Distribution("bernoulli", (Symbol() as p,)):
+            yield p, (Assumption.PROBABILITY,)
+        case Distribution("exponential" | "poisson" | "gamma", parameters):
+            yield from ((each, (Assumption.POSITIVE,)) for each in parameters if isinstance(each, Symbol))
+        case Distribution("uniform", parameters):
+            yield from ((each, ()) for each in parameters if isinstance(each, Symbol))
+        case Distribution("normal", (mean, Power(Symbol() as sigma, Number(Fraction(numerator=2, denominator=1))))):
+            yield sigma, (Assumption.POSITIVE,)
+            if isinstance(mean, Symbol):
+                yield mean, ()
+        case Distribution("normal", (_, Product((Power(Symbol() as sigma, _), Identity())))):
+            yield sigma, (Assumption.POSITIVE,)
+
+
+def is_of_a_number(law: Distribution) -> bool:
+    """True for a law that is one of a number whatever its letters stand for."""
+    variance = law.parameters[-1]
+    is_square = isinstance(variance, Power) and isinstance(variance.base, Symbol)
+    return law.family not in ("normal", "categorical") or is_square or isinstance(variance, Number)
 
 
 def _index_of(symbol: Symbol) -> str | None:

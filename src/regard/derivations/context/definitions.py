@@ -15,6 +15,7 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
+    Distribution,
     Expression,
     Identity,
     Number,
@@ -52,6 +53,8 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool, is_alone: b
         return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=true("How large things are")))
     if sides.sign != "=":
         return None
+    if (law := _as_law(sides, scope)) is not None:
+        return OwnStatement(found=law)
     function = _as_function(sides, scope, is_linked=is_linked)
     if function is not None:
         return OwnStatement(found=function)
@@ -168,6 +171,27 @@ def _of_square(base: Symbol, sides: Sides, scope: Scope) -> OwnStatement | None:
         role=Role.DEFINITION, finding=true("Defines a new symbol by its square"), scope=scope.with_meaning(meaning)
     )
     return OwnStatement(found=found, loose=frozenset({meaning.key}))
+
+
+# -- distributions -----------------------------------------------------------------------------------------------------
+def _as_law(sides: Sides, scope: Scope) -> Recognised | None:
+    """The definition of a distribution: q = N(μ, σ²), or by its density, q(z) = N(z; μ, σ²)."""
+    left, right = _applied(sides.left, scope) or _readable(sides.left, scope), _readable(sides.right, scope)
+    match left, right:
+        case Symbol(), Distribution() as law:
+            name = describe(left)
+        case Apply(function=name, arguments=(Symbol(),)), Distribution() as law:
+            pass
+        case Apply(function=name, arguments=(Symbol() as one,)), Apply("density", (other, Distribution() as law)):
+            if one != other:
+                return None
+        case _:
+            return None
+    known = scope.meanings.get(name)
+    if known is not None and known.is_law:
+        return None
+    meaning = SymbolMeaning(name=name, formula=law)
+    return Recognised(role=Role.DEFINITION, finding=true("Defines a distribution"), scope=scope.with_meaning(meaning))
 
 
 # -- functions ---------------------------------------------------------------------------------------------------------

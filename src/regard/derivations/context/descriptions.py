@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.derivations.context.formulas import Formula
-from regard.derivations.judging.setting import Assumption, Kind, MomentLaw
+from regard.derivations.judging.setting import AnyLaw, Assumption, Kind, MomentLaw
 from regard.derivations.notation.parser import parse, split_outside
-from regard.derivations.notation.syntax import Expression, Norm, Number, SetOf, Symbol, describe, walk
+from regard.derivations.notation.syntax import Distribution, Expression, Norm, Number, SetOf, Symbol, describe, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.derivations.reading.document import PLACEHOLDER, Document
 from regard.derivations.reading.phrases import any_of
@@ -45,6 +45,11 @@ _LAW = re.compile(
     rf"|{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
     re.IGNORECASE,
 )
+_NORMAL = re.compile(
+    rf"(?P<list>{_F})\s+{any_of('is_a')}\s+(?:{any_of('article')}\s+)?{any_of('normally')}(?:\W{{1,2}}\w+){{0,3}}\W{{1,2}}"
+    rf"{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
+    re.IGNORECASE,
+)
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
 _WORDS = {"zero": "0", "one": "1"}
 
@@ -57,7 +62,7 @@ class Description:
     kind: Kind | None = None
     shape: tuple[str, str] | None = None
     assume: tuple[Assumption, ...] = ()
-    law: MomentLaw | None = None
+    law: AnyLaw | None = None
     why: str = ""
     at: int | None = None
 
@@ -108,6 +113,9 @@ class _Reader:
             if shape is not None and shape[1] != "1":
                 yield from self._descriptions(match, match["list"], shape=shape)
         yield from self._laws()
+        for match in _NORMAL.finditer(self.text):
+            if (law := self._law(match, 2)) is not None:
+                yield from self._descriptions(match, PLACEHOLDER, law=Distribution("normal", (law.mean, law.variance)))
 
     def _of_noun(self, noun: re.Match[str]) -> Iterator[Description]:
         kind = _KINDS[noun.lastgroup or ""]
@@ -149,15 +157,16 @@ class _Reader:
                     line = self.document.place(self.offsets[place]).line
                     yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
 
-    def _law(self, match: re.Match[str]) -> MomentLaw | None:
+    def _law(self, match: re.Match[str], first: int = 1) -> MomentLaw | None:
+        """The law of a match, the group of whose mean is the first."""
         try:
-            mean, variance = (self._number(match, group) for group in (1, 2))
+            mean, variance = (self._number(match, group, first) for group in (first, first + 1))
         except NotUnderstood:
             return None
         return MomentLaw(mean=mean, variance=variance)
 
-    def _number(self, match: re.Match[str], group: int) -> Expression:
-        text = match[group] or str(group - 1)
+    def _number(self, match: re.Match[str], group: int, first: int) -> Expression:
+        text = match[group] or str(group - first)
         if text == PLACEHOLDER:
             formula = self.places.get(match.start(group))
             text = formula.source.text if formula is not None and not formula.chains else ""

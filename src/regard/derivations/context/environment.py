@@ -14,13 +14,14 @@ from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import Assumption, MomentLaw, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
-from regard.derivations.notation.parser import parse, split_outside
+from regard.derivations.notation.parser import parse, parse_law
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
     Condition,
+    Distribution,
     Expression,
     Identity,
     Infinity,
@@ -515,32 +516,24 @@ def _is_usual(symbol: Symbol, scope: Scope) -> bool:
 def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Recognised:
     """x ∼ N(μ, σ²) where only the document says what its symbols are; another law is not known."""
     finding = true("Introduces a random symbol")
-    law = _normal_law(right, scope)
+    law = _own_law(right, scope)
     found = scope.lookup(left)
-    is_circular = law is not None and left in (*symbols(law.mean), *symbols(law.variance))
+    is_circular = law is not None and left in symbols(law)
     if law is None or is_circular or (found is not None and found.meaning.formula is not None):
         return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
     meaning = found.meaning if found is not None else SymbolMeaning(name=describe(left))
     return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
 
 
-def _normal_law(tokens: Sequence[Token], scope: Scope) -> MomentLaw | None:
-    """The law that N(μ, σ²) or N(0, σ²I) spells."""
-    if len(tokens) < 5 or tokens[0].text != "N" or tokens[1].kind != "open":
-        return None
-    pieces = split_outside(tokens[2:-1], lambda token: token.text == ",")
+def _own_law(tokens: Sequence[Token], scope: Scope) -> Distribution | None:
+    """The law that N(μ, σ²) spells, or the name of a distribution."""
     try:
-        mean, variance = (parse(tuple(piece), scope.reading) for piece in pieces)
-    except (NotUnderstood, ValueError):
+        law = parse_law(tokens, scope.reading)
+    except NotUnderstood:
         return None
-    match variance:
-        case Identity():
-            variance = Number(Fraction(1))
-        case Product(factors=(*factors, Identity())):
-            variance = _times(*factors)
-        case Product(factors=(Number() | Symbol(), Symbol())) | Matrix():
-            return None
-    return MomentLaw(mean=mean, variance=variance, is_normal=True)
+    found = scope.lookup(law) if isinstance(law, Symbol) else None
+    law = found.meaning.formula if found is not None else law
+    return law if isinstance(law, Distribution) else None
 
 
 def _random(left: Symbol, law: tuple[Fraction, Fraction], scope: Scope) -> Scope:

@@ -311,7 +311,7 @@ class QuestionJudge:
         left, target = readable(last.side, self.scope), readable(right, self.scope)
         condition = as_condition(left, sign, target, self.scope)
         if condition is not None:
-            return condition
+            return replace(condition, scope=None) if statement.chain.is_event else condition
         if (left, sign, target) in self._givens:
             return Recognised(
                 role=Role.GIVEN, finding=true("Given by the problem"), scope=self._given_query(left, target)
@@ -618,7 +618,8 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        if used and all(meaning.is_number and meaning.formula is None for meaning in meanings):
+        is_valued = _has_expectation(left) or _has_expectation(right)
+        if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
             return "Looks wrong unless it is a condition on its symbols"
         return None
 
@@ -740,7 +741,7 @@ def _has_large_number(node: Expression) -> bool:
 
 def _has_expectation(node: Expression) -> bool:
     functions = {inner.function for inner in walk(node) if isinstance(inner, Apply)}
-    return not functions.isdisjoint(("mean", "var", "probability"))
+    return not functions.isdisjoint(("mean", "var", "cov", "probability", "kl", "entropy", "cross-entropy"))
 
 
 def statements_of(formula: FormulaInContext) -> list[Statement]:

@@ -71,6 +71,9 @@ _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
 
 # -- the words of a choice ---------------------------------------------------------------------------------------------
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.]*\w)")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FoundChoice:
     """The answer that was given, the words that give it, and where they stand in the prose.
@@ -134,6 +137,39 @@ def _is_whole(prose: str, found: FoundChoice) -> bool:
 
 def _stands_alone(prose: str, found: FoundChoice) -> bool:
     return _WORD_ALONE.match(prose, found.offset + len(found.words)) is not None
+
+
+def find_option(prose: str, choice: Choice) -> FoundChoice | None:
+    """The one option whose phrases a passage uses; contradicted if it uses those of several.
+
+    >>> options = {"A": ("the first",), "B": ("the second",)}
+    >>> find_option("It is the second.", Choice(answer="B", options=options)).answer
+    'B'
+    """
+    found = [
+        FoundChoice(answer=name, words=match.group(), offset=match.start())
+        for name, phrases in choice.options.items()
+        if (match := re.search("|".join(rf"(?<!\w){re.escape(each)}(?!\w)" for each in phrases), prose, re.IGNORECASE))
+    ]
+    return replace(found[0], is_contradicted=len(found) > 1) if found else None
+
+
+def find_number(text: str, choice: Choice) -> FoundChoice | None:
+    """The number that a passage gives; among several, the right one if it is there, else the last, which is unsure.
+
+    >>> find_number("It is 0.73.", Choice(value=0.729, tolerance=0.01)).answer
+    ''
+    """
+    assert choice.value is not None
+    numbers = list(_NUMBER.finditer(text))
+    allowed = choice.tolerance * abs(choice.value)
+    right = next((match for match in numbers if abs(float(match.group()) - choice.value) <= allowed), None)
+    match = right or (numbers[-1] if numbers else None)
+    if match is None:
+        return None
+    answer = choice.answer if right is not None else match.group()
+    is_qualified = right is None and len(numbers) > 1
+    return FoundChoice(answer=answer, words=match.group(), offset=match.start(), is_qualified=is_qualified)
 
 
 def find_choice_by_cue(prose: str, choice: Choice) -> FoundChoice | None:
@@ -281,11 +317,17 @@ def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]
 
 def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundChoice | None:
     for region in own:
-        prose = document.prose[region.body : min(region.end, region.body + _LONGEST_ANSWER)]
-        chosen = find_choice(prose, choice)
+        end = min(region.end, region.body + _LONGEST_ANSWER)
+        if choice.value is not None:
+            chosen = find_number(document.text[region.body : end], choice)
+        elif choice.options:
+            chosen = find_option(document.prose[region.body : end], choice)
+        else:
+            chosen = find_choice(document.prose[region.body : end], choice)
         if chosen is not None:
             return replace(chosen, offset=region.body + chosen.offset)
-    return None if own else find_choice_by_cue(document.prose, choice)
+    is_yes_or_no = choice.value is None and not choice.options
+    return find_choice_by_cue(document.prose, choice) if is_yes_or_no and not own else None
 
 
 def _choice_step(document: Document, question: Question, choice: Choice, chosen: FoundChoice) -> StepVerdict:
@@ -297,7 +339,7 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         status="holds" if is_right else "refuted",
         outcome="right choice" if is_right else "wrong choice",
         method="the problem's answer, backed by its claim",
-        reason=f"The answer is {choice.answer}",
+        reason=f"The answer is {choice.answer if choice.value is None else f'{choice.value:g}'}",
         notes=(str(NoteKind.CLAIM.note(claim)),) if claim else (),
         counterexample=None if is_right else choice.why or (f"regard claims --explain {claim}" if claim else None),
         where=document.place(chosen.offset),
@@ -308,7 +350,7 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
     )
     undecided = replace(step, status="undecided", counterexample=None)
     if chosen.is_contradicted:
-        return replace(undecided, outcome="both choices", reason="Both yes and no are given")
+        return replace(undecided, outcome="both choices", reason="More than one answer is given")
     if chosen.is_qualified and not is_right:
         return replace(undecided, outcome="doubtful", reason=f"Looks wrong if it is a plain {chosen.answer}")
     return step

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
-from typing import Any, Literal, Self
+from functools import lru_cache, partial, reduce
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 from flint import arb
@@ -14,10 +14,12 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
 from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.probability import centred_product, mean, random_numbers
+from regard.derivations.judging.laws import Bound, Law, cross_entropy
+from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
+from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
-from regard.derivations.judging.values import BALLS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
+from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
+from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -25,11 +27,14 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Distribution,
     Dots,
+    Expectation,
     Expression,
     Identity,
     Infinity,
     Inner,
+    Integral,
     Label,
     Matrix,
     Negative,
@@ -45,6 +50,7 @@ from regard.derivations.notation.syntax import (
     Transpose,
     describe,
     letters_in,
+    mapped,
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood
@@ -53,10 +59,13 @@ _MAX_DEFINITIONS = 40
 _LARGEST_REPEATED, _LARGEST_EXPONENT = 9, 10**12
 _COST_OF_A_NODE = 20
 _STEP = Fraction(1, 10**25)
-_WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative))
+_WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative, Expectation, Integral))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
 _EXPECTATIONS = ("var", "mean", "probability")
 _MOMENTS = ("var", "mean", "cov")
+_INFORMATION = ("kl", "entropy", "cross-entropy")
+_IMPLIED = Symbol("·")  # the x of E_q[log p]
+_NEARLY = 1e-8
 
 
 Layout = Literal["mixed", "numerator", "denominator"]
@@ -107,6 +116,7 @@ class Evaluator:
     resolving: frozenset[tuple[int, int | None]] = frozenset()
     num_derivatives: int = 0
     is_extended: bool = False  # ∞ is a number
+    held: Mapping[tuple[int, int | None], None] = field(default_factory=dict)  # random, but given
     losses: Mapping[str, Loss] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
@@ -486,8 +496,14 @@ class Evaluator:
             return self._apply_defined(node)
         if node.function in _EXPECTATIONS and self.scope.setting.is_random:
             return self._expected(node)
-        if node.function in _MOMENTS and self.scope.setting.is_own:
-            return self._moment(node)
+        if node.function in _MOMENTS and self.scope.setting.has_laws:
+            return self._moment(node, _ALL)
+        if node.function == "probability" and self.scope.setting.has_laws:
+            return self._probability(node.arguments, ())
+        if node.function in _INFORMATION:
+            return self._information(node)
+        if node.function == "density":
+            return self._density(*node.arguments)
         arguments = [self(argument) for argument in node.arguments]
         if node.function in OF_SEVERAL and len(arguments) > 1:
             combine = OF_SEVERAL[node.function]
@@ -604,40 +620,266 @@ class Evaluator:
             values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
 
+    # -- integrals -----------------------------------------------------------------------------------------------------
+    def _integral(self, node: Integral) -> Value:
+        """∫ body dx in one number x."""
+        meaning = _bound_number(node.variable)
+        certain = self._certain(scope=self.scope.with_meaning(meaning))
+        certain._check_values(node.body, node.variable)
+        ends = certain._limit(node.lower), certain._limit(node.upper)
+
+        def at(x: np.ndarray) -> Value:
+            return certain._with_arguments({**certain.arguments, (id(meaning), None): Value(x)})(node.body)
+
+        one = BALLS.number(1)
+        return self._rounded(over_interval(at, ends, 0 * one, one))
+
+    def _limit(self, limit: Expression) -> np.ndarray | None:
+        if isinstance(limit, Infinity) or (isinstance(limit, Negative) and isinstance(limit.body, Infinity)):
+            return None
+        return self(limit).array
+
+    def _check_values(self, body: Expression, variable: str) -> None:
+        """Raises NotUnderstood for an f(x) that nothing defines: it is no constant where x varies."""
+        for name in self.scope.reach(body):
+            _, bracket, inside = name.partition("(")
+            meaning = self.scope.meanings.get(name)
+            if bracket and inside != ")" and variable in inside and (meaning is None or meaning.formula is None):
+                raise NotUnderstood(f"'{name}' is not defined here")
+
+    def _certain(self, **changes: Any) -> Self:
+        """The evaluator in balls, also for the values put in for symbols."""
+        arguments = {
+            key: value if value.array.dtype == object else value.with_array(BALLS.array(value.array))
+            for key, value in self.arguments.items()
+        }
+        return self._elsewhere(arithmetic=BALLS, arguments=arguments, **changes)
+
+    def _rounded(self, value: Value) -> Value:
+        """A value in balls as one of the evaluator's own arithmetic."""
+        return value if self.arithmetic.is_certified else Value(_midpoints(value.array))
+
+    # -- laws ----------------------------------------------------------------------------------------------------------
+    def _law_of(self, node: Expression) -> Distribution:
+        """The law that an expression names: itself, that of a random symbol, or a vector of probabilities."""
+        match node:
+            case Distribution():
+                return node
+            case Apply("density", (_, law)):
+                return self._law_of(law)
+            case Symbol() if (found := self.scope.lookup(node)) is not None:
+                law = found.meaning.law if found.meaning.formula is None else found.meaning.formula
+                if isinstance(law, Distribution):
+                    return law
+        return Distribution("categorical", (node,))
+
+    def _valued_law(self, law: AnyLaw) -> Law:
+        """A law with values for its parameters; NotUnderstood if they are random themselves."""
+        given = (law.mean, law.variance) if isinstance(law, MomentLaw) else law.parameters
+        reached = (self.scope.meanings.get(name) for name in self.scope.reach(*given))
+        fixed = {**self.held, **self.arguments}
+        if any(each is not None and each.law is not None and (id(each), None) not in fixed for each in reached):
+            raise NotUnderstood("A law here has random parameters.")
+        values = tuple(map(self, given))
+        if isinstance(law, MomentLaw):
+            return Law(family="normal", parameters=values)
+        last = values[-1]
+        if self.scope.setting.has_other_parameters and last.shape == (1, 1) and not isinstance(given[-1], Power):
+            other = {"normal": last.array**2, "exponential": 1 / last.array, "gamma": 1 / last.array}
+            values = (*values[:-1], last.with_array(other.get(law.family, last.array)))
+        return Law(family=law.family, parameters=values)
+
+    def _information(self, node: Apply) -> Value:
+        """The entropy of a law, the cross-entropy or the divergence of two."""
+        certain = self._certain()
+        laws = [certain._valued_law(certain._law_of(argument)) for argument in node.arguments]
+        if node.function == "cross-entropy" and any(map(self._is_random, node.arguments)):
+            raise NotUnderstood("The entropy of several random symbols is not supported.")
+        found = cross_entropy(laws[0], laws[-1])
+        if node.function == "kl":
+            found = Value(found.array - cross_entropy(laws[0], laws[0]).array)
+        return self._rounded(found)
+
+    def _is_random(self, node: Expression) -> bool:
+        found = self.scope.lookup(node) if isinstance(node, Symbol) else None
+        return found is not None and found.meaning.law is not None
+
+    def _density(self, place: Expression, law: Expression) -> Value:
+        found = self._valued_law(self._law_of(law))
+        return Value(self.arithmetic.exp(found.log_density(self(place), self.arithmetic).array))
+
     # -- means, variances and covariances under the laws that a document gives ----------------------------------------
-    def _moment(self, node: Apply) -> Value:
+    def _expectation(self, node: Expectation) -> Value:
+        """A mean or variance under one law, or a mean, variance or probability under a condition."""
+        if not isinstance(node.body, Apply):
+            raise NotUnderstood("This is no mean.")
+        if not self.scope.setting.has_laws:
+            if node.given:
+                raise NotUnderstood("Conditions are not supported here.")
+            return self(node.body)
+        if node.body.function == "probability":
+            return self._probability(node.body.arguments, node.given)
+        if node.law is None:
+            inside, chance = self._under(node.given)
+            return inside._moment(node.body, chance)
+        if node.given:
+            raise NotUnderstood("A condition under a law is not supported.")
+        if node.variable is None and self._is_random(node.law):
+            return self._moment(node.body, _Chance(over=self.scope.find(cast("Symbol", node.law)).meaning))
+        variable = node.variable or _IMPLIED
+        if not isinstance(variable, Symbol):
+            raise NotUnderstood("The variable of this mean is not supported.")
+        law = self._law_of(node.law)
+        meaning = _bound_random(describe(variable), law, self._length(law, variable))
+        inside = self._elsewhere(scope=self.scope.with_meaning(meaning))
+        inside._check_values(node.body, describe(variable))
+        body = mapped(node.body, partial(inside._as_density, variable=variable))
+        return inside._moment(cast("Apply", body), _Chance(over=meaning))
+
+    def _length(self, law: Distribution, variable: Symbol) -> int:
+        """How many numbers a law is of."""
+        parameters = self._valued_law(law).parameters
+        lengths = {parameter.shape[0] for parameter in parameters if not (parameter.is_zero or parameter.is_identity)}
+        if any(parameter.is_identity for parameter in parameters) and max(lengths, default=1) == 1:
+            found = self.scope.lookup(variable)
+            if found is None or found.meaning.is_number:
+                raise NotUnderstood("The length of these vectors is not known.")
+            return self.instance.size(found.meaning.shape[0])
+        return max(lengths, default=1)
+
+    def _as_density(self, node: Expression, variable: Symbol) -> Expression:
+        """The bare p of E_q[log p] is p(x)."""
+        found = self.scope.lookup(node) if isinstance(node, Symbol) and variable == _IMPLIED else None
+        is_law = found is not None and isinstance(found.meaning.formula, Distribution)
+        return Apply("density", (variable, node)) if is_law else node
+
+    def _under(self, given: tuple[Expression, ...]) -> tuple[Self, "_Chance"]:
+        """The evaluator with what a condition fixes put in, and what is left to chance."""
+        held = dict(self.held)
+        arguments = dict(self.arguments)
+        bounds: list[Condition] = []
+        for part in given:
+            fixed = part.left if isinstance(part, Condition) and part.sign == "=" else part
+            if isinstance(fixed, Symbol) and self._is_random(fixed) and not fixed.subscripts:
+                key = (id(self.scope.find(fixed).meaning), None)
+                held[key] = None
+                if isinstance(part, Condition):
+                    arguments[key] = self(part.right[0])
+            elif isinstance(part, Condition) and part.sign in ORDERS:
+                bounds.append(part)
+            else:
+                raise NotUnderstood("This condition is not supported.")
+        return self._with_arguments(arguments, held=held), _Chance(bounds=tuple(bounds))
+
+    def _moment(self, node: Apply, chance: "_Chance") -> Value:
         """E, Var or Cov of quantities in random numbers whose laws are known."""
         if node.function == "mean":
-            return self._mean_of(node.arguments[0])
+            return self._mean_of(node.arguments[:1], chance)
         one, other = node.arguments[0], node.arguments[-1]
         if node.function == "cov" and len(node.arguments) != 2:
             raise NotUnderstood("A covariance is of two quantities.")
-        middle = centred_product(self._mean_of(one), self._mean_of(other))
-        product = self._mean_of(one, other)
+        middle = centred_product(self._mean_of((one,), chance), self._mean_of((other,), chance))
+        product = self._mean_of((one, other), chance)
         return Value(product.array - middle.array)
 
-    def _mean_of(self, one: Expression, other: Expression | None = None) -> Value:
+    def _mean_of(self, factors: tuple[Expression, ...], chance: "_Chance") -> Value:
         """The mean of a quantity, or of the product of two."""
-        scope = self.scope
-        reached = scope.reach(one, *(() if other is None else (other,)))
-        meanings = [scope.meanings[name] for name in sorted(reached) if name in scope.meanings]
+        numbers = self._random_numbers(factors, chance)
+
+        def at(inside: Evaluator) -> Value:
+            return inside(factors[0]) if len(factors) == 1 else centred_product(*map(inside, factors))
+
+        if len(numbers) == 1 and isinstance(numbers[0].meaning.law, Distribution):
+            return self._mean_in_one(numbers[0], at, chance.bounds)
+        if chance.bounds:
+            raise NotUnderstood("A condition on several random numbers is not supported.")
+        laws = {law: self._valued_law(law) for each in numbers if (law := each.meaning.law) is not None}
+        part = RandomPart(
+            numbers=numbers, laws=laws, law_number=self.scope.setting.law_number, arithmetic=self.arithmetic
+        )
+        return part.mean(lambda values: at(self._with_arguments({**self.arguments, **values})))
+
+    def _random_numbers(self, nodes: Sequence[Expression], chance: "_Chance") -> list[RandomNumber]:
+        """The random numbers that expressions depend on and nothing holds; those of a condition if it is a mean."""
+        if chance.over is not None:
+            meanings = [chance.over]
+        else:
+            whole = [part for node in nodes for part in (_given(node) or (node,))]
+            names = sorted(self.scope.reach(*whole, *chance.bounds))
+            meanings = [self.scope.meanings[name] for name in names if name in self.scope.meanings]
         numbers = random_numbers(meanings, self.instance.size)
+        numbers = [each for each in numbers if (id(each.meaning), each.place) not in self.held]
         if not numbers:
             raise NotUnderstood("Nothing says how this is random.")
-        parameters = {}
-        for law in {each.meaning.law for each in numbers if each.meaning.law is not None}:
-            spread = Value(self.arithmetic.sqrt(self(law.variance).array))
-            parameters[law] = self(law.mean), spread
+        return numbers
 
-        def at(arguments: Mapping[tuple[int, int | None], Value]) -> Value:
-            inside = self._with_arguments({**self.arguments, **arguments})
-            return inside(one) if other is None else centred_product(inside(one), inside(other))
+    def _mean_in_one(
+        self, number: RandomNumber, at: Callable[["Evaluator"], Value], conditions: Sequence[Condition]
+    ) -> Value:
+        """The mean of a function of one random number, under conditions on it."""
+        certain = self._certain()
+        law = number.meaning.law
+        assert law is not None
+        found, key = certain._valued_law(law), (id(number.meaning), number.place)
+        if not found.is_of_a_number:
+            raise NotUnderstood("The law of this number is not one of numbers.")
 
-        return mean(numbers, parameters, scope.setting.law_number, at)
+        def put_in(x: Value) -> Self:
+            return certain._with_arguments({**certain.arguments, key: x})
+
+        bounds = [Bound(gap=lambda x, c=condition: _gap(put_in(x), c), sign=condition.sign) for condition in conditions]
+        total = found.mean_of(lambda x: at(put_in(x)), bounds)
+        if bounds:
+            one = BALLS.number(1)
+            total = Value(total.array / found.mean_of(lambda _: Value(one), bounds).array)
+        return self._rounded(total)
+
+    def _probability(self, event: tuple[Expression, ...], given: tuple[Expression, ...]) -> Value:
+        """P(event | given) of conditions on one random number, or of one that is linear in normal numbers."""
+        inside, chance = self._under(given)
+        conditions = tuple(part for part in event if isinstance(part, Condition))
+        numbers = inside._random_numbers(conditions, chance)
+        if len(numbers) > 1:
+            return inside._probability_in_normals(conditions, chance)
+        certain, law = inside._certain(), numbers[0].meaning.law
+        if not isinstance(law, Distribution):
+            raise NotUnderstood("Only the mean and the variance of this are known.")
+        found, key, one = certain._valued_law(law), (id(numbers[0].meaning), numbers[0].place), BALLS.number(1)
+
+        def mass(parts: Sequence[Condition]) -> np.ndarray:
+            put_in = lambda x: certain._with_arguments({**certain.arguments, key: x})  # noqa: E731
+            bounds = [Bound(gap=lambda x, c=part: _gap(put_in(x), c), sign=part.sign) for part in parts]
+            return found.mean_of(lambda _: Value(one), bounds).array
+
+        whole = mass(chance.bounds) if chance.bounds else one
+        return self._rounded(Value(mass((*conditions, *chance.bounds)) / whole))
+
+    def _probability_in_normals(self, conditions: Sequence[Condition], chance: "_Chance") -> Value:
+        """P(x > 0) = Φ(mean/√variance) of an x whose third and fourth moments are those of a normal number."""
+        gap = _above_zero(conditions[0])
+        if len(conditions) != 1 or chance.bounds or conditions[0].sign == "=":
+            raise NotUnderstood("The probability of this event is not supported.")
+        mean = self._mean_of((gap,), chance)
+        squares = Product((gap, gap), (False,))
+        powers = [
+            self._mean_of((squares,), chance),
+            self._mean_of((squares, gap), chance),
+            self._mean_of((squares, squares), chance),
+        ]
+        first, second, third, fourth = (value.array for value in (mean, *powers))
+        variance = second - first**2
+        skew = third - 3 * first * variance - first**3
+        rest = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4 - 3 * variance**2
+        if not all(bool(abs(each) < _NEARLY) for each in (*skew.flat, *rest.flat)):
+            raise NotUnderstood("The probability of this event is not supported.")
+        arithmetic = self.arithmetic
+        return Value((1 + arithmetic.erf(first / arithmetic.sqrt(2 * variance))) / 2)
 
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
         """E, Var or P of something linear in the random symbols."""
+        if len(node.arguments) > 1:
+            return self._between(node.arguments)
         body = _above_zero(node.arguments[0])
         once, twice = (self._moved(body, size) for size in (1.0, 2.0))
         mean, variance = _moments(once, twice, self.instance)
@@ -647,6 +889,14 @@ class Evaluator:
         arithmetic = self.arithmetic
         return Value((1 + arithmetic.erf(mean / arithmetic.sqrt(arithmetic.number(2) * variance))) / 2)
 
+    def _between(self, event: tuple[Expression, ...]) -> Value:
+        """P(a < x < b) = P(a < x) + P(x < b) − 1, which is negative unless a < b."""
+        signs = {part.sign for part in event if isinstance(part, Condition)}
+        if len(event) != 2 or not (signs <= {"<", "≤"} or signs <= {">", "≥"}):
+            raise NotUnderstood("The probability of this event is not supported.")
+        first, second = (self._expected(Apply("probability", (part,))).array for part in event)
+        return Value(first + second - 1)
+
     def _moved(self, body: Expression, size: float) -> np.ndarray:
         """The values with random symbols at their means, then moved by `size` one component at a time."""
         inside = self._elsewhere(instance=replace(self.instance, moved=size))
@@ -654,6 +904,37 @@ class Evaluator:
         if not value.is_scalar:
             raise NotUnderstood("Means and variances of vectors are not supported.")
         return np.broadcast_to(value.array, (inside.instance.total_draws, 1, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chance:
+    """What a mean runs over: one random symbol (all, if none is named), where it meets the bounds."""
+
+    over: SymbolMeaning | None = None
+    bounds: tuple[Condition, ...] = ()
+
+
+_ALL = _Chance()
+
+
+@lru_cache(maxsize=1024)
+def _bound_number(name: str) -> SymbolMeaning:
+    """The variable of an integral; the same object for the same name."""
+    return SymbolMeaning(name=name)
+
+
+@lru_cache(maxsize=1024)
+def _bound_random(name: str, law: Distribution, length: int) -> SymbolMeaning:
+    """The variable of a mean under a law; the same object for the same name, law and length."""
+    return SymbolMeaning(name=name, shape=(str(length), "1"), law=law)
+
+
+def _given(node: Expression) -> tuple[Expression, ...]:
+    return node.given if isinstance(node, Expectation) else ()
+
+
+def _gap(evaluate: Evaluator, condition: Condition) -> Value:
+    return add(evaluate(condition.left), evaluate(condition.right[0]).negated())
 
 
 _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
@@ -678,6 +959,8 @@ _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
     Cases: Evaluator._cases,
     Apply: Evaluator._apply,
     Derivative: Evaluator._derivative,
+    Integral: Evaluator._integral,
+    Expectation: Evaluator._expectation,
 }
 
 
@@ -753,6 +1036,8 @@ def _above_zero(body: Expression) -> Expression:
     """What must be above zero for a condition to be met: x − y for x > y."""
     if not isinstance(body, Condition):
         return body
+    if body.sign == "=":
+        raise NotUnderstood("The probability of an equation is not supported.")
     larger, smaller = (body.left, body.right[0]) if body.sign in (">", "≥") else (body.right[0], body.left)
     return Sum((larger, Negative(smaller)))
 

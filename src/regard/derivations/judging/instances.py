@@ -213,6 +213,10 @@ def _distributions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarr
     return weights / weights.sum(axis=-2, keepdims=True)
 
 
+def _probabilities(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.uniform(0.05, 0.95, size=shape)
+
+
 def _one_hot(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     result = np.zeros(shape)
     rows = rng.integers(shape[-2], size=shape[0])
@@ -240,6 +244,7 @@ _SPECIAL: Mapping[Assumption, Callable[[np.random.Generator, tuple[int, ...]], n
     Assumption.FREQUENCIES: _frequencies,
     Assumption.ONE_HOT: _one_hot,
     Assumption.DISTRIBUTION: _distributions,
+    Assumption.PROBABILITY: _probabilities,
     Assumption.SYMMETRIC: _symmetric,
     Assumption.POSITIVE_DEFINITE: _positive_definite,
     Assumption.DIAGONAL: _diagonal,

@@ -1,7 +1,7 @@
 """One relation, all its sensible readings: it is false only if every reading that can be evaluated fails."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -31,23 +31,29 @@ from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, Size, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, MomentLaw, Size, SymbolMeaning
 from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
 from regard.derivations.judging.simplification import leaves_out_only_what_vanishes
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
     Expression,
+    Extremum,
     Infinity,
     Inner,
+    Integral,
     Matrix,
     Negative,
     Norm,
     Number,
     Ones,
+    Product,
     SetOf,
+    Sum,
+    Symbol,
     Transpose,
     describe,
+    mapped,
     symbols,
     walk,
 )
@@ -56,10 +62,13 @@ from regard.derivations.notation.tokens import NotUnderstood
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _MOST_KINDS = 4
+_OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
+_STEPS = (4, -4, 1, -1, Fraction(1, 64), -Fraction(1, 64), Fraction(1, 4096), -Fraction(1, 4096))
 _MOST_CORRECTED = 3  # readings of a failure
+_WORK_ON_CORRECTIONS = 5_000_000
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -145,9 +154,9 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
         reached = scope.reach(*sides.expressions(scope))
     except NotUnderstood:
         return None
-    laws = [scope.meanings[name].law for name in reached if name in scope.meanings]
-    if not any(law is not None and not law.is_normal for law in laws):
-        return None
+    laws = [law for name in reached if name in scope.meanings and (law := scope.meanings[name].law) is not None]
+    if not any(isinstance(law, MomentLaw) for law in laws):
+        return _decide_for_parameters(sides, scope, num_laws=len(laws)) if scope.setting.is_own else None
     findings = [
         _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
         for number in range(NUM_LAWS)
@@ -157,6 +166,24 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
     if not all(finding.is_true or finding.is_false for finding in findings):
         return findings[0] if not findings[0].is_true else findings[1]
     return Finding(kind="unknown", reason="It depends on more than the mean and the variance that the text gives")
+
+
+def _decide_for_parameters(sides: Sides, scope: Scope, *, num_laws: int) -> Finding | None:
+    """The finding under known laws, None without them; false only if it is for either way to write their parameters.
+
+    The text need not say that its random symbols are independent, so that a failure with several of them is left open.
+    """
+    nodes = [node for side in sides.expressions(scope) for node in walk(side)]
+    is_about_laws = num_laws or any(isinstance(node, Apply) and node.function in _OF_LAWS for node in nodes)
+    finding = _decide_readings(sides, scope) if is_about_laws else None
+    if finding is None or not finding.is_false:
+        return finding
+    other = replace(scope, setting=replace(scope.setting, has_other_parameters=True))
+    if _decide_readings(sides, other).is_true:
+        return Finding(kind="unknown", reason="True only for laws written with a standard deviation or a scale")
+    if num_laws > 1:
+        return Finding(kind="unknown", reason="Not true if the random symbols are independent, which nothing says")
+    return finding
 
 
 def _decide_with_shapes(sides: Sides, scope: Scope, shapes: Mapping[str, Shape]) -> Finding:
@@ -256,16 +283,17 @@ def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list
         return []
     if any(note.kind in CORRECTIONS for note in notes):
         return notes
+    work = Work(left=_WORK_ON_CORRECTIONS)
     for read in reads[:_MOST_CORRECTED]:
-        change = correction(read.relation, read.scope, partial(_is_true, read), is_ill_shaped=is_ill_shaped)
+        change = correction(read.relation, read.scope, partial(_is_true, read, work), is_ill_shaped=is_ill_shaped)
         if change is not None:
             return [*notes, NoteKind.CORRECTED.note(change)]
     return notes
 
 
-def _is_true(read: ReadRelation, relation: Relation) -> bool:
+def _is_true(read: ReadRelation, work: Work, relation: Relation) -> bool:
     try:
-        finding = _decide_reading(replace(read, relation=relation), Work())
+        finding = _decide_reading(replace(read, relation=relation), work)
     except (ArithmeticError, ValueError, TypeError, LookupError):
         return False
     return finding.is_true and not finding.is_approximation_meant
@@ -345,7 +373,14 @@ def _without_infinity(read: ReadRelation) -> ReadRelation:
 
 def _holds_infinity(node: Expression) -> bool:
     """True if an ∞ stands inside an expression that is more than ∞."""
-    return any(isinstance(inner, Infinity) for inner in walk(node) if inner is not node)
+    limits = {id(limit) for inner in walk(node) if isinstance(inner, Integral) for limit in _ends(inner)}
+    return any(isinstance(inner, Infinity) and id(inner) not in limits for inner in walk(node) if inner is not node)
+
+
+def _ends(node: Integral) -> Iterator[Expression]:
+    """The infinite limits of an integral."""
+    for limit in (node.lower, node.upper):
+        yield from walk(limit)
 
 
 def _folded(side: Expression, scope: Scope) -> Expression:
@@ -368,6 +403,8 @@ def _at_values(instances: Instances) -> Finding:
 
 def _decide_by_sign(instances: Instances) -> Finding:
     relation = instances.relation
+    if isinstance(relation.left, Extremum) and relation.sign == "=":
+        return _at_extremum(instances, relation.left)
     if relation.sign in ("≫", "≪"):
         return _growth(instances)
     if relation.sign == "∈":
@@ -398,6 +435,40 @@ def _exactly(instances: Instances) -> Finding:
     if by_chance is not None or not instances.regime:
         return by_chance or exact
     return _in_the_regime(instances, exact)
+
+
+def _at_extremum(instances: Instances, extremum: Extremum) -> Finding:
+    """arg max_x f(x) = y: whether f(y ± δx) ≤ f(y) for steps of every size, where f has a value.
+
+    A failure is left open, since the text may restrict x.
+    """
+    place, variable = instances.relation.right, extremum.variable
+    if not isinstance(variable, Symbol) or variable in symbols(place) or not instances.scope.knows(variable):
+        raise NotUnderstood("It is not clear what this runs over.")
+    finding: Finding | None = None
+    for size in _STEPS:
+        step = Product((Number(Fraction(size)), variable), (False,))
+        near = _put_in(extremum.body, variable, Sum((place, step)))
+        best = _put_in(extremum.body, variable, place)
+        if near == best:
+            raise NotUnderstood("It is not clear how this depends on what it runs over.")
+        sign = "≤" if extremum.sign > 0 else "≥"
+        try:
+            finding = decide_exact(
+                replace(instances, relation=replace(instances.relation, left=near, sign=sign, right=best))
+            )
+        except UndefinedSide:
+            if abs(size) < 1:
+                raise
+            continue
+        if not finding.is_true:
+            return left_open(OpenBecause.DOUBTFUL, "Looks wrong unless what it runs over is restricted", finding.notes)
+    assert finding is not None
+    return finding
+
+
+def _put_in(node: Expression, variable: Symbol, other: Expression) -> Expression:
+    return mapped(node, lambda each: other if each == variable else each)
 
 
 def _growth(instances: Instances) -> Finding:

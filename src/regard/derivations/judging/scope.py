@@ -8,9 +8,19 @@ from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.setting import Setting, SymbolMeaning, keeping_apart
+from regard.derivations.judging.setting import AnyLaw, MomentLaw, Setting, SymbolMeaning, keeping_apart
 from regard.derivations.notation.parser import Reading
-from regard.derivations.notation.syntax import Expression, Label, Number, Product, Symbol, children, describe
+from regard.derivations.notation.syntax import (
+    BigOperator,
+    Expression,
+    Label,
+    Number,
+    Product,
+    Symbol,
+    bound_name,
+    children,
+    describe,
+)
 
 CONSTANTS = ("e", "pi")
 _LOOK_ALIKES = {"g": "q", "ω": "w"}
@@ -90,7 +100,8 @@ class Scope:
         is_free = not any(name.split("_")[0] == "sigma" for name in self.meanings)
         functions = frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
         opaque = self.setting.opaque_functions - functions
-        return Reading(functions=functions, opaque=opaque, is_complex=self.setting.is_complex)
+        laws = frozenset(key for key, meaning in self.meanings.items() if meaning.is_law)
+        return Reading(functions=functions, opaque=opaque, laws=laws, is_complex=self.setting.is_complex)
 
     @cached_property
     def member_formulas(self) -> dict[str, dict[str, Expression]]:
@@ -215,7 +226,7 @@ class Scope:
     def _reached_from(self, start: Expression) -> frozenset[str]:
         known = self._reached.get(start)
         if known is None:
-            known = self._reached[start] = self._walk(start)
+            known = self._reached[start] = self._walk(start) - {bound_name(start)}
         return known
 
     def _walk(self, start: Expression) -> frozenset[str]:
@@ -223,6 +234,9 @@ class Scope:
         pending = [start]
         while pending:
             node = pending.pop()
+            if node is not start and (bound := bound_name(node)) and not isinstance(node, BigOperator):
+                names |= self._reached_from(node) - {bound}
+                continue
             pending += children(node)
             for name, formulas in self._named_by(node):
                 if name not in names:
@@ -240,8 +254,15 @@ class Scope:
         if found is not None:
             meaning = found.meaning
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
-            named.append((meaning.key, [formula for formula in (meaning.formula, *members) if formula is not None]))
+            formulas = (meaning.formula, *members, *_parameters(meaning.law))
+            named.append((meaning.key, [formula for formula in formulas if formula is not None]))
         return named
+
+
+def _parameters(law: AnyLaw | None) -> tuple[Expression, ...]:
+    if isinstance(law, MomentLaw):
+        return law.mean, law.variance
+    return law.parameters if law is not None else ()
 
 
 def split_digits(scripts: tuple[Expression, ...]) -> tuple[Expression, ...]:

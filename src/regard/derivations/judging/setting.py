@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
-from regard.derivations.notation.syntax import Expression, renamed
+from regard.derivations.notation.syntax import Distribution, Expression, renamed
 
 Kind = Literal["number", "column", "matrix"]
 
@@ -28,6 +28,7 @@ class Assumption(StrEnum):
     DIAGONAL = "diagonal"
     SMALL = "small"
     UNIT = "unit"
+    PROBABILITY = "probability"
     ANY = "any"
     FREQUENCIES = "frequencies"
     USUAL = "usual"  # many write it for this, though the assignment does not: elsewhere it may mean something else
@@ -60,7 +61,9 @@ class MomentLaw:
 
     mean: Expression
     variance: Expression
-    is_normal: bool = False
+
+
+AnyLaw = MomentLaw | Distribution
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +85,7 @@ class SymbolMeaning:
     tends: Literal["zero", "infinity"] | None = None
     mean: float = 0.0
     variance: float | None = None
-    law: MomentLaw | None = None
+    law: AnyLaw | None = None
     swaps: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -94,6 +97,12 @@ class SymbolMeaning:
     def is_number(self) -> bool:
         """True for a single number, or a family of them."""
         return self.shape == ("1", "1")
+
+    @property
+    def is_law(self) -> bool:
+        """True for a distribution, a random symbol whose law is known, and a vector of probabilities."""
+        is_known = isinstance(self.law, Distribution) or isinstance(self.formula, Distribution)
+        return is_known or Assumption.DISTRIBUTION in self.assume
 
     @property
     def is_random_number(self) -> bool:
@@ -147,12 +156,18 @@ class Setting:
     reading: str = ""
     changed: frozenset[str] | None = None
     seed: int = 0
+    has_other_parameters: bool = False  # N(μ, s) has the deviation s, Exp(s) and Gamma(a, s) the scale s
     law_number: int = 0  # of the laws to try for random numbers whose mean and variance alone are known
 
     @property
     def is_random(self) -> bool:
         """True if a symbol is random."""
         return any(meaning.variance is not None for meaning in self.symbols.values())
+
+    @cached_property
+    def has_laws(self) -> bool:
+        """True if means are taken under laws that symbols have."""
+        return self.is_own or any(meaning.law is not None for meaning in self.symbols.values())
 
     @property
     def is_prime_a_label(self) -> bool:

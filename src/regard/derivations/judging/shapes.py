@@ -17,9 +17,12 @@ from regard.derivations.notation.syntax import (
     BigOperator,
     Cases,
     Derivative,
+    Distribution,
     Expression,
+    Extremum,
     Identity,
     Inner,
+    Integral,
     Label,
     Matrix,
     Negative,
@@ -150,6 +153,16 @@ class _Typing:
                 return size, size
             case Ones():
                 return self.scope.setting.ones or self.unifier.fresh(), "1"
+            case Integral():
+                inner = _Typing(
+                    self.scope, self.chosen, self.unifier, {**self.bound, node.variable: SCALAR}, self.depth
+                )
+                return inner(node.body)
+            case Distribution():
+                return self._parameters(node)
+            case Extremum():
+                self._must_be(node.body, SCALAR)
+                return self(node.variable)
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
@@ -176,7 +189,12 @@ class _Typing:
         meaning = found.meaning
         if meaning.formula is not None:
             return self._inside(meaning.formula)
-        return self.chosen.get(meaning.key, meaning.shape)
+        shape = self.chosen.get(meaning.key, meaning.shape)
+        if isinstance(meaning.law, Distribution) and meaning.law.family == "normal":
+            variance = self(meaning.law.parameters[-1])
+            if variance != SCALAR:
+                self.unifier.unify(shape, (variance[0], "1"))
+        return shape
 
     def _inside(self, formula: Expression) -> Shape:
         if self.depth > 12:
@@ -265,9 +283,25 @@ class _Typing:
             return others[0] if others else SCALAR
         if node.function == "diag":
             return (shapes[0][0], shapes[0][0]) if shapes[0][1] == "1" else (shapes[0][0], "1")
-        if node.function in ("var", "cov"):
+        if node.function in ("kl", "cross-entropy"):
+            self.unifier.unify(*shapes)
+        if node.function in ("var", "cov", "kl", "entropy", "cross-entropy", "density"):
             return SCALAR
         raise Untyped
+
+    def _parameters(self, law: Distribution) -> Shape:
+        """The shape of what has a law: that of the mean of a normal one, a number for the others."""
+        if law.family == "categorical":
+            return self(law.parameters[0])
+        if law.family != "normal" or len(law.parameters) != 2:
+            for parameter in law.parameters:
+                self._must_be(parameter, SCALAR)
+            return SCALAR
+        mean, variance = map(self, law.parameters)
+        if variance != SCALAR:
+            self.unifier.unify(variance, (mean[0], mean[0]))
+        self.unifier.equate(mean[1], "1")
+        return mean
 
     def _derivative(self, top: Shape, bottom: Shape) -> Shape:
         if bottom == SCALAR:

@@ -7,6 +7,8 @@ r"""A recursive-descent parser for the mathematics that answers are written in.
     atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \frac | \sqrt | function [^script] argument
              | Σ _script ^script product | matrix | cases | \{members\} | (sum, …, sum) | ⌊sum⌋ | symbol[sum:]
              | ∂power/∂power | ∇_script power | \frac{∂}{∂x} product
+             | ∫_script^script product dx | arg max_script product
+             | N(sum, sum) | N(sum; sum, sum) | KL(sum ‖ sum) | H(sum) | E_script[sum | sum] | P(event | event)
 
 Where the notation is ambiguous, `Reading` chooses; the judge tries several readings.
 """
@@ -23,11 +25,15 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Distribution,
     Dots,
+    Expectation,
     Expression,
+    Extremum,
     Identity,
     Infinity,
     Inner,
+    Integral,
     Label,
     Matrix,
     Negative,
@@ -48,7 +54,9 @@ from regard.derivations.notation.tokens import (
     ACCENTS,
     BIG_OPERATORS,
     BINOMIALS,
+    DISTRIBUTIONS,
     FUNCTIONS,
+    GREEK,
     MATRICES,
     UNREAD,
     NotUnderstood,
@@ -70,6 +78,12 @@ _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _FREE_LETTERS = frozenset("ijklmnst")
 _ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
 _NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
+_OF_LAWS = ("mean", "var")
+_GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
+_BARS = ("|", "\\mid")
+_EVENT_SIGNS = ("<", ">", "≤", "≥", "=")
+_INFORMATION = {1: "entropy", 2: "cross-entropy"}
+_EXTREMA = {"\\max": 1, "\\min": -1, "argmax": 1, "argmin": -1}
 _LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
 
 
@@ -82,6 +96,9 @@ class Reading:
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
+    laws: frozenset[str] = (
+        frozenset()
+    )  # names of distributions and random variables: p(x) is a density, H(p) an entropy
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
     base: int | None = None  # of a logarithm that names none; None is e
 
@@ -99,6 +116,13 @@ def parse(tokens: Sequence[Token], reading: Reading = _DEFAULT) -> Expression:
     if isinstance(found, NotUnderstood):
         raise NotUnderstood(str(found), found.start)
     return found
+
+
+def parse_law(tokens: Sequence[Token], reading: Reading = _DEFAULT) -> Expression:
+    """The law to the right of a ∼, where Exp(λ) is one too."""
+    if len(tokens) > 1 and tokens[0].text.lower() == "exp" and tokens[1].kind == "open":
+        tokens = (Token("word", "exponential", tokens[0].start, tokens[0].end), *tokens[1:])
+    return parse(tuple(tokens), reading)
 
 
 @lru_cache(maxsize=1024)
@@ -296,6 +320,8 @@ class _Parser:
             return self.part_of(base) if any(token.text == ":" for token in self.inside_bracket()) else None
         if text != ")":
             return None
+        if name in self.reading.laws and not {",", ";", *_BARS} & {token.text for token in self.inside_bracket()}:
+            return Apply("density", (*self.arguments(), base))
         if name in self.reading.opaque:
             return self.opaque_value(base)
         if name in self.reading.functions:
@@ -539,6 +565,12 @@ class _Parser:
             return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
         if lowered in FUNCTIONS:
             return self.apply(FUNCTIONS[lowered])
+        if lowered in DISTRIBUTIONS and self.is_at_bracket():
+            return self.distribution(DISTRIBUTIONS[lowered])
+        if token.text == "KL" and (bar := self.double_bar()) is not None:
+            return self.divergence(bar)
+        if lowered in _EXTREMA and self.text() == "_":
+            return self.extremum(_EXTREMA[lowered])
         if token.text in self.reading.opaque:
             return Symbol(token.text)
         if token.text in ("I", "R", "T"):
@@ -566,13 +598,17 @@ class _Parser:
             return self.gradient()
         if text[0] == "\\" and text[1:].lower() in FUNCTIONS:
             return self.apply(FUNCTIONS[text[1:].lower()])
+        if text == "\\int":
+            return self.integral()
+        if text == "\\arg" and self.text() in _EXTREMA:
+            return self.extremum(_EXTREMA[self.take().text])
+        if (found := self.of_laws(token)) is not None:
+            return found
         name = text if text in self.reading.functions else text.removeprefix("\\")
         after = self.peek()
         # The text of an opening bracket is the mark that closes it.
         if name in self.reading.functions and after is not None and (after.kind, after.text) == ("open", ")"):
             return self.apply(name)
-        if name not in self.reading.opaque and text in ("P", "\\Pr") and self.is_at_event():
-            return self.probability()
         if text == "E" and self.text() == "]":
             return self.apply("mean")
         return self.plain_letter(token)
@@ -612,34 +648,220 @@ class _Parser:
                 return depth == 1
         return False
 
+    # -- laws, and what is said of them --------------------------------------------------------------------------------
+    def of_laws(self, token: Token) -> Expression | None:
+        """N(μ, σ²), KL(q ‖ p), H(p) or P(x > 0) with the bracket that follows; None if the letter is none of these."""
+        text, is_script = token.text, token.font == "script"
+        if text in ("N", "U") and self.is_at_bracket() and (is_script or self.has_commas()):
+            return self.distribution(DISTRIBUTIONS[text.lower()])
+        if text in ("D", "K") and (bar := self.double_bar(self.name_length(text))) is not None:
+            self.place += self.name_length(text)
+            return self.divergence(bar)
+        if text == "H" and self.is_at_bracket() and self.is_of_laws():
+            arguments = tuple(map(_named_law, self.arguments()))
+            return Apply(_INFORMATION[len(arguments)], arguments) if len(arguments) in _INFORMATION else None
+        if text in ("P", "\\Pr") and self.is_at_event():
+            is_opaque = text.removeprefix("\\") in self.reading.opaque and not self.mentions_laws()
+            return None if is_opaque else self.probability()
+        return None
+
+    def is_at_bracket(self, after: int = 0) -> bool:
+        """True if a round or square bracket opens here, or some tokens later."""
+        token = self.tokens[self.place + after] if self.place + after < len(self.tokens) else None
+        return token is not None and token.kind == "open" and token.text in (")", "]")
+
+    def has_commas(self) -> bool:
+        return any(token.text == "," for token in self.inside_bracket())
+
+    def name_length(self, first: str) -> int:
+        """How many tokens belong to the name of a divergence after its first letter: the _{KL} of D_{KL}."""
+        texts = "".join(token.text for token in self.tokens[self.place : self.place + 5])
+        names = {"D": (("_}KL}", 5), ("_KL", 2), ("_}", 0)), "K": (("L", 1),)}[first]
+        return next((length for name, length in names if texts.startswith(name)), 0)
+
+    def double_bar(self, after: int = 0) -> int | None:
+        """The place of the ‖ or || inside the bracket that follows, if there is one and only one."""
+        start = self.place + after
+        if not self.is_at_bracket(after):
+            return None
+        depth, found = 0, []
+        for place in range(start, len(self.tokens)):
+            token = self.tokens[place]
+            depth += token.nesting
+            if depth == 0:
+                break
+            follows_bar = found and found[-1] == place - 1 and self.tokens[place - 1].text == "|"
+            if depth == 1 and (token.text == "\\|" or (token.text == "|" and not follows_bar)):
+                found.append(place)
+        is_double = len(found) == 1 and (self.tokens[found[0]].text == "\\|" or self.tokens[found[0] + 1].text == "|")
+        return found[0] if is_double else None
+
+    def divergence(self, bar: int) -> Expression:
+        """KL(q ‖ p), its bracket ahead and the place of its bar known."""
+        inside = self.inside_bracket()
+        begin, end = self.place + 1, self.place + 1 + len(inside)
+        width = 1 if self.tokens[bar].text == "\\|" else 2
+        first, second = self.tokens[begin:bar], self.tokens[bar + width : end]
+        self.place = end + 1
+        return Apply("kl", (_named_law(self.whole(first)), _named_law(self.whole(second))))
+
+    def is_of_laws(self) -> bool:
+        """True if the bracket that follows lists distributions or random variables, and nothing else."""
+        pieces = split_outside(self.inside_bracket(), lambda token: token.text == ",")
+        return all(piece and self.is_law(piece) for piece in pieces)
+
+    def is_law(self, tokens: Sequence[Token]) -> bool:
+        try:
+            found = self.whole(tokens)
+        except NotUnderstood:
+            return False
+        match found:
+            case Distribution() | Apply("density", (_, Symbol() | Distribution())):
+                return True
+            case Symbol():
+                return describe(found) in self.reading.laws
+        return False
+
+    def mentions_laws(self) -> bool:
+        return any(token.text.removeprefix("\\") in self.reading.laws for token in self.inside_bracket())
+
+    def distribution(self, family: str) -> Expression:
+        """A law with its parameters, or its density where a place stands before them: N(x; μ, σ²)."""
+        inside = self.inside_bracket()
+        self.place += len(inside) + 2
+        *before, after = split_outside(inside, lambda token: token.text in (";", *_BARS))
+        parts = split_outside(after, lambda token: token.text == ",")
+        law = Distribution(family, tuple(self.whole(part) for part in parts))
+        if len(before) > 1:
+            raise self.stuck_before()
+        return Apply("density", (self.whole(before[0]), law)) if before else law
+
+    def mean_under(self, script: Sequence[Token], body: Expression) -> Expression:
+        """E_{x ∼ p}[body], E_{p(x)}[body] or E_p[body]; a variance alike."""
+        sign = next((place for place, token in enumerate(script) if token.text == "∼"), None)
+        given: tuple[Expression, ...] = ()
+        if isinstance(body, Expectation):
+            body, given = body.body, body.given
+        if sign is not None:
+            return Expectation(body, self.whole(script[:sign]), self.whole(script[sign + 1 :]), given)
+        law = self.whole(script)
+        match law:
+            case Apply("density", (Symbol() as variable, name)):
+                return Expectation(body, variable, name, given)
+        return Expectation(body, None, law, given)
+
+    def conditional(self, function: str) -> Expression | None:
+        """E[y | x] or Var(y | x), the bracket ahead; None without a bar."""
+        parts = split_outside(self.inside_bracket(), lambda token: token.text in _BARS)
+        if len(parts) != 2 or not all(parts):
+            return None
+        self.place += sum(map(len, parts)) + 3
+        return Expectation(Apply(function, (self.whole(parts[0]),)), given=self.script_parts(parts[1]))
+
     def probability(self) -> Expression:
-        """The probability of one inequality."""
-        closing = self.take().text
-        left = self.sum()
-        sign = self.take()
-        if sign.text not in ("<", ">", "≤", "≥"):
-            raise NotUnderstood(f"Can't evaluate the probability of an event with '{sign.text}'.", sign.start)
-        right = self.sum()
-        self.close(closing)
-        return Apply("probability", (Condition(left, sign.text, (right,)),))
+        """The probability of an event of one or two relations, also under a condition."""
+        inside = self.inside_bracket()
+        self.place += len(inside) + 2
+        parts = split_outside(inside, lambda token: token.text in _BARS)
+        if len(parts) > 2:
+            raise self.stuck_before()
+        event = Apply("probability", self.event(parts[0]))
+        return event if len(parts) == 1 else Expectation(event, given=self.event(parts[1]))
+
+    def event(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
+        """The relations of an event: two for a < x < b."""
+        signs = [token for token in tokens if token.kind == "relation"]
+        for sign in signs:
+            if sign.text not in _EVENT_SIGNS:
+                raise NotUnderstood(f"Can't evaluate the probability of an event with '{sign.text}'.", sign.start)
+        sides = [self.whole(part) for part in split_outside(tokens, lambda token: token.kind == "relation")]
+        if len(sides) != len(signs) + 1 or not signs:
+            raise self.stuck_before()
+        return tuple(
+            Condition(left, sign.text, (right,)) for left, sign, right in zip(sides, signs, sides[1:], strict=False)
+        )
+
+    # -- integrals and places of extrema -------------------------------------------------------------------------------
+    def integral(self) -> Expression:
+        """∫_a^b f dx, with the dx at its end."""
+        limits: dict[str, Expression] = {}
+        while self.text() in ("_", "^"):
+            script = self.take().text
+            limits[script] = self.whole(self.script_tokens())
+        self.open_fraction()
+        start, end = self.place, self.differential()
+        if len(limits) != 2 or end is None:
+            raise NotUnderstood(
+                "Only integrals with limits, in one variable, are supported.", self.tokens[start - 1].start
+            )
+        variable = self.tokens[end + 1].text.removeprefix("\\")
+        body = self.whole(self.tokens[start:end]) if end > start else Number(Fraction(1))
+        self.place = end + 2
+        return Integral(body, variable, limits["_"], limits["^"])
+
+    def open_fraction(self) -> None:
+        r"""Writes the \frac{dx}{y} that begins here as \frac{1}{y} dx."""
+        texts = [token.text for token in self.tokens[self.place : self.place + 5]]
+        if texts[:3] != ["\\frac", "}", "d"] or texts[4:] != ["}"]:
+            return
+        first = self.place + 2
+        differential = self.tokens[first : first + 2]
+        self.place += 5
+        bottom = self.script_tokens()
+        one = Token("number", "1", differential[0].start, differential[0].end)
+        self.tokens = [
+            *self.tokens[:first],
+            one,
+            *self.tokens[first + 2 : self.place],
+            *differential,
+            *self.tokens[self.place :],
+        ]
+        self.place -= len(bottom) + 2 + 5
+
+    def differential(self) -> int | None:
+        """The place of the d of dx that ends the integrand: the first one outside of brackets before a letter."""
+        depth = 0
+        for place in range(self.place, len(self.tokens) - 1):
+            token, after = self.tokens[place], self.tokens[place + 1]
+            depth += token.nesting
+            if depth < 0 or token.text == "\\int":
+                return None
+            is_letter = after.kind == "letter" and (
+                len(after.text) == 1 or after.text.removeprefix("\\") in _GREEK_NAMES
+            )
+            is_scripted = place + 2 < len(self.tokens) and self.tokens[place + 2].kind == "script"
+            if depth == 0 and token.text == "d" and is_letter and not is_scripted:
+                return place
+        return None
+
+    def extremum(self, sign: int) -> Expression:
+        """arg max_x f(x)."""
+        if not self.skip("_"):
+            raise self.stuck()
+        variable = self.whole(self.script_tokens())
+        return Extremum(self.deeper(self.product), variable, sign)
 
     # -- functions -----------------------------------------------------------------------------------------------------
     def apply(self, function: str) -> Expression:
         """A function of what follows; below a logarithm stands its base, above a power; other scripts are skipped."""
         base = Number(Fraction(self.reading.base)) if self.reading.base and function == "log" else None
+        script: list[Token] = []
         if self.skip("_"):
             script = self.script_tokens()
             base = self.whole(script) if function == "log" else None
         exponent = self.whole(self.script_tokens()) if self.skip("^") else None
         token = self.peek()
         if token is not None and token.kind == "open" and token.text in (")", "]", "\\}", "}"):
-            result = Apply(function, self.arguments())
+            found = self.conditional(function) if function in _OF_LAWS else None
+            result = found or Apply(function, self.arguments())
         elif token is not None and token.text == "_":
             raise self.stuck()
         elif function == "exp" and exponent is not None and not self.starts_factor():
             return Apply(function, (exponent,))
         else:
             result = Apply(function, (self.deeper(self.bare_argument),))
+        if script and function in _OF_LAWS:
+            result = self.mean_under(script, result)
         result = result if base is None else Quotient(result, Apply("log", (base,)))
         return result if exponent is None else Power(result, exponent)
 
@@ -874,6 +1096,14 @@ def _big_operator(
         else:
             conditions.append(part)
     return BigOperator(operator, index, tuple(conditions), lower, upper, body)
+
+
+def _named_law(node: Expression) -> Expression:
+    """The law p that p(z) is the density of, where only the law is meant."""
+    match node:
+        case Apply("density", (Symbol(), law)):
+            return law
+    return node
 
 
 def _renamed(base: Expression, suffix: str) -> Expression:

@@ -203,6 +203,56 @@ class Derivative(Expression):
     is_gradient: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Distribution(Expression):
+    """A law with its parameters: N(μ, σ²), Poisson(λ)."""
+
+    family: str
+    parameters: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation(Expression):
+    """E_{variable ∼ law}[body | given]; without a law, over everything that is random and not given.
+
+    The body may be a variance or the probability of an event.
+    """
+
+    body: Expression
+    variable: Expression | None = None
+    law: Expression | None = None
+    given: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Integral(Expression):
+    """∫ body d variable from lower to upper."""
+
+    body: Expression
+    variable: str
+    lower: Expression
+    upper: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Extremum(Expression):
+    """arg max or arg min of the body by a variable; a `sign` of −1 for the minimum."""
+
+    body: Expression
+    variable: Expression
+    sign: int
+
+
+def bound_name(node: Expression) -> str:
+    """The letter that a sum or an integral binds, empty if it binds none."""
+    if isinstance(node, BigOperator):
+        return node.index
+    if isinstance(node, Integral):
+        return node.variable
+    variable = node.variable if isinstance(node, Expectation | Extremum) else None
+    return describe(variable) if isinstance(variable, Symbol) else ""
+
+
 def children(node: Expression) -> tuple[Expression, ...]:
     """The expressions directly below a node."""
     try:
@@ -247,7 +297,7 @@ def letters_in(node: Expression) -> tuple[str, ...]:
         return node._letters
     except AttributeError:
         own = {node.name} if isinstance(node, Symbol) and not node.subscripts else set()
-        bound = {node.index} if isinstance(node, BigOperator) else set()
+        bound = {bound_name(node)}
         below = {letter for child in children(node) for letter in letters_in(child)}
         return _remember(node, "_letters", tuple(sorted((own | below) - bound)))
 

@@ -210,11 +210,19 @@ FUNCTIONS = _table(
     diag→diag tr→trace trace→trace span→span rank→rank det→det
     """
 )
+# Laws by the names that they have in formulas; exp is one only after a ∼.
+DISTRIBUTIONS = _table(
+    """
+    n→normal normal→normal gaussian→normal u→uniform unif→uniform uniform→uniform
+    bern→bernoulli ber→bernoulli bernoulli→bernoulli cat→categorical categorical→categorical
+    expon→exponential exponential→exponential gamma→gamma ga→gamma poisson→poisson pois→poisson poi→poisson
+    """
+)
 ACCENTS = _table(r"\hat→hat \tilde→tilde \bar→bar \overline→bar \dot→dot \check→check \vec→ \overrightarrow→")
 BIG_OPERATORS = _table(r"\sum→sum \prod→product \max→max \min→min")
 MATRICES = frozenset("matrix pmatrix bmatrix Bmatrix vmatrix smallmatrix array".split())
 BINOMIALS = frozenset(r"\binom \dbinom \tbinom".split())
-UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf \arg".split())
+UNREAD = frozenset(r"\partial \nabla \int \limsup \liminf \arg \iint \oint".split())
 STACKED = frozenset(r"\underset \overset \stackrel".split())
 BRACED = frozenset(r"\underbrace \overbrace".split())
 # Environments that only lay formulas out.
@@ -256,6 +264,7 @@ _LEXEME = re.compile(
     re.DOTALL,
 )
 _SPACE = re.compile(r"\s*")
+_SPACING = re.compile(r"\s|\\[,;:! ]")
 _SCRIPT = re.compile(r"\s*(?:\\(?:no)?limits\s*)?[_^]")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 _OPTION = re.compile(r"\s*\[[^\]\n]{0,80}\]")
@@ -482,7 +491,7 @@ class _Lexer:
         r"""The group after \text: a letter, a word, or prose with the formulas in it."""
         part = self.group()
         inside = self.source[part.start : part.end]
-        name = inside.strip()
+        name = _SPACING.sub("", inside) if "arg" in inside else inside.strip()
         if re.fullmatch(r"[A-Za-z]", name):
             self.emit("letter", name, start, font="roman")
         elif re.fullmatch(r"[A-Za-z]+", name):

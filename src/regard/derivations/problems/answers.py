@@ -30,7 +30,7 @@ _DELIMITED = re.compile(r"\$|\\\(|\\\[|\\begin\b")
 _HOW = """\
 # Fill in what you answer and leave the rest empty; an empty question counts as unanswered.
 #   design.q = '…'    the LaTeX of what you choose for a symbol that the question leaves open
-#   choice = "yes"    or "no", where the question asks for one
+#   choice = "yes"    or "no", or another of the options or the number that the question asks for
 #   answer = '''…'''  your derivation in LaTeX, one statement per line; a line that begins with = continues
 #                     the one above. With dollar signs in it, it is read as Markdown instead.
 #   prose = '''…'''   words; they are kept and shown, not judged
@@ -188,8 +188,10 @@ def _check_fields(question: Question, fields: Any, path: str, places: TomlPlaces
     where = f"{path}:{places.line((question.id, 'choice'))}"
     if choice and question.choice is None:
         raise InputError(f"{where} '{question.id}' asks for no choice. Leave the field out.")
-    if choice not in ("", "yes", "no"):
-        raise InputError(f"{where} the choice {choice!r} is neither 'yes' nor 'no'.")
+    if choice and question.choice is not None and question.choice.value is None:
+        known = [name.lower() for name in question.choice.options] or ["yes", "no"]
+        if choice not in known:
+            raise InputError(f"{where} the choice {choice!r} is neither {' nor '.join(map(repr, known))}.")
 
 
 def _check_design(question: Question, value: Any, where: str) -> None:
@@ -236,7 +238,10 @@ def heading(question: Question) -> str:
 def _phrase(question: Question, choice: str) -> str:
     """Words that the reader takes for this choice."""
     assert question.choice is not None
-    phrases = question.choice.yes if choice == "yes" else question.choice.no
+    if question.choice.value is not None:
+        return choice
+    options = {name.lower(): phrases for name, phrases in question.choice.options.items()}
+    phrases = options.get(choice) or (question.choice.yes if choice == "yes" else question.choice.no)
     return choice if choice in phrases or not phrases else phrases[0]
 
 

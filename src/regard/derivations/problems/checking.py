@@ -17,9 +17,10 @@ from regard.derivations.notation.tokens import NotUnderstood, tokenize
 
 KeyPath = tuple[str | int, ...]
 ORTHOGONAL_TO = "orthogonal to "
+_YES_OR_NO = ("yes", "no")
 _NUMBERS = ("number", "share", "weight")
 _TYPES: Mapping[str, tuple[type, ...]] = {**dict.fromkeys(_NUMBERS, (int, float)), "count": (int,), "flag": (bool,)}
-_CHOICES = {"yes or no": ("yes", "no"), "zero or infinity": ("zero", "infinity")}
+_CHOICES = {"zero or infinity": ("zero", "infinity")}
 _EXPECTED = {
     "count": "a whole number of at least 1",
     "flag": "true or false",
@@ -33,9 +34,7 @@ _IN_RANGE: Mapping[str, Callable[[float], bool]] = {
     "share": lambda value: 0 <= value <= 1,
     "weight": lambda value: value > 0 and math.isfinite(value),
 }
-Scalar = Literal[
-    "text", "formula", "relation", "number", "share", "weight", "count", "flag", "yes or no", "zero or infinity"
-]
+Scalar = Literal["text", "formula", "relation", "number", "share", "weight", "count", "flag", "zero or infinity"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +73,7 @@ _SYMBOL = TableShape(
         "tends": "zero or infinity",
         "mean": "number",
         "variance": "number",
+        "law": "formula",
     }
 )
 _FUNCTION = TableShape(
@@ -112,8 +112,17 @@ _DESIGN = TableShape(
     required=("symbols", "goal"),
 )
 _CHOICE = TableShape(
-    fields={"answer": "yes or no", "yes": _TEXTS, "no": _TEXTS, "cues": _TEXTS, "why": "text", "weight": "weight"},
-    required=("answer",),
+    fields={
+        "answer": "text",
+        "yes": _TEXTS,
+        "no": _TEXTS,
+        "options": TableOf(value=_TEXTS),
+        "value": "number",
+        "tolerance": "share",
+        "cues": _TEXTS,
+        "why": "text",
+        "weight": "weight",
+    }
 )
 _REQUIRED = TableShape(fields={"any_of": _RELATIONS, "weight": "weight", "bare": "share"}, required=("any_of",))
 _QUESTION = TableShape(
@@ -312,6 +321,13 @@ def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], p
     for index, step in enumerate(question.get("required", ())):
         if not step["any_of"]:
             yield Fault(path=(*path, "required", index, "any_of"), message="'any_of' is empty: name a relation.")
+    choice = question.get("choice")
+    if choice is not None and "value" not in choice:
+        options = choice.get("options", _YES_OR_NO)
+        if choice.get("answer") not in options:
+            neither = " nor ".join(map(repr, options))
+            message = f"The answer {choice.get('answer', '')!r} is neither {neither}."
+            yield Fault(path=(*path, "choice", "answer"), message=message)
     design = question.get("design", {})
     for index, solution in enumerate(design.get("solutions", ())):
         for symbol in solution:

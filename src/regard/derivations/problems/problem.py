@@ -10,7 +10,7 @@ from typing import Any
 from regard.core.errors import InputError
 from regard.derivations.judging.setting import Assumption, DefinedFunction, Setting, Size, SymbolMeaning
 from regard.derivations.notation.parser import Reading, parse
-from regard.derivations.notation.syntax import Expression
+from regard.derivations.notation.syntax import Distribution, Expression
 from regard.derivations.notation.tokens import NotUnderstood, tokenize
 from regard.derivations.problems.checking import ORTHOGONAL_TO, Fault, find_faults
 
@@ -46,11 +46,18 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A yes/no question: the right answer, phrases that give either in prose, `cues` that identify the question."""
+    """A question of words or of a number: the right answer, phrases that give each one, `cues` that identify it.
 
-    answer: str
+    Without `options` it is a yes/no question; with a `value` it asks for a number, which may be off by `tolerance`
+    times its size.
+    """
+
+    answer: str = ""
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    value: float | None = None
+    tolerance: float = 0.0
     cues: tuple[str, ...] = ()
     why: str = ""
     weight: float = 1.0
@@ -259,9 +266,17 @@ def _meaning(key: str, row: Mapping[str, Any], free: Mapping[str, str], function
         orthogonal_to=tuple(name.removeprefix(ORTHOGONAL_TO) for name in assumed if name.startswith(ORTHOGONAL_TO)),
         formula=_formula(key, row["is"], functions) if "is" in row else None,
         tends=row.get("tends"),
+        law=_law(key, row["law"], functions) if "law" in row else None,
         mean=row.get("mean", 0.0),
         variance=row.get("variance"),
     )
+
+
+def _law(key: str, source: str, functions: Mapping[str, Any]) -> Distribution:
+    law = _formula(key, source, functions)
+    if not isinstance(law, Distribution):
+        raise InputError(f"The law '{source}' of '{key}' is not one such as \\mathcal N(\\mu, \\sigma^2).")
+    return law
 
 
 def _shape(text: str) -> tuple[str, str]:
@@ -278,7 +293,8 @@ def _question(row: Mapping[str, Any], settings: Mapping[str, Setting]) -> Questi
     if "design" in row:
         fields["design"] = Design(**{"show_as": row["design"].get("show", ""), **_fields(row["design"])})
     if "choice" in row:
-        fields["choice"] = Choice(**_fields(row["choice"]))
+        options = {name: tuple(phrases) for name, phrases in row["choice"].get("options", {}).items()}
+        fields["choice"] = Choice(**{**_fields(row["choice"]), "options": options})
     fields["required"] = tuple(RequiredStep(**_fields(step)) for step in row.get("required", ()))
     return Question(**fields)
 

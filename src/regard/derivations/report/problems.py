@@ -78,7 +78,7 @@ def _asked(question: Question) -> Iterator[str]:
     if question.design:
         yield f"choose {', '.join(question.design.symbols)} such that {question.design.goal}"
     if question.choice:
-        yield "yes or no"
+        yield "a number" if question.choice.value is not None else " or ".join(question.choice.options or ("yes", "no"))
 
 
 def _formula(key: str, setting: str, settings: Mapping[str, Any]) -> str | None:
