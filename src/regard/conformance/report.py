@@ -27,6 +27,7 @@ _LOOKS: Mapping[Outcome, tuple[str, str]] = {
     "timed out": ("!", ALARM),
 }
 _MOST_DIAGNOSES = 3
+_MOST_LISTED = 12
 
 
 def show_check(console: Console, report: CheckReport) -> None:
@@ -43,14 +44,15 @@ def show_check(console: Console, report: CheckReport) -> None:
         console.print()
         say(console, "skipped", style="bold")
     for reason, laws in sorted(report.skipped.items(), key=lambda item: -len(item[1])):
-        say(console, reason, style="dim", lead=Text(f"  {', '.join(laws)}: "), indent=4)
+        listed = ", ".join(laws) if len(laws) <= _MOST_LISTED else f"{len(laws)} laws"
+        say(console, reason, style="dim", lead=Text(f"  {listed}: "), indent=4)
     console.print()
     number = len(report.verdicts)
     counts = f"{number} law{'' if number == 1 else 's'}: {counts_line(report)}"
     say(console, counts, style="bold" if report.ok else ALARM)
     if report.grade == "spec":
         say(console, "Spec check: the outputs were compared with a float64 oracle built from the spec and the weights.")
-    else:
+    elif report.blind_to:
         say(console, "Black-box check: it cannot detect these bugs:")
     for bug in report.blind_to:
         say(console, bug, lead=Text("  - "))

@@ -26,7 +26,7 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
-_FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
+FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
 class _CannotCall(Exception):
@@ -34,7 +34,7 @@ class _CannotCall(Exception):
 
 
 def function_subject(
-    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = _FRAMEWORKS
+    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
     names = parameter_names(function)

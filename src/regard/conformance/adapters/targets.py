@@ -16,6 +16,7 @@ from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
+from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
@@ -76,6 +77,8 @@ def adapt(
 
 
 def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject:
+    if is_cache_engine(target):
+        return CacheEngine(target, spec, name=name)
     subject = None
     if "torch" in sys.modules:
         subject = _torch_subject(target, spec, name, redraw=redraw)
