@@ -195,11 +195,8 @@ def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | 
 
 
 def _counterexample(law: Law, trial: LawTrial, worst: Comparison) -> str:
-    size = (
-        []
-        if law.size == NO_INPUTS or law.shrinks_itself
-        else [f"batch {trial.size.batch}", f"length {trial.size.length}"]
-    )
+    is_sized = law.size != NO_INPUTS and not law.shrinks_itself
+    size = [f"batch {trial.size.batch}", f"length {trial.size.length}"] if is_sized else []
     where = ", ".join([*size, *(f"{name} {value}" for name, value in worst.place.items())])
     allowed = f"tolerance {worst.tolerance:.3g}" if worst.tolerance > 0 else "should be 0"
     amount = "" if worst.is_yes_no else f", by {worst.error:.3g} ({allowed})"

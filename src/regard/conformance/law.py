@@ -208,6 +208,10 @@ class LawTrial:
             return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * largest
         return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * largest
 
+    def cache_tolerance(self, outputs: np.ndarray) -> float:
+        """The tolerance for outputs after a cache, which may lose precision on purpose."""
+        return self.tolerance(outputs) + self.subject.cache_limits.error * _largest(outputs)
+
     def work_tolerance(self, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
         """The tolerance, never below float32's, and larger with the logits.
 

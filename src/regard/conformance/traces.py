@@ -3,6 +3,7 @@
 Hypothesis draws the traces, and shrinks one that fails to a few operations.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -58,9 +59,7 @@ class CacheOperation(StrEnum):
 FAULTS = {
     CacheOperation.APPEND: Diagnosis("cache", "tokens appended in several chunks are placed, masked or stored wrongly"),
     CacheOperation.START: Diagnosis("cache", "sequences that take turns share what each must have for itself"),
-    CacheOperation.FORK: Diagnosis(
-        "cache", "a fork and its origin share memory or counters, or the fork is incomplete"
-    ),
+    CacheOperation.FORK: Diagnosis("cache", "a fork shares memory or counters with its origin, or is incomplete"),
     CacheOperation.CROP: Diagnosis("cache", "tokens that were cropped are still seen, or the length is not set back"),
     CacheOperation.REJECT: Diagnosis("cache", "rejected tokens are still seen, or the length is not set back"),
     CacheOperation.EVICT: Diagnosis("cache", "eviction drops the wrong tokens, or mixes up slots or positions"),
@@ -68,9 +67,7 @@ FAULTS = {
     CacheOperation.SWAP: Diagnosis("cache", "what is swapped in is not all of what was swapped out"),
     CacheOperation.RESET: Diagnosis("cache", "something of the old tokens survives a reset"),
     CacheOperation.RELEASE: Diagnosis("cache", "memory is released that is still in use, or keeps old tokens"),
-    CacheOperation.PREFIX: Diagnosis(
-        "cache", "a prefix is found for other tokens, at a wrong length, or with stale values"
-    ),
+    CacheOperation.PREFIX: Diagnosis("cache", "a prefix is found for other tokens, or with a wrong length"),
 }
 
 
@@ -305,7 +302,8 @@ class TraceRun:
         if not x.shape[1]:
             return
         name = chr(ord("A") + self.num_started % 26)
-        line = f"look up {name}: the first {_counted(start.shape[1])} of an earlier sequence and {x.shape[1] - start.shape[1]} new"
+        parts = f"the first {_counted(start.shape[1])} of an earlier sequence and {x.shape[1] - start.shape[1]} new"
+        line = f"look up {name}: {parts}"
         is_done, found = self._performed(CacheOperation.PREFIX, line, lambda: self.subject.prefix_cache(x.copy()))
         if not is_done:
             return
@@ -386,7 +384,7 @@ class TraceRun:
         first = sequence.length - sequence.num_last
         wanted = self.passes.outputs(sequence.tokens)[:, first:]
         gaps = token_gaps(y, wanted)
-        tolerance = self.trial.tolerance(wanted) + self.limits.error * float(np.abs(wanted).max(initial=0.0))
+        tolerance = self.trial.cache_tolerance(wanted)
         broken = first_broken_token(gaps, tolerance)
         what = (
             f"token {first + (broken or 0)} of {sequence.name} differs from a full pass over its "
@@ -417,9 +415,7 @@ class TraceSearch:
         run = TraceRun(self.passes, moves)
         self.is_tried |= self.focus is None or self.focus in run.performed
         if run.failure is None:
-            self.held += (
-                [max(run.reads, key=lambda each: each.error / max(each.tolerance, 1e-300))] if run.reads else []
-            )
+            self.held += sorted(run.reads, key=lambda each: each.error)[-1:]
             return False
         if not self._is_due(run, moves):
             self.has_other_failures = True
@@ -531,11 +527,9 @@ def _search(
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
     )
-    try:
+    # Nothing may be found, or the cache may not be the same in every trace: then what was found is not the smallest.
+    with contextlib.suppress(Flaky, NoSuchExample):
         find(st.tuples(*bits), lambda drawn: is_failing(moves(drawn)), settings=chosen, random=Random(trial.seed))
-    except (Flaky, NoSuchExample):
-        # Nothing was found, or the cache is not the same in every trace: then what was found is not the smallest.
-        pass
 
 
 def _bits(strategies: Any, count: int) -> Any:

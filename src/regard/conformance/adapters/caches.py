@@ -120,7 +120,7 @@ class CacheEngine(Subject):
 
     def fork_cache(self, cache: EngineCache) -> EngineCache:
         """Forks of its sequences."""
-        return self._changed(cache, lambda each: cache.engine.fork(each))
+        return self._changed(cache, cache.engine.fork)
 
     def crop_cache(self, cache: EngineCache, length: int) -> EngineCache:
         """Its first tokens."""
@@ -140,19 +140,19 @@ class CacheEngine(Subject):
 
     def swap_out(self, cache: EngineCache) -> EngineCache:
         """What is saved takes the place of the sequences."""
-        return self._changed(cache, lambda each: cache.engine.swap_out(each))
+        return self._changed(cache, cache.engine.swap_out)
 
     def swap_in(self, saved: EngineCache) -> EngineCache:
         """The sequences again."""
-        return self._changed(saved, lambda each: saved.engine.swap_in(each))
+        return self._changed(saved, saved.engine.swap_in)
 
     def reset_cache(self, cache: EngineCache) -> EngineCache:
         """Without tokens."""
-        return self._changed(cache, lambda each: cache.engine.reset(each))
+        return self._changed(cache, cache.engine.reset)
 
     def release_cache(self, cache: EngineCache) -> None:
         """The engine may use the memory for others."""
-        self._changed(cache, lambda each: cache.engine.release(each))
+        self._changed(cache, cache.engine.release)
 
     def prefix_cache(self, x: np.ndarray) -> tuple[int, EngineCache]:
         """What the engine finds, the same number of tokens for all rows."""

@@ -193,14 +193,17 @@ def literal(text: str) -> Any:
         return text
 
 
-def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], Subject]:
+def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config: Any) -> Callable[[], Subject]:
     """A factory for a Hugging Face class with a tiny random configuration.
 
     Args:
         class_name: a class of transformers, such as "LlamaForCausalLM".
         part: "model", or "attention" for its first attention module alone, where laws can check most.
+        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "static" or "quantized".
         config: settings of its configuration to change.
     """
+    if cache not in ("dynamic", "static", "quantized"):
+        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give dynamic, static or quantized.")
     if part not in ("model", "attention"):
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
 
@@ -211,7 +214,8 @@ def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], S
 
         model = build_model(class_name, **config)
         label = f"hf:{class_name}" + (" attention" if part == "attention" else "")
-        return AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
+        subject = AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
+        return subject if cache == "dynamic" else subject.with_cache(cache)
 
     build.is_factory = True  # pyright: ignore[reportFunctionMemberAccess]
     build.__name__ = f"hf:{class_name}"
