@@ -527,9 +527,20 @@ def _search(
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
     )
+    errors: list[Exception] = []
+
+    def fails(drawn: tuple[tuple[bool, ...], ...]) -> bool:
+        try:
+            return not errors and is_failing(moves(drawn))
+        except Exception as error:  # noqa: BLE001 - a layer may raise anything, which is not for hypothesis to report
+            errors.append(error)
+            return False
+
     # Nothing may be found, or the cache may not be the same in every trace: then what was found is not the smallest.
     with contextlib.suppress(Flaky, NoSuchExample):
-        find(st.tuples(*bits), lambda drawn: is_failing(moves(drawn)), settings=chosen, random=Random(trial.seed))
+        find(st.tuples(*bits), fails, settings=chosen, random=Random(trial.seed))
+    if errors:
+        raise errors[0]
 
 
 def _bits(strategies: Any, count: int) -> Any:

@@ -106,7 +106,7 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
 def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject | None:
     import torch
 
-    from regard.conformance.adapters import modules, torch_layers
+    from regard.conformance.adapters import modules, start_positions, torch_layers
 
     is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
     if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
@@ -124,6 +124,8 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
         return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
+    if start_positions.has_buffers_of_tokens(target):
+        return start_positions.StartPositionLayer(target, spec, name=name, redraw=redraw)
     return modules.ModuleLayer(target, spec, name=name, redraw=redraw)
 
 
