@@ -230,7 +230,8 @@ class LawTrial:
     @property
     def lively(self) -> float:
         """By how many tolerances a positive control must move the output."""
-        return _HALF_LIVELY if self.is_half_precision else _LIVELY
+        is_coarse = self.is_half_precision or (self.subject.cache_limits.error > 0 and not self.subject.is_layer)
+        return _HALF_LIVELY if is_coarse else _LIVELY
 
     def in_float32(self) -> "LawTrial":
         """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.adapters.arrays import Arrays
+from regard.conformance.adapters.arrays import Arrays, MlxArrays
 from regard.conformance.adapters.functions import FRAMEWORKS
 from regard.conformance.adapters.layers import parameter_names, returned_or_error, sample
 from regard.conformance.subject import CacheLimits, Spec, Subject
@@ -60,7 +60,7 @@ class CacheEngine(Subject):
     def _arrays(self) -> Arrays:
         """The first framework of those imported whose arrays the engine takes and returns."""
         problems = []
-        for package, kind in FRAMEWORKS.items():
+        for package, kind in {**FRAMEWORKS, "mlx": MlxArrays}.items():
             if package in sys.modules:
                 self.arrays = kind(self.spec.dtype, self.spec.device)
                 x = self.arrays.array(sample(1, 3, self.spec.width))

@@ -1,6 +1,6 @@
 """Targets of a check: what a name or an object stands for, as a subject.
 
-Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "pkg.module:name" and "path/to/file.py:name".
+Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "pkg.module:name" and "path/to/file.py:name".
 """
 
 import ast
@@ -22,6 +22,7 @@ from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
+from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
@@ -161,6 +162,8 @@ def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFindi
         )
     if place == "hf":
         return hf(name, **given)(), ()
+    if place == "mlx":
+        return MlxCaches(name, **given), ()
     if place == "torch":
         return _load_torch(name, given), ()
     return _made(load_attribute(text), given, text)
