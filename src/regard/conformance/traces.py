@@ -71,6 +71,14 @@ FAULTS = {
 }
 
 
+# What is done besides appends and the operation that a law is about.
+_TRIED_WITH = {
+    CacheOperation.START: (CacheOperation.RELEASE,),
+    CacheOperation.FORK: (CacheOperation.RELEASE,),
+    CacheOperation.PREFIX: (CacheOperation.START, CacheOperation.RELEASE),
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class TraceMove:
     """One operation on one of the sequences; the numbers are taken modulo what is there."""
@@ -85,6 +93,7 @@ class CachedSequence:
     """A cache, and the tokens that are in it.
 
     `cache` is what was saved while the sequence is swapped out. `num_last` tokens of the last append can be rejected.
+    `ends` are the lengths after each append.
     """
 
     name: str
@@ -92,6 +101,7 @@ class CachedSequence:
     tokens: np.ndarray
     num_evicted: int = 0
     num_last: int = 0
+    ends: tuple[int, ...] = ()
     is_saved: bool = False
 
     @property
@@ -148,6 +158,7 @@ class TraceRun:
         self.story: list[str] = []
         self.performed: set[CacheOperation] = set()
         self.reads: list[Comparison] = []
+        self.last_read: CachedSequence | None = None
         for move in [*moves, *_LAST_READS]:
             self._do(move)
             if self.failure is not None:
@@ -226,7 +237,7 @@ class TraceRun:
         is_done, cache = self._performed(CacheOperation.FORK, line, lambda: self.subject.fork_cache(sequence.cache))
         if is_done:
             fork = self._started(cache, sequence.tokens)
-            fork.num_evicted = sequence.num_evicted
+            fork.num_evicted, fork.ends = sequence.num_evicted, sequence.ends
 
     def _crop(self, sequence: CachedSequence, move: TraceMove) -> None:
         length = move.amount * sequence.length // _AMOUNTS
@@ -304,16 +315,19 @@ class TraceRun:
         name = chr(ord("A") + self.num_started % 26)
         parts = f"the first {_counted(start.shape[1])} of an earlier sequence and {x.shape[1] - start.shape[1]} new"
         line = f"look up {name}: {parts}"
-        is_done, found = self._performed(CacheOperation.PREFIX, line, lambda: self.subject.prefix_cache(x.copy()))
+        # Nothing is tried before something is found.
+        is_done, found = self._performed(CacheOperation.APPEND, line, lambda: self.subject.prefix_cache(x.copy()))
         if not is_done:
             return
         length, cache = int(found[0]), found[1]
+        self.performed |= {CacheOperation.PREFIX} if length else set()
         self.story[-1] += f", {length} found"
         if not 0 <= length <= x.shape[1]:
             what = f"it claims to hold {length} of {_counted(x.shape[1])}"
             self.reads.append(self._comparison(what, np.inf, 0.0, is_yes_no=True))
             return
         sequence = self._started(cache, x[:, :length])
+        sequence.ends = (length,) if length else ()
         self._append_tokens(sequence, x[:, length:], f"to {name}")
 
     _ON_SEQUENCES: ClassVar = {
@@ -343,6 +357,7 @@ class TraceRun:
         is_done, cache = self._performed(*told, work)
         if is_done:
             sequence.cache, sequence.tokens, sequence.num_last = cache, left(sequence.tokens), 0
+            sequence.ends = tuple(sorted({min(end, sequence.length) for end in sequence.ends} - {0}))
         return is_done
 
     def _new_tokens(self, count: int) -> np.ndarray:
@@ -372,6 +387,7 @@ class TraceRun:
                 return
             y, sequence.cache = found
             sequence.tokens, sequence.num_last = np.concatenate([sequence.tokens, part], axis=1), part.shape[1]
+            sequence.ends = (*sequence.ends, sequence.length)
             self._read(sequence, y)
             if self.failure is not None:
                 return
@@ -386,6 +402,7 @@ class TraceRun:
         gaps = token_gaps(y, wanted)
         tolerance = self.trial.cache_tolerance(wanted)
         broken = first_broken_token(gaps, tolerance)
+        self.last_read = sequence
         what = (
             f"token {first + (broken or 0)} of {sequence.name} differs from a full pass over its "
             f"{_counted(sequence.length)}"
@@ -424,9 +441,25 @@ class TraceSearch:
             self.smallest = run
         return True
 
+    def fails_alone(self, run: TraceRun) -> bool:
+        """True if the same tokens, appended in the same chunks and with no other operation, fail as well."""
+        sequence, subject = run.last_read, self.passes.trial.subject.new_session()
+        if sequence is None or run.failure is None or run.failure.is_yes_no:
+            return False
+        cache, start = subject.empty_cache(len(sequence.tokens)), 0
+        for end in sequence.ends:
+            y, cache = subject.step(sequence.tokens[:, start:end].copy(), cache)
+            wanted = self.passes.outputs(sequence.tokens[:, :end])[:, start:]
+            if not distance(y, wanted) <= self.passes.trial.cache_tolerance(wanted):
+                return True
+            start = end
+        return False
+
     def _is_due(self, run: TraceRun, moves: Sequence[TraceMove]) -> bool:
         if self.focus is None or self.focus not in run.performed:
             return self.focus is None
+        if self.focus is not CacheOperation.EVICT and self.fails_alone(run):
+            return False
         others = [move for move in moves if move.operation is not self.focus]
         window = self.passes.trial.spec.window if self.focus is CacheOperation.EVICT else None
         return TraceRun(self.passes, others, window).failure is None
@@ -445,7 +478,7 @@ def compare_traces(trial: LawTrial, focus: CacheOperation | None) -> Comparisons
     search = TraceSearch(passes=passes, focus=focus)
     _search(search.is_failing, _operations(trial.subject, focus), trial)
     if search.smallest is not None and search.smallest.failure is not None:
-        performed = search.smallest.performed
+        performed = set() if focus is None and search.fails_alone(search.smallest) else search.smallest.performed
         causes = [FAULTS[each] for each in FAULTS if each in performed and each is not CacheOperation.APPEND]
         yield replace(
             search.smallest.failure,
@@ -456,7 +489,8 @@ def compare_traces(trial: LawTrial, focus: CacheOperation | None) -> Comparisons
     if search.has_other_failures:
         raise NotTried("traces without this operation fail already; see TRACE")
     if not search.is_tried:
-        raise NotTried("the cache declines this operation in every trace")
+        why = "no prefix is found again" if focus is CacheOperation.PREFIX else "the cache never does this operation"
+        raise NotTried(f"{why} in any trace")
     yield from (replace(each, control=control) for each in search.held)
 
 
@@ -484,8 +518,7 @@ def _operations(subject: Subject, focus: CacheOperation | None) -> list[CacheOpe
     if not _can_forget(subject.spec):
         has.discard(CacheOperation.EVICT)
     if focus is not None:
-        with_release = (CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX)
-        has &= {focus, *([CacheOperation.RELEASE] if focus in with_release else [])}
+        has &= {focus, *_TRIED_WITH.get(focus, ())}
     if is_single:
         has -= {CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX}
     return [each for each in CacheOperation if each in has]
