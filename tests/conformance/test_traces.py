@@ -78,7 +78,7 @@ class ReleasedTooSoon(Buffers):
     def crop(self, seq, length):
         super().crop(seq, length)
         if not length:
-            self.release(seq)
+            self.free.insert(0, seq["row"])
 
 
 class ForksLoseTheLastToken(Buffers):

@@ -42,9 +42,10 @@ class CacheEngine(Subject):
     is_layer = False
 
     def __init__(self, engine: Any, spec: Spec | None = None, *, name: str) -> None:
-        spec = spec or getattr(engine, "spec", None) or Spec()
-        self.spec = replace(spec, causal=True) if spec.causal is None else spec
-        self.engine, self.name, self.session = engine, name, None
+        declared: Spec = spec or getattr(engine, "spec", None) or Spec()
+        self.spec = replace(declared, causal=True) if declared.causal is None else declared
+        self.engine, self.name = engine, name
+        self.session: Any = None
         self.has_rows_apart = not parameter_names(engine.start)
         self.cache_limits = CacheLimits(
             is_in_place=True,
