@@ -27,7 +27,6 @@ _LOOKS: Mapping[Outcome, tuple[str, str]] = {
     "timed out": ("!", ALARM),
 }
 _MOST_DIAGNOSES = 3
-_MOST_LISTED = 12
 
 
 def show_check(console: Console, report: CheckReport) -> None:
@@ -44,8 +43,7 @@ def show_check(console: Console, report: CheckReport) -> None:
         console.print()
         say(console, "skipped", style="bold")
     for reason, laws in sorted(report.skipped.items(), key=lambda item: -len(item[1])):
-        listed = ", ".join(laws) if len(laws) <= _MOST_LISTED else f"{len(laws)} laws"
-        say(console, reason, style="dim", lead=Text(f"  {listed}: "), indent=4)
+        say(console, reason, style="dim", lead=Text(f"  {', '.join(laws)}: "), indent=4)
     console.print()
     number = len(report.verdicts)
     counts = f"{number} law{'' if number == 1 else 's'}: {counts_line(report)}"
