@@ -35,8 +35,8 @@ class StartPositionLayer(ModuleLayer):
         x = sample(2, 5, self.spec.width).astype(np.float32)
 
         def is_used() -> bool:
-            later, _ = self.step(x[:, 3:], self.step(x[:, :3], 0)[1])
-            return bool((later != self.call(x[:, 3:])).any())
+            later, _ = self.step(x[:, 3:4], self.step(x[:, :3], 0)[1])
+            return bool((later != self.call(x[:, 3:4])).any())
 
         found, error = returned_or_error(is_used)
         if not found:
