@@ -20,9 +20,9 @@ from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
-from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
