@@ -57,7 +57,7 @@ def function_subject(
 def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
     """The first imported framework with which `outputs` gives its own array for x; an InputError if there is none."""
     problems = []
-    for package, kind in _FRAMEWORKS.items():
+    for package, kind in FRAMEWORKS.items():
         if package in sys.modules:
             arrays = kind(spec.dtype, spec.device)
             x = arrays.array(sample(2, 3, spec.width))
