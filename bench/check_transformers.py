@@ -38,10 +38,11 @@ def main() -> None:
     parser.add_argument("--only", help="only classes whose name contains this")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--laws", help="only these laws")
+    parser.add_argument("--cache", default="dynamic", help="the class of caches: dynamic, static or quantized")
     parser.add_argument("--json", type=Path, help="write the outcomes here")
     chosen = parser.parse_args()
     start = time.perf_counter()
-    reports = run(class_names(chosen.only), chosen.laws, chosen.jobs)
+    reports = run(class_names(chosen.only), chosen.laws, chosen.jobs, chosen.cache)
     print(figures(reports, time.perf_counter() - start))
     if chosen.json is not None:
         rows = {report.layer: {verdict.law: verdict.outcome for verdict in report.verdicts} for report in reports}
@@ -54,10 +55,14 @@ def class_names(only: str | None) -> list[str]:
     return [name for name in names if only is None or only.lower() in name.lower()]
 
 
-def run(names: Sequence[str], laws: str | None, jobs: int) -> tuple[CheckReport, ...]:
+def run(names: Sequence[str], laws: str | None, jobs: int, cache: str = "dynamic") -> tuple[CheckReport, ...]:
     """The report on each class."""
     chosen = None if laws is None else tuple(laws.split(","))
-    requests = [CheckRequest(target=f"hf:{name}", laws=chosen, expect=KNOWN.get(name, {})) for name in names]
+    arguments = {} if cache == "dynamic" else {"cache": cache}
+    requests = [
+        CheckRequest(target=f"hf:{name}", arguments=arguments, laws=chosen, expect=KNOWN.get(name, {}))
+        for name in names
+    ]
     return check_all(requests, limits=CheckLimits(is_preloaded=True), jobs=jobs)
 
 

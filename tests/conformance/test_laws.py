@@ -14,13 +14,15 @@ from conformance.broken_layers import BROKEN, LAWFUL, NUM_KINDS, PLAIN, ROTARY
 from regard.conformance import Law, all_laws, laws
 from regard.conformance.diagnosis import diagnose
 from regard.conformance.judging import judge
-from regard.conformance.law import Comparison
+from regard.conformance.law import CheckSizes, Comparison
 from regard.conformance.reference_layer import ReferenceLayer
 from regard.conformance.subject import CAPABILITIES, Spec
 from regard.conformance.verdict import LawVerdict
 from regard.core.catalog import discover
 
 LAWS = all_laws()
+# Traces are tried more thoroughly in test_traces.py.
+FEW_TRACES = CheckSizes(lengths=(), traces=3)
 each_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
 TRIED_ON_REFERENCE = {name: law for name, law in LAWS.items() if ReferenceLayer.capabilities.issuperset(law.needs)}
 each_law_tried = pytest.mark.parametrize("law", TRIED_ON_REFERENCE.values(), ids=TRIED_ON_REFERENCE.keys())
@@ -75,7 +77,12 @@ def test_a_broken_example_is_diagnosed_as_a_bug_that_the_law_is_for(law: Law):
 
 @each_law
 def test_a_counterexample_is_small_and_says_where(law: Law):
-    found = re.match(r"batch (\d+), length (\d+)", on_broken_example(law.id).counterexample or "")
+    counterexample = on_broken_example(law.id).counterexample or ""
+    if law.shrinks_itself:
+        assert counterexample.startswith("trace ")
+        assert 2 <= counterexample.count(" · ") + 1 <= 6
+        return
+    found = re.match(r"batch (\d+), length (\d+)", counterexample)
     assert found is not None
     batch, length = map(int, found.groups())
     assert batch <= law.size.batch
@@ -112,7 +119,7 @@ def test_lawful_layers_pass_or_are_skipped_with_a_reason(name: str):
     for seed in range(4 if [*LAWFUL].index(name) < NUM_KINDS else 1):
         layer = ReferenceLayer(spec, seed=seed)
         for law in LAWS.values():
-            verdict = judge(law, layer, seed=seed)
+            verdict = judge(law, layer, seed=seed, sizes=FEW_TRACES if law.shrinks_itself else None)
             # Controls drown in bfloat16's rounding, and the past does not matter in a window of one.
             may_be_unclear = spec.dtype == "bfloat16" or spec.window == 1
             assert verdict.outcome in ("holds", "skipped", *["inconclusive"] * may_be_unclear), (seed, verdict)

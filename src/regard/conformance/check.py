@@ -37,6 +37,7 @@ class CheckOptions(TypedDict, total=False):
         lengths: lengths beyond the usual ones at which laws are tried again.
         batch: the size of large batches.
         block: the size of the layer's tiles or pages, if it has such.
+        traces: the number of random traces per law about the operations of a cache.
         against: another implementation of the same layer, a target too: the laws' inputs go to both.
         mapping: a function of the layer's state dict that gives the other's.
         bitwise: outputs must agree bit by bit, with the other implementation or else within a batch.
@@ -53,6 +54,7 @@ class CheckOptions(TypedDict, total=False):
     lengths: Sequence[int]
     batch: int
     block: int
+    traces: int
     against: Any
     mapping: Any
     bitwise: bool
@@ -135,7 +137,7 @@ def check(
 
 def sizes_of(options: Mapping[str, Any]) -> CheckSizes:
     """The sizes among the options, and the usual ones where none is given."""
-    given = {name: options[name] for name in ("lengths", "batch", "block") if options.get(name) is not None}
+    given = {name: options[name] for name in ("lengths", "batch", "block", "traces") if options.get(name) is not None}
     return CheckSizes(**({**given, "lengths": tuple(given["lengths"])} if "lengths" in given else given))
 
 

@@ -48,6 +48,8 @@ _BY_SCENARIO: dict[Scenario, Diagnosis] = {
 
 def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnosis, ...]:
     """Probable bugs, the likeliest first."""
+    if law.shrinks_itself:
+        return tuple(dict.fromkeys([*comparison.suggests, *law.usual_bugs]))[:_MOST_BUGS]
     if trial.size.block is not None:
         found = _quietly(lambda: list(diagnose_size(law, trial, _oracle(trial.subject))), [])
         return tuple(dict.fromkeys([*found, *law.usual_bugs]))[:_MOST_BUGS]

@@ -141,6 +141,7 @@ class _Run:
                     case "built":
                         self.subject.name, self.subject.spec = message["name"], Spec(**message["spec"])
                         self.subject.capabilities = frozenset(message["capabilities"])
+                        self.subject.is_layer = message["is_layer"]
                         self.findings = tuple(LayerFinding(**each) for each in message["findings"])
                         laws = laws_about(self.subject, laws)
                     case "trying":
@@ -225,7 +226,7 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
         subject, findings = paired(request, built, on_stage)
         told = [asdict(each) for each in findings]
         about = {"spec": asdict(subject.spec), "capabilities": sorted(subject.capabilities), "findings": told}
-        channel.send(event="built", name=subject.name, **about)
+        channel.send(event="built", name=subject.name, is_layer=subject.is_layer, **about)
         for law in laws_about(subject, chosen_laws(request.laws).values()):
             channel.send(event="trying", law=law.id)
             verdict = expected(try_law(law, subject, request), request.expect)

@@ -53,9 +53,11 @@ def judge(
     A law that holds at its usual size is tried again at the larger `sizes`.
     """
     with np.errstate(all="ignore"):  # whether numbers are finite is for the law to say, not for numpy's warnings
-        verdict = _judged(law, subject, seed, diagnose)
+        num_traces = LawTrial.num_traces if sizes is None else sizes.traces
+        trial = LawTrial(subject=subject, size=law.size_for(subject.spec), seed=seed, num_traces=num_traces)
+        verdict = _judged(law, trial, diagnose)
         if verdict.outcome in ("holds", "inconclusive") and sizes is not None:
-            verdict = _judged_larger(law, LawTrial(subject=subject, seed=seed), diagnose, sizes) or verdict
+            verdict = _judged_larger(law, trial, diagnose, sizes) or verdict
         return replace(verdict, seed=seed)
 
 
@@ -112,11 +114,11 @@ def _takes(subject: Subject, batch: int, length: int) -> bool:
     return y.shape[:2] == x.shape[:2] and time.perf_counter() - start < _SLOW
 
 
-def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) -> LawVerdict:
+def _judged(law: Law, trial: LawTrial, diagnose: Diagnose | None) -> LawVerdict:
+    subject = trial.subject
     lacking = missing(law, subject)
     if lacking is not None:
         return _verdict(law, subject, "skipped", lacking)
-    trial = LawTrial(subject=subject, size=law.size_for(subject.spec), seed=seed)
     try:
         comparisons = list(law.compare(trial))
     except NotTried as lack:
@@ -137,11 +139,11 @@ def _judged(law: Law, subject: Subject, seed: int, diagnose: Diagnose | None) ->
 
 def missing(law: Law, subject: Subject) -> str | None:
     """Why the law cannot be tried on this layer, None if it can."""
-    lacking = [need for need in law.needs if not subject.has(need)]
-    if not lacking and not _is_about(law, subject):
+    lacking = next((need for need in law.needs if not subject.has(need)), None)
+    if not _is_about(law, subject) and (lacking is None or not subject.is_layer):
         return "only for layers"
-    if lacking:
-        return " and ".join(CAPABILITIES[need][1] if need in CAPABILITIES else f"needs {need}" for need in lacking)
+    if lacking is not None:
+        return CAPABILITIES[lacking][1] if lacking in CAPABILITIES else f"needs {lacking}"
     return law.applies(subject.spec)
 
 
@@ -152,6 +154,8 @@ def laws_about(subject: Subject, laws: Iterable[Law]) -> list[Law]:
 
 
 def _is_about(law: Law, subject: Subject) -> bool:
+    if not subject.is_layer:
+        return subject.has(*law.needs[:1] or ("layer",))
     own = KERNELS & subject.capabilities
     return KERNELS & set(law.needs) == own or (bool(own) and "kernel" in law.needs)
 
@@ -178,7 +182,7 @@ def _verdict(
 
 def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | None) -> LawVerdict:
     repeats, is_finite = _repeats(trial), _is_finite(trial)
-    if repeats:
+    if repeats and not law.shrinks_itself:
         trial, worst = _smallest(law, trial, worst)
     if diagnose is None:
         bugs = law.usual_bugs
@@ -191,7 +195,8 @@ def _refuted(law: Law, trial: LawTrial, worst: Comparison, diagnose: Diagnose | 
 
 
 def _counterexample(law: Law, trial: LawTrial, worst: Comparison) -> str:
-    size = [] if law.size == NO_INPUTS else [f"batch {trial.size.batch}", f"length {trial.size.length}"]
+    is_sized = law.size != NO_INPUTS and not law.shrinks_itself
+    size = [f"batch {trial.size.batch}", f"length {trial.size.length}"] if is_sized else []
     where = ", ".join([*size, *(f"{name} {value}" for name, value in worst.place.items())])
     allowed = f"tolerance {worst.tolerance:.3g}" if worst.tolerance > 0 else "should be 0"
     amount = "" if worst.is_yes_no else f", by {worst.error:.3g} ({allowed})"
@@ -305,12 +310,12 @@ def report_on(subject: Subject, verdicts: tuple[LawVerdict, ...]) -> CheckReport
         laws[each.id] for each in verdicts if each.id in laws and each.has_run and each.method == laws[each.id].grade
     ]
     revealed = {spot for law in ran for spot in law.reveals}
-    blind_to = tuple(spot for spot in BlindSpot if spot not in revealed)
+    blind_to = tuple(spot for spot in BlindSpot if spot not in revealed and subject.is_layer)
     no_part = {"width", "positions"} if KERNELS & subject.capabilities else set()
     return CheckReport(
         layer=subject.name,
         spec={name: value for name, value in asdict(subject.spec).items() if name not in no_part},
-        grade="black-box" if blind_to else "spec",
+        grade="black-box" if blind_to or not subject.is_layer else "spec",
         blind_to=blind_to,
         verdicts=verdicts,
     )

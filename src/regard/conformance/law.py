@@ -75,16 +75,18 @@ class InputSize:
 class CheckSizes:
     """Sizes beyond the usual ones at which laws are tried again: tiles, pages, tables and ring buffers end there.
 
-    By default, one length is a multiple of blocks, and the other is beyond 128 by a few tokens.
+    By default, one length is a multiple of blocks, and the other is beyond 128 by a few tokens. `traces` is the number
+    of random sequences of operations on a cache.
     """
 
     lengths: tuple[int, ...] = (64, 131)
     batch: int = 8
     block: int = 16
+    traces: int = 20
 
     def __post_init__(self) -> None:
-        if self.batch < 1 or self.block < 2 or any(length < 1 for length in self.lengths):
-            raise InputError("Lengths and the batch are at least 1, and a block is at least 2.")
+        if min(self.batch, self.traces, *self.lengths) < 1 or self.block < 2:
+            raise InputError("Lengths, the batch and the number of traces are at least 1, and a block is at least 2.")
 
     def non_defaults(self) -> dict[str, Any]:
         """The values that have to be written down to get these sizes again."""
@@ -131,11 +133,12 @@ Diagnoses = Iterator[Diagnosis]
 
 @dataclass(frozen=True, kw_only=True)
 class LawTrial:
-    """One layer under one law, with inputs of one size."""
+    """One layer under one law, with inputs of one size, or this many random traces of operations on its cache."""
 
     subject: Subject
     size: InputSize = InputSize()
     seed: int = 0
+    num_traces: int = CheckSizes.traces
 
     @property
     def spec(self) -> Spec:
@@ -205,6 +208,10 @@ class LawTrial:
             return _HALF_ULPS * epsilon_of(self.spec.dtype) * math.sqrt(self.spec.depth) * largest
         return ulps * epsilon_of(self.spec.dtype) * math.sqrt(self.size.length) * largest
 
+    def cache_tolerance(self, outputs: np.ndarray) -> float:
+        """The tolerance for outputs after a cache, which may lose precision on purpose."""
+        return self.tolerance(outputs) + self.subject.cache_limits.error * _largest(outputs)
+
     def work_tolerance(self, outputs: np.ndarray, largest_logit: float = 0.0) -> float:
         """The tolerance, never below float32's, and larger with the logits.
 
@@ -223,7 +230,8 @@ class LawTrial:
     @property
     def lively(self) -> float:
         """By how many tolerances a positive control must move the output."""
-        return _HALF_LIVELY if self.is_half_precision else _LIVELY
+        is_coarse = self.is_half_precision or (self.subject.cache_limits.error > 0 and not self.subject.is_layer)
+        return _HALF_LIVELY if is_coarse else _LIVELY
 
     def in_float32(self) -> "LawTrial":
         """The trial on the layer in float32 if it is in half precision and can be converted, else the trial itself."""
@@ -328,6 +336,7 @@ class Law:
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see, and one that
     `looks_past_chunk` on inputs of more than two chunks.
     `grows_in` says in which way inputs become larger once the law holds at its usual size.
+    A law that `shrinks_itself` looks for the smallest counterexample by itself, and its comparison says what it is.
     """
 
     id: str
@@ -348,6 +357,7 @@ class Law:
     looks_past_window: bool = False
     looks_past_chunk: bool = False
     grows_in: tuple[Literal["length", "batch"], ...] = ()
+    shrinks_itself: bool = False
 
     @property
     def usual_bugs(self) -> tuple[Diagnosis, ...]:

@@ -171,7 +171,7 @@ def compare_chunks(trial: LawTrial, what: str) -> Comparisons:
         return
     y = trial.call(x)
     control = distance(trial.call(trial.bumped(x, slice(0, -1), by=2.0))[:, -1], y[:, -1])
-    tolerance = trial.tolerance(y)
+    tolerance = trial.cache_tolerance(y)
     for chunks in chunkings(trial.size):
         gaps = token_gaps(decode(trial.subject, x, chunks), y)
         first = first_broken_token(gaps, tolerance)

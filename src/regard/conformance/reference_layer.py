@@ -21,11 +21,18 @@ class KeyValueCache:
     mask: np.ndarray
     positions: np.ndarray
 
+    def part(self, tokens: slice) -> "KeyValueCache":
+        """The cache of some of the tokens."""
+        keys, values = self.keys[:, :, tokens], self.values[:, :, tokens]
+        return KeyValueCache(keys=keys, values=values, mask=self.mask[:, tokens], positions=self.positions[:, tokens])
+
 
 class ReferenceLayer(Subject):
     """Multi-head attention as the spec says, in the spec's dtype; a broken example overrides one step of it."""
 
-    capabilities = frozenset({"mask", "positions", "cache", "weights", "core", "returned", "float64", "documents"})
+    capabilities = frozenset(
+        "mask positions cache weights core returned float64 documents fork crop reject evict reorder swap reset".split()
+    )
 
     def __init__(self, spec: Spec, *, name: str = "reference layer", seed: int = 0, dtype: str | None = None) -> None:
         self.spec, self.name, self.seed = spec, name, seed
@@ -73,10 +80,31 @@ class ReferenceLayer(Subject):
 
     def crop_cache(self, cache: KeyValueCache, length: int) -> KeyValueCache:
         """The cache as it was after that many tokens."""
-        keys, values = cache.keys[:, :, :length], cache.values[:, :, :length]
-        return KeyValueCache(
-            keys=keys, values=values, mask=cache.mask[:, :length], positions=cache.positions[:, :length]
-        )
+        return cache.part(slice(length))
+
+    def reject_cache(self, cache: KeyValueCache, count: int) -> KeyValueCache:
+        """The cache without its last tokens."""
+        return cache.part(slice(cache.keys.shape[2] - count))
+
+    def evict_cache(self, cache: KeyValueCache, count: int) -> KeyValueCache:
+        """The cache without its first tokens; the others keep their positions."""
+        return cache.part(slice(count, None))
+
+    def fork_cache(self, cache: KeyValueCache) -> KeyValueCache:
+        """The cache itself: nothing changes it."""
+        return cache
+
+    def reset_cache(self, cache: KeyValueCache) -> KeyValueCache:
+        """A cache that has seen nothing."""
+        return self.empty_cache(len(cache.keys))
+
+    def swap_out(self, cache: KeyValueCache) -> Any:
+        """The arrays."""
+        return vars(cache)
+
+    def swap_in(self, saved: Any) -> KeyValueCache:
+        """The cache of these arrays."""
+        return KeyValueCache(**saved)
 
     def projections(self) -> Projections:
         """The weights, without slopes: declaring ALiBi implies them."""
@@ -191,7 +219,9 @@ class ReferenceLayer(Subject):
         past, shared = cache.keys.shape[2], self.spec.num_kv_heads or 1
         mask = np.ones((batch, past + length), dtype=bool) if mask is None else mask
         if positions is None:
-            positions = self.default_positions(mask, length)
+            # The first tokens may have been evicted.
+            first = cache.positions[:, :1] if past else 0
+            positions = self.default_positions(mask, length) + first
             positions = positions if documents is None else _restarted(positions, documents)
         all_positions = np.concatenate([cache.positions, positions], axis=1)
         q = self.rotate_queries(self._heads(x, "query", self.spec.num_heads), positions)

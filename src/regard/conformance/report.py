@@ -50,7 +50,7 @@ def show_check(console: Console, report: CheckReport) -> None:
     say(console, counts, style="bold" if report.ok else ALARM)
     if report.grade == "spec":
         say(console, "Spec check: the outputs were compared with a float64 oracle built from the spec and the weights.")
-    else:
+    elif report.blind_to:
         say(console, "Black-box check: it cannot detect these bugs:")
     for bug in report.blind_to:
         say(console, bug, lead=Text("  - "))

@@ -16,6 +16,7 @@ from regard.conformance.visibility import visible_pairs
 from regard.core.errors import InputError
 from regard.positions.rotary import UNSCALED, GivenFrequencies, Rotary
 
+_NO_OPERATION = "the cache does not have this operation"
 # Capabilities by name: what a layer with it has, and why a law that needs it is skipped without it.
 CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "mask": ("a padding mask", "the layer takes no padding mask"),
@@ -50,6 +51,15 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "axes": ("positions with several axes", "positions have one axis"),
     "switch": ("frequencies that switch with the length", "no length is declared at which frequencies switch"),
     "packed": ("a form for packed documents", "no form for packed documents is given"),
+    "fork": ("forks of it", _NO_OPERATION),
+    "crop": ("a way to crop it", _NO_OPERATION),
+    "reject": ("a way to reject tokens", _NO_OPERATION),
+    "evict": ("a way to evict tokens", _NO_OPERATION),
+    "reorder": ("a way to reorder its rows", _NO_OPERATION),
+    "swap": ("a way to swap it out and in", _NO_OPERATION),
+    "reset": ("a way to reset it", _NO_OPERATION),
+    "release": ("a way to release it", _NO_OPERATION),
+    "prefix": ("prefixes that are found again", _NO_OPERATION),
 }
 # Capabilities of what is no layer: it has these laws only, and layers do not have them.
 KERNELS = frozenset({"paged", "varlen", "quantized", "tree", "latent", "merge", "parallel"})
@@ -352,14 +362,33 @@ class LayerFinding:
         return f"{self.name} = {value}: {self.how}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class CacheLimits:
+    """How the caches of a layer may be used.
+
+    Args:
+        is_in_place: a step changes the cache that it is given, so that only a fork keeps the old one.
+        max_batch: the largest number of rows of a cache that is used in traces.
+        is_single: only one cache can be in use at a time.
+        max_append: the largest number of tokens that a step takes.
+        error: how far outputs may be from the full pass on purpose, relative to the largest output.
+    """
+
+    is_in_place: bool = False
+    max_batch: int | None = None
+    is_single: bool = False
+    max_append: int | None = None
+    error: float = 0.0
+
+
 class Subject:
     """Anything that can be checked. Subclass it for an unusual layer: `call` is enough, the rest unlocks more laws.
 
     `capabilities` says which of the other methods the subject has. Each method names the capability that it belongs to.
-    Others are used where they exist: `reorder_cache(cache, order)`, `crop_cache(cache, length)` and
-    `reset_cache(cache)` return new caches, and `mask_forms()` names the forms of a mask that `call` takes as `form=…`
-    (the mask itself stays bool).
+    One more is used where it exists: `mask_forms()` names the forms of a mask that `call` takes as `form=…` (the mask
+    itself stays bool).
 
+    `is_layer` is False for what is no layer, on which only laws that need one of its capabilities are tried.
     `is_routed` says that the layer routes tokens to experts, so that rounding depends on the other tokens.
     `has_state` says that it carries a state from token to token, in which earlier tokens fade.
     `findings` is what an adapter found out about the layer. `is_read_off` says that nobody but the adapter says what
@@ -369,6 +398,8 @@ class Subject:
     name: str = "layer"
     spec: Spec = Spec()
     capabilities: frozenset[str] = frozenset()
+    cache_limits: CacheLimits = CacheLimits()
+    is_layer: bool = True
     is_routed: bool = False
     has_state: bool = False
     findings: tuple[LayerFinding, ...] = ()
@@ -398,6 +429,50 @@ class Subject:
         chunked: it takes `form="chunked"`, and so does `call`. packed: it takes `lengths`, those of the documents in
         a batch of one; caches then have a row per document.
         """
+        raise NotImplementedError
+
+    def new_session(self) -> "Subject":
+        """cache: the same layer with nothing cached; caches of one session may share memory."""
+        return self
+
+    def fork_cache(self, cache: Any) -> Any:
+        """fork: another cache of the same tokens, independent of the first."""
+        raise NotImplementedError
+
+    def crop_cache(self, cache: Any, length: int) -> Any:
+        """crop: the cache of the first tokens only."""
+        raise NotImplementedError
+
+    def reject_cache(self, cache: Any, count: int) -> Any:
+        """reject: the cache without the last tokens, at most those of the last step."""
+        raise NotImplementedError
+
+    def evict_cache(self, cache: Any, count: int) -> Any:
+        """evict: the cache without the first tokens."""
+        raise NotImplementedError
+
+    def reorder_cache(self, cache: Any, order: np.ndarray) -> Any:
+        """reorder: the cache with row order[i] as its row i."""
+        raise NotImplementedError
+
+    def swap_out(self, cache: Any) -> Any:
+        """swap: what is stored of a cache, which is not used any more."""
+        raise NotImplementedError
+
+    def swap_in(self, saved: Any) -> Any:
+        """swap: the cache again."""
+        raise NotImplementedError
+
+    def reset_cache(self, cache: Any) -> Any:
+        """reset: the cache without tokens."""
+        raise NotImplementedError
+
+    def release_cache(self, cache: Any) -> None:
+        """release: the cache is not used any more."""
+        raise NotImplementedError
+
+    def prefix_cache(self, x: np.ndarray) -> tuple[int, Any]:
+        """prefix: how many of the first tokens are known from earlier caches, and a new cache that holds them."""
         raise NotImplementedError
 
     def projections(self) -> Projections:

@@ -18,17 +18,17 @@ from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
-from regard.conformance.subject import FindingKind, KernelTraits, LayerFinding, Projections, Spec, Subject
+from regard.conformance.subject import CacheLimits, FindingKind, KernelTraits, LayerFinding, Projections, Spec, Subject
 from regard.conformance.value_messages import BadMessage, MessageSocket
 from regard.conformance.verdict import LayerError, code_place, error_text
 from regard.core.errors import InputError, RegardError
 from regard.core.process_tree import ProcessTree, confine
 from regard.core.processes import die_with_parent
 
+_FLAGS = ("is_layer", "is_routed", "has_state", "is_read_off")
+_ON_CACHES = tuple(f"{each}_cache" for each in "fork crop reject evict reorder reset release".split())
 # What subjects may have besides the methods of the class.
-_ON_CACHES = ("reorder_cache", "crop_cache", "reset_cache")
-_FLAGS = ("is_routed", "has_state", "is_read_off")
-_HOOKS = ("function", "mask_forms", "kept_table", *_ON_CACHES)
+_HOOKS = ("function", "mask_forms", "kept_table")
 # Of the memory that a layer may take, one call or answer may take this part.
 _PART_OF_A_MESSAGE = 8
 _SMALLEST_LIMIT = 2**26
@@ -42,6 +42,10 @@ Kept = Literal["nothing", "all", "second"]
 
 class LayerNotWritten(LayerError, NotImplementedError):
     """A layer raised NotImplementedError in its process."""
+
+
+class LayerOutOfMemory(LayerError, MemoryError):
+    """A layer raised MemoryError in its process."""
 
 
 class LayerRefused(LayerError, InputError):
@@ -129,9 +133,12 @@ def _give_up(reason: str) -> NoReturn:
     os._exit(1)
 
 
+_RAISED = {NotImplementedError.__name__: LayerNotWritten, MemoryError.__name__: LayerOutOfMemory}
+
+
 def _as_raised(kind: str, text: str, where: str, *, is_refused: bool) -> LayerError:
     """An exception with the name of what was raised."""
-    base = LayerNotWritten if kind == NotImplementedError.__name__ else LayerRefused if is_refused else LayerError
+    base = _RAISED.get(kind, LayerRefused if is_refused else LayerError)
     name = kind[:_LONGEST_NAME] if kind.isidentifier() else base.__name__
     error: LayerError = types.new_class(name, (base,))(error_text(text))
     error.where = re.sub(r"[^\w.: -]", "", where)[:_LONGEST_NAME]
@@ -179,11 +186,16 @@ class RemoteSubject(Subject):
         self._handle = handle
         self.name, self.spec = str(about["name"]), Spec(**about["spec"])
         self.capabilities = frozenset(map(str, about["capabilities"]))
-        self.is_routed, self.has_state, self.is_read_off = (bool(about[name]) for name in _FLAGS)
+        for flag in _FLAGS:
+            setattr(self, flag, bool(about[flag]))
+        self.cache_limits = CacheLimits(**about["cache_limits"])
         self.findings = tuple(_finding(**each) for each in about["findings"])
         self.traits = KernelTraits(**about["traits"])
         for hook in set(about["hooks"]) & set(_HOOKS):
-            setattr(self, hook, partial(self._ask, hook, kept="all" if hook in _ON_CACHES else "nothing"))
+            setattr(self, hook, partial(self._ask, hook))
+        # What they return stays there.
+        for operation in (*_ON_CACHES, "swap_out", "swap_in"):
+            setattr(self, operation, partial(self._ask, operation, kept="all"))
 
     def _ask(self, name: str, *arguments: Any, kept: Kept = "nothing", **options: Any) -> Any:
         return self._handle.process.ask(self._handle.number, name, *arguments, kept=kept, **options)
@@ -216,6 +228,17 @@ class RemoteSubject(Subject):
         """The output, and a cache that stays there."""
         y, longer = self._ask("step", x, cache, kept="second", **options)
         return _checked(y), longer
+
+    def new_session(self) -> Subject:
+        """A subject there with nothing cached; what it is meant to be stays ours to say."""
+        other = self._ask("new_session")
+        other.spec, other.capabilities, other.cache_limits = self.spec, self.capabilities, self.cache_limits
+        return other
+
+    def prefix_cache(self, x: np.ndarray) -> tuple[int, Any]:
+        """How many tokens are known, and a cache that stays there."""
+        length, cache = self._ask("prefix_cache", x, kept="second")
+        return int(length), cache
 
     def projections(self) -> Projections:
         """Copies of the matrices."""
@@ -343,6 +366,7 @@ def _description(subject: Subject) -> dict[str, Any]:
         "name": subject.name,
         "spec": asdict(subject.spec),
         "capabilities": sorted(subject.capabilities),
+        "cache_limits": asdict(subject.cache_limits),
         **{name: bool(getattr(subject, name)) for name in _FLAGS},
         "findings": [asdict(_finding(**vars(each))) for each in subject.findings],
         "traits": asdict(subject.traits),

@@ -162,6 +162,24 @@ class JaxArrays(Arrays):
             return np.array(gradient(self.array(x), self.array(direction), options))
 
 
+class MlxArrays(Arrays):
+    """MLX, for caches."""
+
+    module = "mlx.core"
+
+    def array(self, x: np.ndarray) -> Any:
+        """An MLX array."""
+        import mlx.core as mx
+
+        return mx.array(x.astype(np.float32)).astype(getattr(mx, self.dtype)) if _is_float(x) else mx.array(x)
+
+    def numpy(self, x: Any) -> np.ndarray:
+        """The array's values."""
+        import mlx.core as mx
+
+        return np.array(x.astype(mx.float32))
+
+
 @functools.cache
 def _quick_options() -> dict[str, Any]:
     """The first options for quick compilation that this version of JAX knows."""

@@ -49,7 +49,10 @@ class CallPlan:
     def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """What the module returns for x, rows before positions; `given` goes by the module's own names."""
         tokens = x.transpose(0, 1) if self.is_positions_first else x
-        tables = {name: _table(name, self.form, x, head_width) for name in self.tables}
+        start = next((value for name, value in given.items() if name.lower() in _STARTS), 0)
+        tables = {
+            name: _table(name, self.form, x, range(start, start + x.shape[1]), head_width) for name in self.tables
+        }
         options = {**self.constants, **tables, **given}
         if self.mask is not None and self.mask.name not in given:
             options[self.mask.name] = self.mask.hiding_nothing(x)
@@ -85,6 +88,11 @@ def required_names(module: Any) -> list[str]:
     """The arguments that `forward` cannot be called without, after the first."""
     found = list(_parameters(module).values())
     return [each.name for each in found[1:] if each.default is inspect.Parameter.empty]
+
+
+def start_name(module: Any) -> str | None:
+    """What `forward` calls the number of tokens before those that it is given, None if it does not ask for it."""
+    return next((name for name in _parameters(module) if name.lower() in _STARTS), None)
 
 
 def token_inputs(module: Any) -> tuple[str, ...]:
@@ -146,11 +154,11 @@ def _forms(tables: tuple[str, ...]) -> tuple[RotaryForm | None, ...]:
     return ("complex", "pair", "stacked", "angles", "angles twice")
 
 
-def _table(name: str, form: RotaryForm | None, x: Any, head_width: int) -> Any:
-    """Cosines and sines for positions from zero."""
+def _table(name: str, form: RotaryForm | None, x: Any, positions: range, head_width: int) -> Any:
+    """Cosines and sines for these positions, in the dtype of x."""
     import torch
 
-    places = torch.arange(x.shape[1], dtype=torch.float64, device=x.device)
+    places = torch.tensor(positions, dtype=torch.float64, device=x.device)
     rates = _BASE ** (-torch.arange(0, head_width, 2, dtype=torch.float64, device=x.device) / head_width)
     angles = torch.outer(places, rates)
     twice = torch.cat([angles, angles], dim=-1)

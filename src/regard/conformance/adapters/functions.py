@@ -26,7 +26,7 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
-_FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
+FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
 class _CannotCall(Exception):
@@ -34,7 +34,7 @@ class _CannotCall(Exception):
 
 
 def function_subject(
-    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = _FRAMEWORKS
+    function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
     names = parameter_names(function)
@@ -57,7 +57,7 @@ def function_subject(
 def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
     """The first imported framework with which `outputs` gives its own array for x; an InputError if there is none."""
     problems = []
-    for package, kind in _FRAMEWORKS.items():
+    for package, kind in FRAMEWORKS.items():
         if package in sys.modules:
             arrays = kind(spec.dtype, spec.device)
             x = arrays.array(sample(2, 3, spec.width))

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,10 +26,14 @@ from regard.conformance.adapters.huggingface_specs import (
 from regard.conformance.adapters.layers import first_output, returned_or_error
 from regard.conformance.adapters.projections import find_projections, fused_name
 from regard.conformance.adapters.torch_layers import TorchLayer
-from regard.conformance.subject import LayerFinding, Projections, Spec
+from regard.conformance.law import LONGEST_INPUT
+from regard.conformance.subject import CacheLimits, LayerFinding, Projections, Spec
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
+HuggingFaceCache = Literal["dynamic", "static", "quantized"]
+# Eight bits with a scale that is frozen at the first tokens: how far outputs may be off, relative to the largest.
+_QUANTIZED_ERROR = 0.5
 _OFFSETS = (0, 1, 2)
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
@@ -105,10 +109,10 @@ def _run_once(model: Any) -> None:
 class HuggingFaceModel(TorchLayer):
     """A whole model from embeddings to logits or last states; masks, positions and caches are transformers' own."""
 
+    cache: HuggingFaceCache = "dynamic"
+
     def __init__(self, model: Any, spec: Spec | None = None, *, name: str | None = None, redraw: bool = True) -> None:
         self.offset, self.is_routed, self.has_state = 0, is_routed(model), is_recurrent(model)
-        if not _has_windows(model) and not self.has_state:
-            self.crop_cache = _cropped
         with quiet_transformers():
             super().__init__(model, spec or model_spec(model), name=name or type(model).__name__, redraw=redraw)
             self.offset = self._first_position()
@@ -131,7 +135,22 @@ class HuggingFaceModel(TorchLayer):
             # How a state passes over padding differs from class to class, and from prefill to decoding.
             named.discard("mask")
             self.findings += (LayerFinding(name="mask", how="not used: some layers carry a state", kind="not found"),)
-        return named if self.spec.causal and self._has_cache() else named - {"cache"}
+        if not (self.spec.causal and self._has_cache()):
+            return named - {"cache"}
+        can_crop = self.cache == "dynamic" and not self.has_state and not _has_windows(self.module)
+        return named | {"fork", "reorder", "reset"} | ({"crop", "reject"} if can_crop else set())
+
+    def with_cache(self, kind: HuggingFaceCache) -> "HuggingFaceModel":
+        """The model with caches of another class."""
+        other = copy.copy(self)
+        other.cache, other.findings = kind, ()
+        if kind == "quantized":
+            other.cache_limits = CacheLimits(error=_QUANTIZED_ERROR)
+        with quiet_transformers():
+            other.set_capabilities(other.own_capabilities())
+        if not other.has("cache"):
+            raise InputError(f"{self.name} has no {kind} cache. {'. '.join(map(str, other.findings))}.")
+        return other
 
     def _has_cache(self) -> bool:
         """True if a step with an empty cache works: layers without attention need caches of their own."""
@@ -142,11 +161,14 @@ class HuggingFaceModel(TorchLayer):
         return error is None
 
     def empty_cache(self, batch: int) -> Any:
-        """A DynamicCache."""
+        """One of the class that was chosen."""
         del batch
-        from transformers import DynamicCache
+        from transformers import DynamicCache, QuantizedCache, StaticCache
 
-        return DynamicCache(config=self.module.config)
+        config = self.module.config
+        if self.cache == "static":
+            return StaticCache(config=config, max_cache_len=LONGEST_INPUT)
+        return QuantizedCache("fp8", config=config) if self.cache == "quantized" else DynamicCache(config=config)
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """New tokens on a copy of the cache."""
@@ -158,6 +180,26 @@ class HuggingFaceModel(TorchLayer):
         with self.arrays.quietly():
             y = self.forward(self.native(x), **given)
         return self.numpy(y), longer
+
+    def fork_cache(self, cache: Any) -> Any:
+        """A copy of the cache."""
+        return copy.deepcopy(cache)
+
+    def crop_cache(self, cache: Any, length: int) -> Any:
+        """A copy of the cache with only the first tokens."""
+        return self.reject_cache(cache, cache.get_seq_length() - length)
+
+    def reject_cache(self, cache: Any, count: int) -> Any:
+        """A copy of the cache without the last tokens."""
+        other = copy.deepcopy(cache)
+        other.crop(-count)
+        return other
+
+    def reset_cache(self, cache: Any) -> Any:
+        """A copy of the cache that was reset."""
+        other = copy.deepcopy(cache)
+        other.reset()
+        return other
 
     def reorder_cache(self, cache: Any, order: np.ndarray) -> Any:
         """A copy of the cache with its rows in this order."""
@@ -270,13 +312,6 @@ def _has_windows(model: Any) -> bool:
     """A cache that keeps only a window cannot be cropped."""
     config = model.config.get_text_config(decoder=True)
     return bool(getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None))
-
-
-def _cropped(cache: Any, length: int) -> Any:
-    """A copy of the cache with only the first tokens."""
-    other = copy.deepcopy(cache)
-    other.crop(length - other.get_seq_length())
-    return other
 
 
 @contextmanager

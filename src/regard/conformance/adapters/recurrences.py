@@ -43,7 +43,7 @@ class RecurrenceLayer(Layer):
         self._bound: dict[Any, Callable[..., Any]] = {}
         if recurrence.reset is not None:
             self.reset_cache = recurrence.reset
-        given = {"chunked": recurrence.chunked, "packed": recurrence.packed}
+        given = {"chunked": recurrence.chunked, "packed": recurrence.packed, "reset": recurrence.reset}
         named = {"mask"} & set(parameter_names(recurrence.function))
         self.set_capabilities({"state", *named, *(form for form, function in given.items() if function is not None)})
         if self.has("gradient") and self._gradient_error() is not None:

@@ -1,6 +1,6 @@
 """Targets of a check: what a name or an object stands for, as a subject.
 
-Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "pkg.module:name" and "path/to/file.py:name".
+Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "pkg.module:name" and "path/to/file.py:name".
 """
 
 import ast
@@ -16,9 +16,11 @@ from typing import Any
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
+from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
@@ -76,6 +78,8 @@ def adapt(
 
 
 def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject:
+    if is_cache_engine(target):
+        return CacheEngine(target, spec, name=name)
     subject = None
     if "torch" in sys.modules:
         subject = _torch_subject(target, spec, name, redraw=redraw)
@@ -103,7 +107,7 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
 def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject | None:
     import torch
 
-    from regard.conformance.adapters import modules, torch_layers
+    from regard.conformance.adapters import modules, start_positions, torch_layers
 
     is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
     if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
@@ -121,6 +125,8 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
         return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
+    if start_positions.has_buffers_of_tokens(target):
+        return start_positions.StartPositionLayer(target, spec, name=name, redraw=redraw)
     return modules.ModuleLayer(target, spec, name=name, redraw=redraw)
 
 
@@ -156,6 +162,8 @@ def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFindi
         )
     if place == "hf":
         return hf(name, **given)(), ()
+    if place == "mlx":
+        return MlxCaches(name, **given), ()
     if place == "torch":
         return _load_torch(name, given), ()
     return _made(load_attribute(text), given, text)
@@ -190,14 +198,17 @@ def literal(text: str) -> Any:
         return text
 
 
-def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], Subject]:
+def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config: Any) -> Callable[[], Subject]:
     """A factory for a Hugging Face class with a tiny random configuration.
 
     Args:
         class_name: a class of transformers, such as "LlamaForCausalLM".
         part: "model", or "attention" for its first attention module alone, where laws can check most.
+        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "static" or "quantized".
         config: settings of its configuration to change.
     """
+    if cache not in ("dynamic", "static", "quantized"):
+        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give dynamic, static or quantized.")
     if part not in ("model", "attention"):
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
 
@@ -208,7 +219,8 @@ def hf(class_name: str, *, part: str = "model", **config: Any) -> Callable[[], S
 
         model = build_model(class_name, **config)
         label = f"hf:{class_name}" + (" attention" if part == "attention" else "")
-        return AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
+        subject = AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
+        return subject if cache == "dynamic" else subject.with_cache(cache)
 
     build.is_factory = True  # pyright: ignore[reportFunctionMemberAccess]
     build.__name__ = f"hf:{class_name}"

@@ -31,7 +31,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     options: dict[str, Any] = {"positions": real_positions(mask)} if trial.subject.has("positions") else {}
     y = trial.call(x, mask=mask, **options)
     unmasked = trial.call(x, mask=np.ones_like(mask), **options)
-    tolerance, control = trial.tolerance(y[mask]), float(token_gaps(unmasked, y, mask).max())
+    tolerance, control = trial.cache_tolerance(y[mask]), float(token_gaps(unmasked, y, mask).max())
     for chunks in chunkings(trial.size):
         gaps = token_gaps(decode(trial.subject, x, chunks, mask=mask, **options), y, mask)
         worst = worst_token(gaps)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec, distance
+from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, NotTried, Spec, distance
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 
 _IN_PLACE = Diagnosis("in-place", "the cache is updated in place")
@@ -17,6 +17,8 @@ def _compare(trial: LawTrial) -> Comparisons:
 
     Another prefix must move the output, or the cache holds nothing that could be spoiled.
     """
+    if trial.subject.cache_limits.is_in_place:
+        raise NotTried("steps change the cache that they are given; FORK tries copies")
     x = trial.inputs()
     if x.shape[1] < 3:
         return
@@ -31,14 +33,13 @@ def _compare(trial: LawTrial) -> Comparisons:
     _next(trial, x, cache)
     yield compared("the second use of a cache", (_next(trial, x, cache), y))
     yield compared("a cache from which another branch was started", _branched(trial, x))
-    reorder, crop = (getattr(trial.subject, hook, None) for hook in ("reorder_cache", "crop_cache"))
-    if reorder is not None and x.shape[0] > 1:
+    if trial.subject.has("reorder") and x.shape[0] > 1:
         order = np.arange(x.shape[0])[::-1].copy()
-        outputs = (_next(trial, x[order], reorder(_after(trial, x), order)), y[order])
+        outputs = (_next(trial, x[order], trial.subject.reorder_cache(_after(trial, x), order)), y[order])
         yield compared("a cache with its rows reordered", outputs, _NOT_REORDERED)
-    if crop is not None:
+    if trial.subject.has("crop"):
         _, longer = trial.subject.step(x[:, -2:-1], _after(trial, x))
-        outputs = (_next(trial, x, crop(longer, x.shape[1] - 2)), y)
+        outputs = (_next(trial, x, trial.subject.crop_cache(longer, x.shape[1] - 2)), y)
         yield compared("a cache cropped to an earlier length", outputs, _NOT_CROPPED)
 
 

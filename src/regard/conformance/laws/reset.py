@@ -19,9 +19,8 @@ def _compare(trial: LawTrial) -> Comparisons:
     shown = {"control": control}
     what = "a new sequence depends on the one before it"
     yield trial.compared(what, fresh, y, suggests=(_SURVIVES,), **shown)
-    reset = getattr(subject, "reset_cache", None)
-    if reset is not None:
-        found = subject.step(x, reset(subject.step(other, subject.empty_cache(len(other)))[1]))[0]
+    if subject.has("reset"):
+        found = subject.step(x, subject.reset_cache(subject.step(other, subject.empty_cache(len(other)))[1]))[0]
         what = "a sequence that starts from a reset state differs from a new one"
         yield trial.compared(what, found, y, suggests=(_NOT_NEW,), **shown)
 

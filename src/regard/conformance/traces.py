@@ -1,0 +1,604 @@
+"""Random traces of operations on caches: whatever happened before, outputs equal those of a fresh full pass.
+
+Hypothesis draws the traces, and shrinks one that fails to a few operations.
+"""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from random import Random
+from typing import Any, ClassVar
+
+import numpy as np
+
+from regard.conformance.law import (
+    LONGEST_INPUT,
+    Comparison,
+    Comparisons,
+    Diagnosis,
+    InputSize,
+    Law,
+    LawTrial,
+    NotTried,
+    distance,
+    only_if,
+)
+from regard.conformance.probing import RELATIVE, first_broken_token, token_gaps
+from regard.conformance.subject import CAPABILITIES, Spec, Subject
+from regard.conformance.verdict import error_line
+
+# Sizes of appends: single tokens, short chunks, and one beyond a page of 16.
+_CHUNKS = (1, 2, 3, 5, 8, 17)
+_USUAL_LENGTH = 64
+_NUM_TOKENS = 512
+_MOST_MOVES = 12
+# How many times as many traces there are of all operations as of one.
+_TIMES_FOR_ALL = 2
+_MOST_SEQUENCES = 3
+_WHICH_BITS, _AMOUNT_BITS = 2, 4
+_AMOUNTS = 2**_AMOUNT_BITS
+
+
+class CacheOperation(StrEnum):
+    """What can be done with a cache; the name is that of the capability, if it needs one."""
+
+    APPEND = "append"
+    START = "start"
+    FORK = "fork"
+    CROP = "crop"
+    REJECT = "reject"
+    EVICT = "evict"
+    REORDER = "reorder"
+    SWAP = "swap"
+    RESET = "reset"
+    RELEASE = "release"
+    PREFIX = "prefix"
+
+
+FAULTS = {
+    CacheOperation.APPEND: Diagnosis("cache", "tokens appended in several chunks are placed, masked or stored wrongly"),
+    CacheOperation.START: Diagnosis("cache", "sequences that take turns share what each must have for itself"),
+    CacheOperation.FORK: Diagnosis("cache", "a fork shares memory or counters with its origin, or is incomplete"),
+    CacheOperation.CROP: Diagnosis("cache", "tokens that were cropped are still seen, or the length is not set back"),
+    CacheOperation.REJECT: Diagnosis("cache", "rejected tokens are still seen, or the length is not set back"),
+    CacheOperation.EVICT: Diagnosis("cache", "eviction drops the wrong tokens, or mixes up slots or positions"),
+    CacheOperation.REORDER: Diagnosis("cache", "part of the cache is not reordered with the rows"),
+    CacheOperation.SWAP: Diagnosis("cache", "what is swapped in is not all of what was swapped out"),
+    CacheOperation.RESET: Diagnosis("cache", "something of the old tokens survives a reset"),
+    CacheOperation.RELEASE: Diagnosis("cache", "memory is released that is still in use, or keeps old tokens"),
+    CacheOperation.PREFIX: Diagnosis("cache", "a prefix is found for other tokens, or with a wrong length"),
+}
+
+
+# What is done besides appends and the operation that a law is about.
+_TRIED_WITH = {
+    CacheOperation.START: (CacheOperation.RELEASE,),
+    CacheOperation.FORK: (CacheOperation.RELEASE,),
+    CacheOperation.PREFIX: (CacheOperation.START, CacheOperation.RELEASE),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceMove:
+    """One operation on one of the sequences; the numbers are taken modulo what is there."""
+
+    operation: CacheOperation
+    which: int
+    amount: int
+
+
+@dataclass(kw_only=True, eq=False)
+class CachedSequence:
+    """A cache, and the tokens that are in it.
+
+    `cache` is what was saved while the sequence is swapped out. `num_last` tokens of the last append can be rejected.
+    `ends` are the lengths after each append.
+    """
+
+    name: str
+    cache: Any
+    tokens: np.ndarray
+    num_evicted: int = 0
+    num_last: int = 0
+    ends: tuple[int, ...] = ()
+    is_saved: bool = False
+
+    @property
+    def length(self) -> int:
+        """The number of tokens in it."""
+        return self.tokens.shape[1]
+
+
+# In the end, one more token for each sequence.
+_LAST_READS = tuple(
+    TraceMove(operation=CacheOperation.APPEND, which=which, amount=0) for which in range(_MOST_SEQUENCES)
+)
+
+
+class FullPasses:
+    """The inputs and the truth of all traces of one law: tokens, and full passes over them, each made once."""
+
+    def __init__(self, trial: LawTrial) -> None:
+        self.trial = trial
+        self.tokens = trial.inputs("trace tokens", length=_NUM_TOKENS)
+        self._outputs: dict[bytes, np.ndarray] = {}
+
+    def outputs(self, tokens: np.ndarray) -> np.ndarray:
+        """What the layer gives for these tokens without a cache."""
+        key = tokens.tobytes()
+        if key not in self._outputs:
+            self._outputs[key] = self.trial.call(tokens)
+        return self._outputs[key]
+
+    def control(self) -> float:
+        """How far the last output moves with the tokens before it."""
+        x = self.tokens[:, : min(self.trial.size.length, longest_sequence(self.trial.spec))]
+        moved = self.trial.bumped(x, slice(0, -1), by=2.0)
+        return distance(self.trial.call(moved)[:, -1], self.outputs(x)[:, -1])
+
+
+def longest_sequence(spec: Spec) -> int:
+    """The largest number of tokens in a sequence: past a window, but not past the last position."""
+    past_window = 0 if spec.window is None else 2 * spec.window + 8
+    return min(max(_USUAL_LENGTH, past_window), spec.max_positions or LONGEST_INPUT, LONGEST_INPUT)
+
+
+class TraceRun:
+    """One trace in a session of its own: what was done, and the first output that is not that of a full pass."""
+
+    def __init__(self, passes: FullPasses, moves: Sequence[TraceMove], max_length: int | None = None) -> None:
+        trial = passes.trial
+        self.passes, self.trial, self.limits = passes, trial, trial.subject.cache_limits
+        self.subject: Subject = trial.subject.new_session()
+        self.max_length = max_length or longest_sequence(trial.spec)
+        self.sequences: list[CachedSequence] = []
+        self.finished: list[np.ndarray] = []
+        self.num_tokens, self.num_started = 0, 0
+        self.story: list[str] = []
+        self.performed: set[CacheOperation] = set()
+        self.reads: list[Comparison] = []
+        self.last_read: CachedSequence | None = None
+        for move in [*moves, *_LAST_READS]:
+            self._do(move)
+            if self.failure is not None:
+                break
+
+    @property
+    def failure(self) -> Comparison | None:
+        """The comparison that failed, which ends the trace."""
+        return self.reads[-1] if self.reads and self.reads[-1].is_broken else None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """By which of two failing traces the smaller one is shown."""
+        return len(self.story), self.num_tokens
+
+    def _do(self, move: TraceMove) -> None:
+        own = self._ON_SEQUENCES.get(move.operation)
+        if own is None:
+            (self._begin if move.operation is CacheOperation.START else self._find_prefix)(move)
+            return
+        if not self.sequences:
+            self._started(self.subject.empty_cache(self.trial.size.batch))
+        sequence = self.sequences[move.which % len(self.sequences)]
+        if sequence.is_saved and move.operation is not CacheOperation.SWAP:
+            self._swap(sequence, move)
+        if not sequence.is_saved or move.operation is CacheOperation.SWAP:
+            own(self, sequence, move)
+
+    def _started(self, cache: Any, tokens: np.ndarray | None = None) -> CachedSequence:
+        name = chr(ord("A") + self.num_started % 26)
+        nothing = self.passes.tokens[:, :0]
+        self.sequences.append(CachedSequence(name=name, cache=cache, tokens=nothing if tokens is None else tokens))
+        self.num_started += 1
+        return self.sequences[-1]
+
+    def _performed(self, operation: CacheOperation, line: str, work: Callable[[], Any]) -> tuple[bool, Any]:
+        """Whether the operation was done, and what it returned; a cache may decline what it cannot do."""
+        try:
+            found = work()
+        except (NotImplementedError, MemoryError):
+            return False, None
+        except Exception as error:  # noqa: BLE001 - a cache may raise anything
+            self._tell(operation, line)
+            what = f"it raises {error_line(error, is_placed=True)}"
+            self.reads.append(self._comparison(what, np.inf, 0.0, is_yes_no=True))
+            return False, None
+        self._tell(operation, line)
+        return True, found
+
+    def _tell(self, operation: CacheOperation, line: str) -> None:
+        self.story.append(line)
+        self.performed.add(operation)
+
+    def _comparison(self, what: str, error: float, tolerance: float, **more: Any) -> Comparison:
+        return Comparison(what=what, error=error, tolerance=tolerance, place={"trace": " · ".join(self.story)}, **more)
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+    def _append(self, sequence: CachedSequence, move: TraceMove) -> None:
+        self._append_tokens(sequence, self._new_tokens(self._chunk(sequence, move)), f"to {sequence.name}")
+
+    def _begin(self, move: TraceMove) -> None:
+        """Another sequence, with its first tokens."""
+        if self._is_full:
+            return
+        sequence = self._started(self.subject.empty_cache(self.trial.size.batch))
+        is_first = self.num_started == 1
+        where = f"to {'' if is_first else 'a new sequence '}{sequence.name}"
+        operation = CacheOperation.APPEND if is_first else CacheOperation.START
+        self._append_tokens(sequence, self._new_tokens(self._chunk(sequence, move)), where, operation)
+
+    def _fork(self, sequence: CachedSequence, _: TraceMove) -> None:
+        if self._is_full:
+            return
+        name = chr(ord("A") + self.num_started % 26)
+        line = f"fork {sequence.name} to {name}"
+        is_done, cache = self._performed(CacheOperation.FORK, line, lambda: self.subject.fork_cache(sequence.cache))
+        if is_done:
+            fork = self._started(cache, sequence.tokens)
+            fork.num_evicted, fork.ends = sequence.num_evicted, sequence.ends
+
+    def _crop(self, sequence: CachedSequence, move: TraceMove) -> None:
+        length = move.amount * sequence.length // _AMOUNTS
+        if sequence.length and not sequence.num_evicted:
+            self._change(
+                sequence,
+                (CacheOperation.CROP, f"crop {sequence.name} to {_counted(length)}"),
+                lambda: self.subject.crop_cache(sequence.cache, length),
+                lambda tokens: tokens[:, :length],
+            )
+
+    def _reject(self, sequence: CachedSequence, move: TraceMove) -> None:
+        if sequence.num_last:
+            count = 1 + move.amount % sequence.num_last
+            self._change(
+                sequence,
+                (CacheOperation.REJECT, f"reject the last {_counted(count)} of {sequence.name}"),
+                lambda: self.subject.reject_cache(sequence.cache, count),
+                lambda tokens: tokens[:, : sequence.length - count],
+            )
+
+    def _evict(self, sequence: CachedSequence, move: TraceMove) -> None:
+        if sequence.length > 1:
+            count = 1 + move.amount % (sequence.length - 1)
+            is_done = self._change(
+                sequence,
+                (CacheOperation.EVICT, f"evict the first {_counted(count)} of {sequence.name}"),
+                lambda: self.subject.evict_cache(sequence.cache, count),
+                lambda tokens: tokens[:, count:],
+            )
+            sequence.num_evicted += count if is_done else 0
+
+    def _reorder(self, sequence: CachedSequence, move: TraceMove) -> None:
+        batch = self.trial.size.batch
+        order = np.array([(move.amount >> row) % batch for row in range(batch)])
+        self._change(
+            sequence,
+            (CacheOperation.REORDER, f"reorder the rows of {sequence.name} to {order.tolist()}"),
+            lambda: self.subject.reorder_cache(sequence.cache, order.copy()),
+            lambda tokens: tokens[order],
+        )
+
+    def _swap(self, sequence: CachedSequence, _: TraceMove) -> None:
+        swap, side = (self.subject.swap_in, "in") if sequence.is_saved else (self.subject.swap_out, "out")
+        told = (CacheOperation.SWAP, f"swap {sequence.name} {side}")
+        if self._change(sequence, told, lambda: swap(sequence.cache), lambda tokens: tokens):
+            sequence.is_saved = not sequence.is_saved
+
+    def _reset(self, sequence: CachedSequence, _: TraceMove) -> None:
+        before = sequence.tokens
+        told = (CacheOperation.RESET, f"reset {sequence.name}")
+        is_done = self._change(
+            sequence, told, lambda: self.subject.reset_cache(sequence.cache), lambda tokens: tokens[:, :0]
+        )
+        if is_done:
+            sequence.num_evicted = 0
+            self.finished.append(before)
+
+    def _release(self, sequence: CachedSequence, _: TraceMove) -> None:
+        line = f"release {sequence.name}"
+        if self._performed(CacheOperation.RELEASE, line, lambda: self.subject.release_cache(sequence.cache))[0]:
+            self.sequences.remove(sequence)
+            self.finished.append(sequence.tokens)
+
+    def _find_prefix(self, move: TraceMove) -> None:
+        """A new sequence that begins as an earlier one does."""
+        known = [*(each.tokens for each in self.sequences if not each.num_evicted), *self.finished]
+        if not known or self._is_full:
+            return
+        earlier = known[move.which % len(known)]
+        start = earlier[:, : move.amount * (earlier.shape[1] + 1) // _AMOUNTS]
+        x = np.concatenate([start, self._new_tokens(min(move.amount % 3, self.max_length - start.shape[1]))], axis=1)
+        if not x.shape[1]:
+            return
+        name = chr(ord("A") + self.num_started % 26)
+        parts = f"the first {_counted(start.shape[1])} of an earlier sequence and {x.shape[1] - start.shape[1]} new"
+        line = f"look up {name}: {parts}"
+        # Nothing is tried before something is found.
+        is_done, found = self._performed(CacheOperation.APPEND, line, lambda: self.subject.prefix_cache(x.copy()))
+        if not is_done:
+            return
+        length, cache = int(found[0]), found[1]
+        self.performed |= {CacheOperation.PREFIX} if length else set()
+        self.story[-1] += f", {length} found"
+        if not 0 <= length <= x.shape[1]:
+            what = f"it claims to hold {length} of {_counted(x.shape[1])}"
+            self.reads.append(self._comparison(what, np.inf, 0.0, is_yes_no=True))
+            return
+        sequence = self._started(cache, x[:, :length])
+        sequence.ends = (length,) if length else ()
+        self._append_tokens(sequence, x[:, length:], f"to {name}")
+
+    _ON_SEQUENCES: ClassVar = {
+        CacheOperation.APPEND: _append,
+        CacheOperation.FORK: _fork,
+        CacheOperation.CROP: _crop,
+        CacheOperation.REJECT: _reject,
+        CacheOperation.EVICT: _evict,
+        CacheOperation.REORDER: _reorder,
+        CacheOperation.SWAP: _swap,
+        CacheOperation.RESET: _reset,
+        CacheOperation.RELEASE: _release,
+    }
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.sequences) >= (1 if self.limits.is_single else _MOST_SEQUENCES)
+
+    def _change(
+        self,
+        sequence: CachedSequence,
+        told: tuple[CacheOperation, str],
+        work: Callable[[], Any],
+        left: Callable[[np.ndarray], np.ndarray],
+    ) -> bool:
+        """True if the operation was done: then the sequence has another cache, and only some of its tokens are left."""
+        is_done, cache = self._performed(*told, work)
+        if is_done:
+            sequence.cache, sequence.tokens, sequence.num_last = cache, left(sequence.tokens), 0
+            sequence.ends = tuple(sorted({min(end, sequence.length) for end in sequence.ends} - {0}))
+        return is_done
+
+    def _new_tokens(self, count: int) -> np.ndarray:
+        places = np.arange(self.num_tokens, self.num_tokens + count) % _NUM_TOKENS
+        self.num_tokens += count
+        return self.passes.tokens[:, places]
+
+    def _chunk(self, sequence: CachedSequence, move: TraceMove) -> int:
+        """How many tokens to append: also as many as a window has, and one more or less."""
+        window = self.trial.spec.window
+        sizes = [*_CHUNKS, *([] if window is None else range(max(window - 1, 1), window + 2))]
+        sizes = [size for size in sizes if size <= (self.limits.max_append or size)]
+        left = self.max_length - sequence.length - sequence.num_evicted
+        return min(sizes[move.amount % len(sizes)], left)
+
+    def _append_tokens(
+        self, sequence: CachedSequence, x: np.ndarray, where: str, operation: CacheOperation = CacheOperation.APPEND
+    ) -> None:
+        step = self.limits.max_append or max(x.shape[1], 1)
+        for start in range(0, x.shape[1], step):
+            part = x[:, start : start + step]
+            line = f"append {_counted(part.shape[1])} {where}"
+            is_done, found = self._performed(
+                operation, line, lambda part=part: self.subject.step(part.copy(), sequence.cache)
+            )
+            if not is_done:
+                return
+            y, sequence.cache = found
+            sequence.tokens, sequence.num_last = np.concatenate([sequence.tokens, part], axis=1), part.shape[1]
+            sequence.ends = (*sequence.ends, sequence.length)
+            self._read(sequence, y)
+            if self.failure is not None:
+                return
+
+    def _read(self, sequence: CachedSequence, y: np.ndarray) -> None:
+        """Compares the outputs at the last tokens with those of a full pass."""
+        window = self.trial.spec.window
+        if window is not None and sequence.length > window:
+            self.performed.add(CacheOperation.EVICT)
+        first = sequence.length - sequence.num_last
+        wanted = self.passes.outputs(sequence.tokens)[:, first:]
+        gaps = token_gaps(y, wanted)
+        tolerance = self.trial.cache_tolerance(wanted)
+        broken = first_broken_token(gaps, tolerance)
+        self.last_read = sequence
+        what = (
+            f"token {first + (broken or 0)} of {sequence.name} differs from a full pass over its "
+            f"{_counted(sequence.length)}"
+        )
+        if y.shape[:2] != wanted.shape[:2]:
+            what = f"the outputs have the shape {list(y.shape)} for {_counted(sequence.num_last)}"
+        self.reads.append(self._comparison(what, float(gaps.max(initial=0.0)), tolerance))
+
+
+def _counted(number: int) -> str:
+    return f"{number} token{'' if number == 1 else 's'}"
+
+
+@dataclass(kw_only=True)
+class TraceSearch:
+    """Looks for the smallest failing trace that is due to one operation, or to any if there is no `focus`."""
+
+    passes: FullPasses
+    focus: CacheOperation | None
+    held: list[Comparison] = field(default_factory=list)
+    smallest: TraceRun | None = None
+    has_other_failures: bool = False
+    is_tried: bool = False
+
+    def is_failing(self, moves: Sequence[TraceMove]) -> bool:
+        """True if the trace fails, and would not without the operation."""
+        run = TraceRun(self.passes, moves)
+        self.is_tried |= self.focus is None or self.focus in run.performed
+        if run.failure is None:
+            self.held += sorted(run.reads, key=lambda each: each.error)[-1:]
+            return False
+        if not self._is_due(run, moves):
+            self.has_other_failures = True
+            return False
+        if self.smallest is None or run.size < self.smallest.size:
+            self.smallest = run
+        return True
+
+    def fails_alone(self, run: TraceRun) -> bool:
+        """True if the same tokens, appended in the same chunks and with no other operation, fail as well."""
+        sequence, subject = run.last_read, self.passes.trial.subject.new_session()
+        if sequence is None or run.failure is None or run.failure.is_yes_no:
+            return False
+        cache, start = subject.empty_cache(len(sequence.tokens)), 0
+        for end in sequence.ends:
+            y, cache = subject.step(sequence.tokens[:, start:end].copy(), cache)
+            wanted = self.passes.outputs(sequence.tokens[:, :end])[:, start:]
+            if not distance(y, wanted) <= self.passes.trial.cache_tolerance(wanted):
+                return True
+            start = end
+        return False
+
+    def _is_due(self, run: TraceRun, moves: Sequence[TraceMove]) -> bool:
+        if self.focus is None or self.focus not in run.performed:
+            return self.focus is None
+        if self.focus is not CacheOperation.EVICT and self.fails_alone(run):
+            return False
+        others = [move for move in moves if move.operation is not self.focus]
+        window = self.passes.trial.spec.window if self.focus is CacheOperation.EVICT else None
+        return TraceRun(self.passes, others, window).failure is None
+
+
+def compare_traces(trial: LawTrial, focus: CacheOperation | None) -> Comparisons:
+    """Random traces of appends and one operation, or of all operations without a `focus`.
+
+    A failure belongs to the operation only if the same trace without it does not fail. Another past must move the
+    output, or the cache holds nothing that could be spoiled.
+    """
+    _ensure_applicable(trial.subject, focus)
+    batch = min(trial.size.batch, trial.subject.cache_limits.max_batch or trial.size.batch)
+    passes = FullPasses(replace(trial, size=replace(trial.size, batch=batch)))
+    control = passes.control()
+    search = TraceSearch(passes=passes, focus=focus)
+    _search(search.is_failing, _operations(trial.subject, focus), trial)
+    if search.smallest is not None and search.smallest.failure is not None:
+        performed = set() if focus is None and search.fails_alone(search.smallest) else search.smallest.performed
+        causes = [FAULTS[each] for each in FAULTS if each in performed and each is not CacheOperation.APPEND]
+        yield replace(
+            search.smallest.failure,
+            control=control,
+            suggests=tuple(causes) if focus is None and causes else (FAULTS[focus or CacheOperation.APPEND],),
+        )
+        return
+    if search.has_other_failures:
+        raise NotTried("traces without this operation fail already; see TRACE")
+    if not search.is_tried:
+        why = "no prefix is found again" if focus is CacheOperation.PREFIX else "the cache never does this operation"
+        raise NotTried(f"{why} in any trace")
+    yield from (replace(each, control=control) for each in search.held)
+
+
+def _ensure_applicable(subject: Subject, focus: CacheOperation | None) -> None:
+    """Raises NotTried if traces can't show anything about this operation."""
+    spec = subject.spec
+    if subject.cache_limits.is_single and focus in (CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX):
+        raise NotTried("only one cache can be in use at a time")
+    if focus is CacheOperation.EVICT and spec.window is None:
+        if not subject.has("evict"):
+            raise NotTried(CAPABILITIES["evict"][1])
+        if not _can_forget(spec):
+            raise NotTried("only for one layer whose declared positions count distances")
+
+
+def _can_forget(spec: Spec) -> bool:
+    """False if what is left keeps something of evicted tokens: deeper layers, and absolute positions."""
+    return spec.depth == 1 and spec.positions in RELATIVE
+
+
+def _operations(subject: Subject, focus: CacheOperation | None) -> list[CacheOperation]:
+    """What traces are made of besides appends."""
+    is_single = subject.cache_limits.is_single
+    has = {each for each in CacheOperation if subject.has(each)} | {CacheOperation.START}
+    if not _can_forget(subject.spec):
+        has.discard(CacheOperation.EVICT)
+    if focus is not None:
+        has &= {focus, *_TRIED_WITH.get(focus, ())}
+    if is_single:
+        has -= {CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX}
+    return [each for each in CacheOperation if each in has]
+
+
+def _search(
+    is_failing: Callable[[Sequence[TraceMove]], bool], operations: Sequence[CacheOperation], trial: LawTrial
+) -> None:
+    """Has hypothesis draw traces until one fails, and shrink that one."""
+    try:
+        from hypothesis import Phase, find, settings
+        from hypothesis import strategies as st
+        from hypothesis.errors import Flaky, NoSuchExample
+    except ImportError as error:
+        raise NotTried("needs hypothesis: pip install 'regard[torch]'") from error
+    num_bits = (2 * len(operations) + 1).bit_length()
+
+    def moves(bits: tuple[tuple[bool, ...], ...]) -> list[TraceMove]:
+        """Half of the moves append. Each trace has only some of the operations, so that they meet more often."""
+        off, *drawn = bits
+        usable = [each for each, is_off in zip(operations, off, strict=True) if not is_off] or operations
+        found = [(_number(each[:num_bits]), each) for each in drawn]
+        return [
+            TraceMove(
+                operation=CacheOperation.APPEND if kind % 2 or not usable else usable[kind // 2 % len(usable)],
+                which=_number(each[num_bits:-_AMOUNT_BITS]),
+                amount=_number(each[-_AMOUNT_BITS:]),
+            )
+            for kind, each in found
+            if kind
+        ]
+
+    # Booleans, since for numbers hypothesis reads constants from the source files around, and stores them in files.
+    bits = [_bits(st, len(operations)), *[_bits(st, num_bits + _WHICH_BITS + _AMOUNT_BITS)] * _MOST_MOVES]
+    chosen = settings(
+        max_examples=trial.num_traces * (1 if len(operations) <= 2 else _TIMES_FOR_ALL),
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+    )
+    errors: list[Exception] = []
+
+    def fails(drawn: tuple[tuple[bool, ...], ...]) -> bool:
+        try:
+            return not errors and is_failing(moves(drawn))
+        except Exception as error:  # noqa: BLE001 - a layer may raise anything, which is not for hypothesis to report
+            errors.append(error)
+            return False
+
+    # Nothing may be found, or the cache may not be the same in every trace: then what was found is not the smallest.
+    with contextlib.suppress(Flaky, NoSuchExample):
+        find(st.tuples(*bits), fails, settings=chosen, random=Random(trial.seed))
+    if errors:
+        raise errors[0]
+
+
+def _bits(strategies: Any, count: int) -> Any:
+    return strategies.tuples(*[strategies.booleans()] * count)
+
+
+def _number(bits: Sequence[bool]) -> int:
+    return sum(2**place for place, bit in enumerate(reversed(bits)) if bit)
+
+
+def trace_law(
+    law: str, statement: str, focus: CacheOperation | None, broken_example: Callable[[], Subject], *, rank: int
+) -> Law:
+    """The law that traces with this operation equal full passes, or traces of all operations if there is none."""
+    needs = ("cache",) if focus in (None, CacheOperation.START, CacheOperation.EVICT) else ("cache", str(focus))
+    return Law(
+        id=law,
+        statement=statement,
+        family="cache",
+        rank=rank,
+        needs=needs,
+        applies=only_if(causal=True),
+        size=InputSize(batch=2, length=16),
+        compare=lambda trial: compare_traces(trial, focus),
+        broken_example=broken_example,
+        suspects=(FAULTS[focus or CacheOperation.APPEND],),
+        shrinks_itself=True,
+    )
