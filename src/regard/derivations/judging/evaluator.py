@@ -878,9 +878,10 @@ class Evaluator:
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
         """E, Var or P of something linear in the random symbols."""
-        if len(node.arguments) > 1:
+        first, *others = node.arguments
+        if others:
             return self._between(node.arguments)
-        body = _above_zero(node.arguments[0])
+        body = _above_zero(first)
         once, twice = (self._moved(body, size) for size in (1.0, 2.0))
         mean, variance = _moments(once, twice, self.instance)
         if node.function != "probability":
