@@ -97,10 +97,10 @@ def test_a_correct_cache_in_place_breaks_nothing():
     report = regard.check(Buffers)
     assert report.ok
     holding = {verdict.law for verdict in report.verdicts if verdict.outcome == "holds"}
-    assert holding == {"CACHE", "CROP", "FORK", "INTERLEAVE", "REORDER", "REUSE", "TRACE"}
+    assert holding >= {"CACHE", "CROP", "FORK", "INTERLEAVE", "REORDER", "REUSE", "TRACE"}
     assert report.blind_to == ()
     assert report.skipped["the cache does not have this operation"] == ["EVICT", "PREFIXHIT", "REJECT", "SWAP"]
-    assert len(report.verdicts) == 13
+    assert "CAUSAL" not in {verdict.law for verdict in report.verdicts}
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_torch_caches_get_tensors():
 
     report = regard.check(Concatenated, traces=5)
     assert report.ok
-    assert report.counts["holds"] == 4
+    report.require(["CACHE", "INTERLEAVE", "REORDER", "TRACE"])
 
 
 def test_the_number_of_traces_can_be_chosen():
@@ -269,5 +269,5 @@ def test_the_example_of_the_page_is_correct_as_it_stands():
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[-1], names)
     report = regard.check(names["Cache"], traces=5)
     assert report.ok
-    assert report.counts["holds"] == 6
+    report.require(["CACHE", "CROP", "FORK", "INTERLEAVE", "REORDER", "TRACE"])
     assert all(f"`{name}" in page for name in ("prefix_hit", "swap_out", "max_sequences", "max_append", "cache_error"))
