@@ -155,7 +155,7 @@ def test_one_claim_laid_open_is_shown_and_written(run, tmp_path):
     code, out, _ = run("claims", "--explain", "copy-margin", "--html", str(page))
     assert code == 0
     assert "Near misses, each tested" in out
-    assert "<details open>" in page.read_text(encoding="utf-8")
+    assert '<details class="argument" open>' in page.read_text(encoding="utf-8")
 
 
 def test_jobs_change_nothing_but_the_time(run, tmp_path):

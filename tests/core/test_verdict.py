@@ -37,7 +37,7 @@ def test_claims_and_steps_add_their_own_fields():
     assert list(claim.to_dict()) == [*FIELDS, "expected", "evidence"]
     assert claim.to_dict()["evidence"][0]["route"] == "algebra"
     step = StepVerdict(id="a", statement="s", status="holds", role=Role.ASSERTION, source="$x$")
-    assert list(step.to_dict()) == [*FIELDS, "role", "source", "question", "notes", "kind"]
+    assert list(step.to_dict()) == [*FIELDS, "role", "source", "question", "notes", "extent", "kind"]
 
 
 @pytest.mark.parametrize("status", STATUSES)

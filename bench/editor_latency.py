@@ -1,6 +1,6 @@
 """How long after an edit the language server shows its diagnostics, on documents of about 300 lines.
 
-    python bench/editor.py --edits 20
+    python bench/editor_latency.py --edits 20
 
 A real client opens each document and types: words, a formula, a definition that changes what follows. For each edit,
 the clock runs from the notification to the diagnostics, so the pause that the server waits for is part of it. The CPU

@@ -1,7 +1,7 @@
 """Figures of `regard serve`: the latency of an edit, 50 clients at a time, and memory over thousands of requests.
 
-python bench/serve.py                          all three, against a server of its own
-python bench/serve.py --only edit clients      only these
+python bench/serve_clients.py                          all three, against a server of its own
+python bench/serve_clients.py --only edit clients      only these
 """
 
 import argparse
