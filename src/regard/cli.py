@@ -33,7 +33,7 @@ _COMMANDS = {
     "problems": ("regard.derivations.cli", "List, show, start and check problem files."),
     "claims": ("regard.claims.cli", "Decide the claims of the catalog."),
     "design": ("regard.designs.cli", "Evaluate queries of your own among random keys."),
-    "check": ("regard.conformance.cli", "Check an attention layer against the laws."),
+    "check": ("regard.conformance.cli", "Check an attention layer, a cache or a kernel against the laws."),
     "train": ("regard.training.cli", "Train a small Transformer, and measure what it knows."),
     "explore": ("regard.explorer.cli", "Open the interactive page."),
     "serve": ("regard.serve.cli", "Judge a document in the browser while you write it."),
@@ -107,7 +107,9 @@ def cli(context: click.Context) -> None:
       regard claims --explain copy   one claim explained: derivation, evidence, near misses
       regard design --head "beta*(mu_a+mu_b)" --beta 20 --norm-noise a=0.5
       regard check mypkg.attn:build  try the laws of attention on a layer
-      regard train                   a small Transformer that reads about people, and what it knows then
+      regard train                   train a small Transformer, and measure what it knows
+      regard explore                 open the interactive page
+      regard serve                   judge a document in the browser while you write it
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -73,12 +73,15 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
-@click.option("--against", metavar="TARGET", help="Another implementation: the inputs of all laws go to both.")
-@click.option("--map", "mapping", metavar="NAME", help="A function of the state dict that gives the other's.")
+@click.option("--against", metavar="TARGET", help="Compare with another implementation, on the inputs of all laws.")
+@click.option("--map", "mapping", metavar="NAME", help="A function that turns the state dict into one for --against.")
 @click.option(
-    "--bitwise", "is_bitwise", is_flag=True, help="Without tolerance: against TARGET, or rows of a batch and repeats."
+    "--bitwise",
+    "is_bitwise",
+    is_flag=True,
+    help="Allow no difference: from --against, else between a row alone and in a batch, and repeats.",
 )
-@click.option("--lengths", type=_Lengths(), help="Lengths beyond the usual ones: 64,131; - for none.")
+@click.option("--lengths", type=_Lengths(), help="Lengths to try beyond the usual ones: 64,131; - for none.")
 @click.option("--batch", type=int, help="Number of rows of a large batch (default 8).")
 @click.option("--block", type=int, help="Size of the layer's tiles or pages (default 16): laws look at their borders.")
 @click.option("--traces", type=int, help="Random traces per law about the operations of a cache (default 20).")
@@ -105,8 +108,8 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 def check(**options: Any) -> int:
     """Try the laws of attention on a layer.
 
-    A target is the name of a layer, or of a factory that makes one: package.module:name or path/to/file.py:name.
-    What the layer itself can tell need not be declared; the report says what was found, and how.
+    A target is the name of a layer, or of a factory that makes one: package.module:name, path/to/file.py:name, or
+    hf:CLASS, torch:CLASS. What the layer itself can tell need not be declared; the report says what was found, and how.
 
     Each layer runs in its own process: a hang, a crash or a lack of memory is the verdict on the law being tried, and
     the other laws still run. Skipped checks always say why; a check passes only if a positive control also fired.
@@ -117,10 +120,12 @@ def check(**options: Any) -> int:
       regard check mypkg.attn:build --arg width=64 --spec causal,positions=rotary
       regard check hf:LlamaForCausalLM             a Hugging Face class, tiny and random
       regard check torch:MultiheadAttention --laws PAD,JUNK,EMPTY --expect EMPTY="NaN rows, our issue 12"
+      regard check mine.py:Cache                   a cache; kernels and recurrences likewise
+      regard check fast.py:Attention --against slow.py:Attention
       regard check mypkg.attn:build --write-test test_attn.py
       regard check --zoo --html zoo.html --jobs 2  public implementations × laws
       regard check --layout cs224n-a4 submission/
-      regard check --list                          the laws
+      regard check --list                          list the laws
 
     Exit code: 0: no failures; 1: a failure, crash, timeout or unexpected pass; 2: bad input; 3: undecided (with
     --strict).

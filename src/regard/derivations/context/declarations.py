@@ -373,11 +373,11 @@ class _Section:
             for symbol, assume in numbers_of(law):
                 if self._is_number_of_law(symbol):
                     meaning = replace(self._declared_as(symbol, ("1", "1")), assume=assume)
-                    found[describe(symbol)] = Declaration(meaning=meaning, why=f"a parameter of a {law.family} law")
+                    found[describe(symbol)] = Declaration(meaning=meaning, why=f"a parameter of the {law.family} law")
         for left, law in self._drawn:
             if is_of_a_number(law) and self._is_number_of_law(left):
                 meaning = self._declared_as(left, ("1", "1"))
-                found.setdefault(meaning.key, Declaration(meaning=meaning, why=f"a number of a {law.family} law"))
+                found.setdefault(meaning.key, Declaration(meaning=meaning, why=f"drawn from the {law.family} law"))
         return found
 
     def _is_number_of_law(self, symbol: Symbol) -> bool:
