@@ -8,14 +8,17 @@ are kept apart. What is known to fail is in `check_transformers.KNOWN`.
 import argparse
 import time
 from collections.abc import Sequence
+from multiprocessing import get_context
 
 import numpy as np
 from check_transformers import class_names, figures, run
 
 from regard.conformance.adapters.huggingface import HuggingFaceModel, build_model, is_recurrent
 from regard.core.errors import InputError
+from regard.core.processes import GIB, limit_resources
 
 _LENGTH, _BORDER = 12, 5
+_MEMORY = 6 * GIB
 
 
 def main() -> None:
@@ -25,21 +28,34 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--leaks", action="store_true", help="only the table of leaks")
     chosen = parser.parse_args()
-    names = [name for name in class_names(chosen.only) if _carries_state(name)]
     print("| class | kinds of layers | the second document moves by |\n|---|---|---|")
-    for name in names:
-        model = build_model(name)
-        kinds = getattr(model.config, "layer_types", None) or ["not named"]
-        print(f"| {name} | {', '.join(dict.fromkeys(kinds))} | {_leak(model)} |", flush=True)
+    names = []
+    # One process per class: some classes build large parts that no configuration makes small.
+    with get_context("fork").Pool(chosen.jobs, _limit_memory, maxtasksperchild=1) as pool:
+        for name, row in pool.imap(_row, class_names(chosen.only)):
+            if row is not None:
+                names.append(name)
+                print(row, flush=True)
     if not chosen.leaks:
         _check_laws(names, chosen.jobs)
 
 
-def _carries_state(name: str) -> bool:
+def _limit_memory() -> None:
+    limit_resources(memory=_MEMORY)
+
+
+def _row(name: str) -> tuple[str, str | None]:
+    """The class's line in the table, None if it does not build or carries no state."""
     try:
-        return is_recurrent(build_model(name))
+        model = build_model(name)
+        if not is_recurrent(model):
+            return name, None
+        kinds = getattr(model.config, "layer_types", None) or ["not named"]
+        return name, f"| {name} | {', '.join(dict.fromkeys(kinds))} | {_leak(model)} |"
     except InputError:
-        return False
+        return name, None
+    except (MemoryError, RuntimeError) as error:  # torch raises the latter when memory runs out
+        return name, f"| {name} | not tried: {str(error)[:80]} | |"
 
 
 def _leak(model: object) -> str:
