@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.setting import Assumption, Setting, SymbolMeaning
+from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -311,8 +311,8 @@ class Instance:
         return self.sampler.size(name)
 
     def sizes_in_words(self) -> str:
-        """n = 3, d = 5."""
-        return ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+        """n = 3, d = 5; those that the text does not name are left out."""
+        return ", ".join(f"{name} = {size}" for name, size in self.sizes.items() if not name.startswith(UNNAMED))
 
     def component_variances(self) -> np.ndarray:
         """The variance of every random number of the setting."""

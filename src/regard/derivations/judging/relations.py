@@ -224,7 +224,7 @@ class Instances:
 
     def in_words(self, instance: Instance, indices: Mapping[str, int], draw: int = 0) -> str:
         """The sizes, the indices, and the scalars that the relation depends on: n = 3, i = 2, β = 1.5."""
-        parts = [instance.sizes_in_words()] if instance.sizes else []
+        parts = [sizes] if (sizes := instance.sizes_in_words()) else []
         parts += [f"{letter} = {place + 1}" for letter, place in indices.items()]
         for name in sorted(self.reached):
             meaning = self.scope.meanings.get(name)

@@ -34,6 +34,7 @@ class Assumption(StrEnum):
     USUAL = "usual"  # many write it for this, though the assignment does not: elsewhere it may mean something else
 
 
+UNNAMED = "#"  # before the number of a size that the text does not name
 OF_SQUARES = frozenset(
     {
         Assumption.ORTHONORMAL_COLUMNS,

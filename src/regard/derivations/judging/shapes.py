@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from regard.derivations.judging.calculus import is_loss
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import OF_SQUARES, Kind, SymbolMeaning
+from regard.derivations.judging.setting import OF_SQUARES, UNNAMED, Kind, SymbolMeaning
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -376,5 +376,5 @@ def _shape_of(kind: Kind, unifier: _Unifier) -> Shape:
 
 def declared_as(meaning: SymbolMeaning, shape: Shape) -> SymbolMeaning:
     """A symbol or family of numbers as one of that shape; a size without a name is called #1, #2, …."""
-    rows, columns = (size if isinstance(size, str) else f"#{size}" for size in shape)
+    rows, columns = (size if isinstance(size, str) else f"{UNNAMED}{size}" for size in shape)
     return replace(meaning, shape=(rows, columns))
