@@ -121,6 +121,7 @@ def test_a_recurrence_starts_where_its_first_member_is_defined():
 
 # -- calculus ----------------------------------------------------------------------------------------------------------
 SOFTMAX = r"Let $z \in \mathbb{R}^K$ and $p_i = \frac{e^{z_i}}{\sum_j e^{z_j}}$. Then "
+QUADRATIC = r"Let $x \in \mathbb{R}^d$ and $A \in \mathbb{R}^{d\times d}$. Then "
 ATTENTION = r"Let $A \in \mathbb{R}^{n\times n}$, $V \in \mathbb{R}^{n\times d}$ and $O = AV$. Then "
 
 
@@ -134,6 +135,9 @@ ATTENTION = r"Let $A \in \mathbb{R}^{n\times n}$, $V \in \mathbb{R}^{n\times d}$
         (ATTENTION + r"so $\frac{\partial L}{\partial V} = 2A^\top \frac{\partial L}{\partial O}$.", "refuted"),
         (ATTENTION + r"$\frac{\partial L}{\partial V} = A^\top G$.", "undecided"),
         (r"Let $x \in \mathbb{R}^d$. Then $\nabla_x \|x\|^2 = 2x$.", "holds"),
+        (QUADRATIC + r"$\nabla_x x^\top A x = (A + A^\top) x$.", "holds"),
+        (QUADRATIC + r"$\frac{\partial}{\partial x} x^\top A x = (A + A^\top) x$.", "holds"),
+        (QUADRATIC + r"$\nabla_x \|x\|^2 x^\top A x = 2 x x^\top A x$.", "holds"),
     ],
 )
 def test_derivatives_are_judged_at_random_instances(text, status):

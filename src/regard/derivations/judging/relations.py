@@ -297,7 +297,7 @@ def readings(sides: Sides, scope: Scope) -> Iterator[ReadRelation]:
 
 
 def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
-    """Whether a slash or a bare function takes in what follows: 1/2x, cos tθ."""
+    """Whether a slash, a bare function or a derivative takes in what follows: 1/2x, cos tθ, ∇ xᵀy."""
     tokens = (*sides.left, *sides.right)
     wide_slash = (False, True) if any(token.text == "/" for token in tokens) else (False,)
     has_bare = any(a.text[1:] in _MAY_GO_BARE and b.kind != "open" for a, b in itertools.pairwise(tokens))
@@ -305,8 +305,9 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     bases = (None, 2, 10) if any(token.text in ("log", "\\log") for token in tokens) else (None,)
     has_sum = any(token.text == "\\sum" for token in tokens) and any(token.text in "+-" for token in tokens)
     wide_sum = (False, True) if has_sum else (False,)
-    for is_sum_wide, base, is_slash_wide, is_argument_wide in itertools.product(
-        wide_sum, bases, wide_slash, wide_argument
+    wide_derivative = (True, False) if any(token.text in ("\\nabla", "\\partial") for token in tokens) else (True,)
+    for is_sum_wide, base, is_slash_wide, is_argument_wide, is_derivative_wide in itertools.product(
+        wide_sum, bases, wide_slash, wide_argument, wide_derivative
     ):
         yield replace(
             scope.reading,
@@ -314,6 +315,7 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
             base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,
+            is_derivative_wide=is_derivative_wide,
         )
 
 

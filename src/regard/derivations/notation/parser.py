@@ -93,6 +93,7 @@ class Reading:
 
     is_slash_wide: bool = False  # a/bc as a/(bc) instead of (a/b)c
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
+    is_derivative_wide: bool = True  # \nabla_x x^\top y as the gradient of the product instead of that of its first factor
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
@@ -898,9 +899,13 @@ class _Parser:
         if is_derivative and bottom[0].text == top[0].text:
             if top[1:2] and top[1].text == "^":
                 return self.second_derivative(top, bottom)
-            body = self.whole(top[1:]) if top[1:] else self.deeper(self.product)
+            body = self.whole(top[1:]) if top[1:] else self.differentiated()
             return Derivative(body, self.whole(bottom[1:]))
         return Quotient(self.whole(top), self.whole(bottom))
+
+    def differentiated(self) -> Expression:
+        """What stands after ∇ or ∂/∂x: all factors, or the first alone if the reading says so."""
+        return self.deeper(self.product if self.reading.is_derivative_wide else self.power)
 
     def second_derivative(self, top: list[Token], bottom: list[Token]) -> Expression:
         """∂²f/∂x² or ∂²f/∂x∂y."""
@@ -910,7 +915,7 @@ class _Parser:
             variables = [variables[0][:-2]] * 2
         if top[2].text != "2" or len(variables) != 2:
             raise self.stuck_before()
-        body = self.whole(top[3:]) if top[3:] else self.deeper(self.product)
+        body = self.whole(top[3:]) if top[3:] else self.differentiated()
         first, second = map(self.whole, variables)
         return Derivative(Derivative(body, second), first)
 
@@ -929,7 +934,7 @@ class _Parser:
     def gradient(self) -> Expression:
         """∇_x f, or ∇f of a function of one argument."""
         variable = self.whole(self.script_tokens()) if self.skip("_") else None
-        body = self.power()
+        body = self.differentiated()
         if variable is None and isinstance(body, Apply) and len(body.arguments) == 1:
             variable = body.arguments[0]
         if variable is None:
