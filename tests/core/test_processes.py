@@ -77,7 +77,9 @@ def test_waiting_can_be_stopped(child):
 @pytest.mark.parametrize("busy", ["hold_the_gil", "stop_itself"])
 def test_no_child_outlives_a_killed_parent(how, preload, busy):
     script = (
-        "import sys; from regard.core.processes import Child\n"
+        f"import signal; signal.signal({int(how)}, signal.SIG_DFL)\n"
+        * (how != signal.SIGKILL)  # nohup ignores SIGHUP
+        + "import sys; from regard.core.processes import Child\n"
         f"child = Child('core.children:obey', preload={preload})\n"
         f"child.send({{'pid': 1, '{busy}': True}}); print(child.receive()['pid'], flush=True); child.receive()"
     )
@@ -88,7 +90,10 @@ def test_no_child_outlives_a_killed_parent(how, preload, busy):
         pid = int(told.readline())
     time.sleep(0.1)
     parent.send_signal(how)
-    parent.wait(timeout=30)
+    try:
+        parent.wait(timeout=30)
+    finally:
+        parent.kill()
     assert_ends(pid)
 
 

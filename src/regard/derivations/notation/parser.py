@@ -93,7 +93,7 @@ class Reading:
 
     is_slash_wide: bool = False  # a/bc as a/(bc) instead of (a/b)c
     is_argument_wide: bool = True  # \cos t\theta as cos(tθ) instead of cos(t)·θ
-    is_derivative_wide: bool = True  # \nabla_x x^\top y as the gradient of the product instead of that of its first factor
+    is_derivative_wide: bool = True  # \nabla_x x^\top y as the gradient of the product, not of x alone
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
