@@ -7,7 +7,9 @@ import pytest
 
 from derivations.judging.small import instance, problem, scope
 from regard.derivations.judging.instances import QUANTILES, Instance, choose_sizes, with_particular
+from regard.derivations.judging.setting import Size
 from regard.derivations.judging.values import BALLS, FLOATS
+from regard.derivations.notation.tokens import NotUnderstood
 from regard.derivations.problems.problem import load_problem
 
 SHIPPED = load_problem("cs224n-a4")
@@ -123,6 +125,17 @@ def test_sizes_are_all_different_and_large_enough(setting, larger):
     for name, size in setting.sizes.items():
         assert sizes[name] >= max(size.minimum, sum(sizes[other] for other in size.above))
         assert size.twice is None or sizes[name] == 2 * sizes[size.twice]
+
+
+def test_a_text_may_declare_many_sizes():
+    many = replace(scope().setting, sizes={f"d_{number}": Size() for number in range(40)})
+    assert len(set(choose_sizes(many, 1).values())) == 40
+
+
+def test_too_many_sizes_are_not_understood():
+    many = replace(scope().setting, sizes={f"d_{number}": Size() for number in range(400)})
+    with pytest.raises(NotUnderstood, match="Too many sizes"):
+        choose_sizes(many)
 
 
 def test_larger_sizes_are_larger():

@@ -16,6 +16,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 QUANTILES = (-2.05, -1.1, -0.45, 0.3, 0.95, 1.9)
 POOL = 200  # draws to pick from where a relation stands under premises
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
+_MORE_SIZES = range(33, 133, 2)  # a text that declares more sizes than that many primes
 _UNKNOWN_SIZE = 2
 _MANY = 24
 _MOST_ENTRIES = 20_000
@@ -24,7 +25,7 @@ _MOST_ENTRIES = 20_000
 # -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
-    """A different prime (twice a prime where it must be even) for each size; `larger` skips as many that would do."""
+    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many that fit."""
     sizes: dict[str, int] = {}
     for name, size in sorted(
         setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
@@ -33,8 +34,10 @@ def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
             sizes[name] = 2 * sizes[size.twice]
             continue
         least = max([size.minimum, sum(sizes.get(other, 0) for other in size.above)])
-        candidates = [2 * prime if size.is_even else prime for prime in _PRIMES]
-        fitting = [prime for prime in candidates if prime >= least and prime not in sizes.values()]
+        candidates = [2 * number if size.is_even else number for number in (*_PRIMES, *_MORE_SIZES)]
+        fitting = [number for number in candidates if number >= least and number not in sizes.values()]
+        if not fitting:
+            raise NotUnderstood("Too many sizes are declared here")
         sizes[name] = fitting[min(larger, len(fitting) - 1)]
     return sizes
 
