@@ -58,3 +58,12 @@ def test_the_normal_distribution_function_is_read():
     heading = "1.(d) Benefits of multi-headed attention\n\nii. "
     assert statuses(heading + "$P(\\gamma < 0) = \\Phi(-\\sqrt 2) \\approx 0.079$")[:3].count("holds") >= 2
     assert "refuted" in statuses(heading + "$P(\\gamma < 0) = \\Phi(-2)$")
+
+
+def test_values_of_probabilities_are_numbers_and_named_as_written():
+    text = "# Notes\n\n$P(A \\mid B) P(B) = P(A, B)$, so $P(A \\mid B) P(B) - \\lambda p(\\lambda x_{1:n}) \\leq P(A, B)$."
+    document = read_text(text)
+    judged = judge_document(document, infer_problem(read_formulas(document)))
+    notes = " ".join(str(note) for verdict in judged.verdicts for note in verdict.notes)
+    assert "P(A|B), P(B) as a number" in notes
+    assert "P(B) as a matrix" not in notes

@@ -25,7 +25,7 @@ _MOST_ENTRIES = 20_000
 # -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
 def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
-    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many that fit."""
+    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many."""
     sizes: dict[str, int] = {}
     for name, size in sorted(
         setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)

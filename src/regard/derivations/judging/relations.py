@@ -1,6 +1,7 @@
 """Relations: as written, in every sensible reading, and on instances of their setting."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -236,11 +237,11 @@ class Instances:
 def spell(name: str) -> str:
     """A symbol's name with Greek letters as such.
 
-    >>> spell("mu_a"), spell("q")
-    ('μ_a', 'q')
+    >>> spell("mu_a"), spell("phi(x_1)"), spell("q")
+    ('μ_a', 'φ(x_1)', 'q')
     """
-    base, _, script = name.partition("_")
-    return _GREEK.get(base.rstrip("′"), base) + (f"_{script}" if script else "")
+    base = re.split(r"[_(]", name, maxsplit=1)[0]
+    return _GREEK.get(base.rstrip("′"), base) + name[len(base) :]
 
 
 # -- readings ----------------------------------------------------------------------------------------------------------

@@ -315,8 +315,13 @@ class _Typing:
 
 # -- kinds -------------------------------------------------------------------------------------------------------------
 def likely_kinds(name: str) -> tuple[Kind, ...]:
-    """What a name that nothing declares may stand for: small letters are no matrices, large ones no columns."""
-    letter = name.split("(", maxsplit=1)[0].lstrip("\\")
+    """What a name that nothing declares may stand for: small letters are no matrices, large ones no columns.
+
+    The value of a probability is a number: p(x), P(A|B), P(A,B); P(x) may be a product.
+    """
+    letter, _, inside = name.lstrip("\\").partition("(")
+    if inside and (letter in ("p", "Pr") or (letter == "P" and any(mark in inside for mark in "|,"))):
+        return ("number",)
     return ("matrix", "number") if letter[:1].isupper() and len(letter.split("_")[0]) <= 6 else ("number", "column")
 
 

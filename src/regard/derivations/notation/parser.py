@@ -81,6 +81,8 @@ _NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
 _OF_LAWS = ("mean", "var")
 _GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
 _BARS = ("|", "\\mid")
+_OPENING = {")": "(", "]": "[", "}": "{"}
+_LETTERS = {command: letter for letter, command in reversed(GREEK.items())}
 _EVENT_SIGNS = ("<", ">", "≤", "≥", "=")
 _INFORMATION = {1: "entropy", 2: "cross-entropy"}
 _EXTREMA = {"\\max": 1, "\\min": -1, "argmax": 1, "argmin": -1}
@@ -350,9 +352,9 @@ class _Parser:
         for place, token in enumerate(inside):
             is_script = place > 0 and inside[place - 1].text == "_" and token.text in _FREE_LETTERS
             letters += [token.text] if is_script else []
-            texts.append("·" if is_script else token.text.removeprefix("\\"))
+            texts.append("·" if is_script else _as_printed(token))
         is_member = len(set(letters)) == 1
-        spelt = "".join(texts if is_member else [token.text.removeprefix("\\") for token in inside])
+        spelt = "".join(texts if is_member else map(_as_printed, inside))
         name = f"{describe(base)}({spelt})"
         return Symbol(name, (Symbol(letters[0]),)) if is_member else Symbol(name)
 
@@ -1049,6 +1051,13 @@ def _pieces(tokens: Sequence[Token]) -> list[Token]:
         depth += token.nesting
         found += [token] if depth == 0 else []
     return found
+
+
+def _as_printed(token: Token) -> str:
+    """A token in the name of a value that nothing defines: P(A | B), k(λx, x_{1:n})."""
+    if token.kind == "open":
+        return _OPENING.get(token.text, token.text)
+    return "|" if token.text in _BARS else _LETTERS.get(token.text, token.text.removeprefix("\\"))
 
 
 def _is_prose(token: Token) -> bool:
