@@ -75,8 +75,20 @@ def test_a_doubtful_step_is_listed_with_the_undecided_ones_and_not_with_the_refu
     said = {"outcome": "doubtful", "reason": "Looks wrong if K_a is k_a"}
     document = judged(TEXT, undecided=["x = 1"], extra=said)
     assert "Looks wrong" not in shown(document)
-    assert "undecided[1b/1]: Looks wrong if K_a is k_a" in shown(document, what="undecided")
-    assert "= reproduce" not in shown(document, what="undecided")
+    assert shown(document, what="undecided").startswith(
+        "Undecided in answers.md:\n? 3:24  x = 1                             Looks wrong if K_a is k_a\n\n"
+    )
+
+
+def test_undecided_steps_that_look_wrong_come_first_and_the_list_stays_short():
+    step = StepVerdict(id="1", statement="", status="undecided", outcome="", role=Role.ASSERTION, source="a = b")
+    steps = (*[replace(step, reason="Not read")] * 20, replace(step, outcome="doubtful", reason="Looks wrong if b"))
+    text = shown(DocumentReport(file="a.md", verdicts=steps), what="undecided")
+    lines = text.splitlines()
+    assert lines[1].endswith("Looks wrong if b")
+    assert [line.endswith("Not read") for line in lines[2:13]] == [True] * 11
+    assert lines[13] == "9 more steps undecided. Use --all to see every step."
+    assert "more step" not in shown(DocumentReport(file="a.md", verdicts=steps[-3:]), what="undecided")
 
 
 def test_steps_that_were_not_read_lower_the_share():
@@ -98,11 +110,13 @@ def test_a_class_says_so_of_each_document_without_steps(judged):
     assert "understood" not in line
 
 
-@pytest.mark.parametrize(("what", "found"), [("refuted", "r"), ("undecided", "ru"), ("all", "hru")])
+@pytest.mark.parametrize(("what", "found"), [("refuted", "r"), ("undecided", "r"), ("all", "hru")])
 def test_more_is_shown_when_asked_for(judged, what, found):
     document = judged(TEXT, refuted=["= c"], holds=["x = 1"], undecided=["a = b"])
-    heads = [line[0] for line in shown(document, what=what).splitlines() if "[1b/" in line]
+    text = shown(document, what=what)
+    heads = [line[0] for line in text.splitlines() if "[1b/" in line]
     assert sorted(heads) == sorted(found)
+    assert ("Undecided in" in text) == (what == "undecided")
 
 
 def test_help_is_given_once_per_question(judged):

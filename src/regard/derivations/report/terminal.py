@@ -19,15 +19,10 @@ from regard.derivations.report import (
     remarks,
 )
 from regard.derivations.report.excerpt import ExcerptLine, excerpt
-from regard.derivations.results import INFERRED, STANDINGS, DocumentReport, Standing, StepVerdict, worst_standing
+from regard.derivations.results import INFERRED, DocumentReport, Standing, StepVerdict, worst_standing
 from regard.render.terminal import ALARM, STYLES, say, spelled
 
 Shown = Literal["refuted", "undecided", "all"]
-_SHOWN: Mapping[Shown, tuple[Standing, ...]] = {
-    "refuted": ("refuted",),
-    "undecided": ("refuted", "undecided"),
-    "all": STANDINGS,
-}
 _STANDING_STYLES: Mapping[Standing, str] = {
     "refuted": "bold red",
     "undecided": "bold yellow",
@@ -48,21 +43,28 @@ _COMMANDS = ("help", "reproduce")
 _MAX_WIDTH = 120
 _MIN_WIDTH = 24
 _MAX_NAME = 48
+_MOST_OPEN = 12  # undecided steps with a line of their own
+_SOURCE_WIDTH = 32
 
 
 # -- one document ------------------------------------------------------------------------------------------------------
 def show_document(
     console: Console, report: DocumentReport, *, shown: Shown = "refuted", has_questions: bool = True
 ) -> None:
-    """Prints the steps of the chosen standings, a row per question and the counts."""
+    """Prints the refuted steps with their evidence, a line per undecided one, a row per question and the counts.
+
+    With `shown="all"` every step is printed with its source and evidence; with "refuted", no undecided one.
+    """
     claims = {row.id: row.claims for row in report.questions}
     explained: set[str] = set()
     for verdict in report.verdicts:
-        if verdict.standing not in _SHOWN[shown]:
+        if verdict.standing != "refuted" and shown != "all":
             continue
         helpful = [claim for claim in claims.get(verdict.question or "", ())[:1] if claim not in explained]
         explained.update(helpful)
         _show_step(console, report, verdict, helpful)
+    if shown == "undecided":
+        _show_open(console, report.file, [each for each in report.verdicts if each.standing == "undecided"])
     if has_questions and report.questions:
         _show_questions(console, report)
     number = len(report.verdicts)
@@ -102,6 +104,32 @@ def _show_step(console: Console, report: DocumentReport, verdict: StepVerdict, c
         else:
             say(console, _one_line(text), lead=label)
     console.print()
+
+
+def _show_open(console: Console, file: str, verdicts: Collection[StepVerdict]) -> None:
+    """Prints a line per undecided step, those that look wrong first, and how many more there are."""
+    if not verdicts:
+        return
+    say(console, f"Undecided in {_one_line(file)}:")
+    listed = sorted(verdicts, key=lambda verdict: not verdict.is_doubtful)[:_MOST_OPEN]
+    places = [_one_line(spelled(_place(verdict, file), console.encoding)) for verdict in listed]
+    width = max(map(cell_len, places))
+    for verdict, place in zip(listed, places, strict=True):
+        source = _cut(_one_line(spelled(verdict.source, console.encoding)), _SOURCE_WIDTH, console.encoding)
+        line = Text.assemble((spelled(_SIGNS["undecided"], console.encoding), _STANDING_STYLES["undecided"]), " ")
+        line.append(set_cell_size(place, width + 2), style="blue")
+        line.append(set_cell_size(source, _SOURCE_WIDTH + 2), style="dim")
+        room = max(min(console.width, _MAX_WIDTH) - line.cell_len, _MIN_WIDTH)
+        line.append(_cut(_one_line(spelled(headline(verdict), console.encoding)), room, console.encoding))
+        _print(console, line)
+    if more := len(verdicts) - len(listed):
+        say(console, f"{plural(more, 'more step')} undecided. Use --all to see every step.", style="dim")
+    console.print()
+
+
+def _place(verdict: StepVerdict, file: str) -> str:
+    """Where a step is in its file: 10:24."""
+    return str(verdict.where or "").removeprefix(file).lstrip(":, ")
 
 
 def _excerpt(console: Console, report: DocumentReport, verdict: StepVerdict) -> tuple[ExcerptLine, ...]:
