@@ -72,11 +72,11 @@ def test_what_is_only_given_is_not_said_to_hold(judged):
 
 
 def test_a_doubtful_step_is_listed_with_the_undecided_ones_and_not_with_the_refuted(judged):
-    said = {"outcome": "doubtful", "reason": "Looks wrong if K_a is k_a"}
+    said = {"outcome": "doubtful", "reason": "Looks wrong if K is k"}
     document = judged(TEXT, undecided=["x = 1"], extra=said)
     assert "Looks wrong" not in shown(document)
     assert shown(document, what="undecided").startswith(
-        "Undecided in answers.md:\n? 3:24  x = 1                             Looks wrong if K_a is k_a\n\n"
+        "Undecided in answers.md:\n? 3:24  x = 1                             Looks wrong if K is k; it is read so\n\n"
     )
 
 

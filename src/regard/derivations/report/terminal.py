@@ -119,9 +119,8 @@ def _show_open(console: Console, file: str, verdicts: Collection[StepVerdict]) -
         line = Text.assemble((spelled(_SIGNS["undecided"], console.encoding), _STANDING_STYLES["undecided"]), " ")
         line.append(set_cell_size(place, width + 2), style="blue")
         line.append(set_cell_size(source, _SOURCE_WIDTH + 2), style="dim")
-        room = max(min(console.width, _MAX_WIDTH) - line.cell_len, _MIN_WIDTH)
-        line.append(_cut(_one_line(spelled(headline(verdict), console.encoding)), room, console.encoding))
-        _print(console, line)
+        notes = remarks(verdict) if verdict.is_doubtful else ()
+        say(console, _one_line("; ".join((headline(verdict), *notes))), lead=line)
     if more := len(verdicts) - len(listed):
         say(console, f"{plural(more, 'more step')} undecided. Use --all to see every step.", style="dim")
     console.print()
