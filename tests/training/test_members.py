@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -319,6 +320,17 @@ def test_the_display_knows_how_long_this_run_and_the_next_still_take(monkeypatch
     display.show({"kind": "held out", "step": 11, "right": 1, "asked": 2, "member": 0})
     assert "(0:47 elapsed, about 1:20 left)" in console.file.getvalue()
     assert console.file.getvalue().count("Watch it in a browser: runs/a/page.html") == 1
+
+
+def test_the_bar_fits_into_a_line_of_eighty_characters():
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with TrainingDisplay(console) as display:
+        plan = {"kind": "plan", "recipe": "fast", "steps": 1999, "members": 1, "layout": "1 × 1", "later": 5000.0}
+        display.show(plan)
+        for number in range(1, 1500, 500):
+            display.show({"kind": "step", "step": number, "stage": "fine-tuning", "loss": 1.0})
+    shown = re.sub(r"\x1b\[[?\d;]*\w", "", console.file.getvalue())
+    assert re.search(r"fine-tuning [━╸╺]+ 1001/1999 loss 1.000 0:00 elapsed about 1:23:20 left\s*\n", shown)
 
 
 def test_what_else_is_printed_by_a_process_is_left_out(monkeypatch):
