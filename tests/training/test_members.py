@@ -1,5 +1,6 @@
 """Runs of several members: each is what it would be alone, all are asked together, and a stop costs nobody else."""
 
+import html
 import io
 import json
 import re
@@ -98,6 +99,8 @@ def test_all_members_of_all_runs_answer_together(pair, finished, tmp_path):
     assert [(each.prediction, each.probability) for each in both.answered] == [(a.text, a.probability) for a in said]
     assert both.to_dict()["models"] == 2
     assert evaluate([folder.path, finished.path], path).num_models == 3
+    frame = both._repr_html_()
+    assert all(html.escape(html.escape(each.question)) in frame for each in both.answered)
 
 
 def test_only_who_is_missing_is_trained_again(pair, tmp_path):
