@@ -302,7 +302,7 @@ def _marks(series: Series, index: int, plot: _Plot) -> str:
     for piece in pieces:
         visible = np.where(_is_inside(piece, plot.frame)[:, None], piece, np.nan)
         drawn += [
-            _point(*part[0], index, color)
+            _point(part[0, 0], part[0, 1], index, color)
             if len(part) == 1
             else f'<path class="chart-line {color}{dashes}" d="{_path(part)}"/>'
             for part in _runs(visible)
