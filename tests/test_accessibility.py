@@ -25,13 +25,17 @@ CAUSAL = ["--spec", "causal,positions=none"]
 COMMANDS = {
     "report": ["verify", "answers/a.md", "--html", "report.html"],
     "class": ["verify", "answers", "--problem", "cs224n-a4", "--html", "class"],
+    "document": ["verify", "answers", "--problem", "cs224n-a4", "--html", "class"],
     "claims": ["claims", "rope-*", "--html", "claims.html"],
+    "claim": ["claims", "--explain", "copy", "--html", "claim.html"],
     "design": ["design", "--head", "beta*(mu_a+mu_b)", "--beta", "20", "--html", "design.html"],
     "check": ["check", "leaky.py:layer", *CAUSAL, "--html", "check.html"],
     "matrix": ["check", "leaky.py:layer", "sound.py:layer", *CAUSAL, "--html", "matrix.html"],
+    "compare": ["train", "compare", "--positions", "none,rotary", "--people", "24", "--steps", "8", *TINY],
     "run": ["train", "--people", "24", "--steps", "8", *TINY, "--members", "1", "--threads", "1", "--out", "run"],
 }
-FILES = {"class": "class/index.html", "run": "run/page.html"}
+COMMANDS["compare"] += ["--seeds", "1", "--html", "compare.html"]
+FILES = {"class": "class/index.html", "document": "class/a.md.html", "run": "run/page.html"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +53,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_axe_finds_no_violation(browser, folder, violations, name):
-    if name == "run":
+    if COMMANDS[name][0] == "train":
         pytest.importorskip("torch")
         pytest.importorskip("tokenizers")
     command = [sys.executable, "-m", "regard", *COMMANDS[name]]
@@ -60,6 +64,7 @@ def test_axe_finds_no_violation(browser, folder, violations, name):
     page.goto((folder / FILES.get(name, f"{name}.html")).as_uri())
     page.locator("details").evaluate_all("all => all.forEach((each) => { each.open = true; })")
     assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"] == 390
     page.close()
 
 

@@ -141,6 +141,7 @@ def test_a_batch_writes_all_its_outputs(run, file, tmp_path):
         (["a.py"], "unknown file type"),
         ([], "Name a document"),
         (["a.md", "--problem", "nothing"], "neither a shipped problem"),
+        (["a.md", "--problem", "cs224n-a5"], "Did you mean 'cs224n-a4'?"),
         (["a.md", "--jobs", "0"], "0 jobs"),
         (["a.md", "--time-limit", "-1"], "leaves no time"),
         (["a.md", "--line", "0"], "no line 0"),

@@ -138,11 +138,12 @@ def test_numbers_are_written_with_true_minus_signs():
     assert number_label(-1e9, 1e9) == "−10⁹"
 
 
-def test_a_gap_splits_the_line():
+def test_a_gap_splits_the_line_and_a_lone_point_is_seen():
     whole = chart(Series(label="", x=range(5), y=[1.0, 2.0, 3.0, 2.0, 1.0]))
-    broken = chart(Series(label="", x=range(5), y=[1.0, 2.0, math.nan, 2.0, math.inf]))
-    assert len(elements(whole, "chart-line")) == 1
-    assert len(elements(broken, "chart-line")) == 2
+    broken = chart(Series(label="", x=range(5), y=[1.0, 2.0, math.nan, 2.0, 1.0]))
+    lone = chart(Series(label="", x=range(5), y=[1.0, 2.0, math.nan, 2.0, math.inf]))
+    found = [[len(elements(each, name)) for name in ("chart-line", "chart-point")] for each in (whole, broken, lone)]
+    assert found == [[1, 0], [2, 0], [1, 1]]
 
 
 def test_a_line_that_leaves_the_plot_is_cut_at_its_edge():

@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from regard.derivations.reading.files import MAX_BYTES
+
 WRONG = "We have $2 + 2 = 5$.\n"
 RIGHT = "We have $2 + 2 = 4$.\n"
 
@@ -126,13 +128,33 @@ def test_a_file_is_opened_in_the_browser(writing, name, text, line):
         assert page.locator("#attention button").inner_text().startswith(f"Line {line}: refuted")
 
 
-@pytest.mark.parametrize(("name", "content"), [("a.pdf", b"%PDF"), ("a.ipynb", b"{"), ("a.md", b"\xff\xfe\x00")])
+UNREADABLE = [("a.pdf", b"%PDF"), ("a.ipynb", b"{"), ("a.ipynb", b"null"), ("a.md", b"\xff\xfe\x00")]
+
+
+@pytest.mark.parametrize(("name", "content"), UNREADABLE)
 def test_a_file_that_cannot_be_read_leaves_the_text_alone(writing, name, content):
     with writing(RIGHT) as page:
         status(page, "1 holds")
         page.locator("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
         status(page, f"{name} ")
         assert page.locator("#source").input_value() == RIGHT
+
+
+def test_a_notebook_can_still_be_written_after_a_file_that_cannot_be_read(writing):
+    with writing() as page:
+        for name, content in (("mine.ipynb", json.dumps(NOTEBOOK)), ("a.ipynb", "{")):
+            page.locator("#file").set_input_files({"name": name, "mimeType": "", "buffer": content.encode()})
+            status(page, "1 refuted" if name == "mine.ipynb" else name)
+        page.locator("#source").press_sequentially("\n")
+        status(page, "1 refuted")
+
+
+def test_a_document_that_is_too_large_is_not_sent(writing):
+    with writing() as page:
+        status(page, "5 refuted")
+        large = {"name": "large.md", "mimeType": "text/plain", "buffer": b"x" * (MAX_BYTES + 1)}
+        page.locator("#file").set_input_files(large)
+        status(page, "larger than 5 MB")
 
 
 def test_an_empty_text_says_so_and_the_next_is_judged(writing):

@@ -1,7 +1,9 @@
 """`regard train compare`, `inspect` and `average` as a user runs them."""
 
+import html
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -15,7 +17,7 @@ import pytest
 import torch
 
 from regard.render.json import schema
-from regard.training.average import LAYOUTS, AveragingTask, evaluate_queries, judge, learn_queries, prescribe
+from regard.training.average import LAYOUTS, AveragingTask, average, evaluate_queries, judge, learn_queries, prescribe
 from regard.training.checkpoint import write_tensors
 from regard.training.data.biographies import Biographies, make_biographies
 from regard.training.model import Decoder
@@ -222,6 +224,13 @@ def test_a_finding_can_be_evaluated_again(run):
         _, text, _ = run(*shlex.split(command)[1:], "--json", "-")
         # The command has four digits of each number.
         assert json.loads(text)["output"]["squared_error"] == pytest.approx(best, rel=0.01)
+
+
+def test_averaging_shows_itself_in_a_notebook():
+    found = average(AveragingTask(n=4, num_seeds=2, steps=3), lambda *_: None)
+    page = html.unescape(re.search(r'sandbox="" .* srcdoc="([^"]*)"', found._repr_html_())[1])
+    assert all(text in page for text in ("Heads that average", "one head, normalised keys", "any query"))
+    assert page.count("<li class=") == len(found.verdicts)
 
 
 def test_a_senseless_task_is_refused(run):

@@ -1,7 +1,9 @@
 """Runs of several members: each is what it would be alone, all are asked together, and a stop costs nobody else."""
 
+import html
 import io
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +99,8 @@ def test_all_members_of_all_runs_answer_together(pair, finished, tmp_path):
     assert [(each.prediction, each.probability) for each in both.answered] == [(a.text, a.probability) for a in said]
     assert both.to_dict()["models"] == 2
     assert evaluate([folder.path, finished.path], path).num_models == 3
+    frame = both._repr_html_()
+    assert all(html.escape(html.escape(each.question)) in frame for each in both.answered)
 
 
 def test_only_who_is_missing_is_trained_again(pair, tmp_path):
@@ -319,6 +323,17 @@ def test_the_display_knows_how_long_this_run_and_the_next_still_take(monkeypatch
     display.show({"kind": "held out", "step": 11, "right": 1, "asked": 2, "member": 0})
     assert "(0:47 elapsed, about 1:20 left)" in console.file.getvalue()
     assert console.file.getvalue().count("Watch it in a browser: runs/a/page.html") == 1
+
+
+def test_the_bar_fits_into_a_line_of_eighty_characters():
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with TrainingDisplay(console) as display:
+        plan = {"kind": "plan", "recipe": "fast", "steps": 1999, "members": 1, "layout": "1 × 1", "later": 5000.0}
+        display.show(plan)
+        for number in range(1, 1500, 500):
+            display.show({"kind": "step", "step": number, "stage": "fine-tuning", "loss": 1.0})
+    shown = re.sub(r"\x1b\[[?\d;]*\w", "", console.file.getvalue())
+    assert re.search(r"fine-tuning [━╸╺]+ 1001/1999 loss 1.000 0:00 elapsed about 1:23:20 left\s*\n", shown)
 
 
 def test_what_else_is_printed_by_a_process_is_left_out(monkeypatch):

@@ -23,7 +23,7 @@ def scratch(small_run):
 def test_the_arms_are_compared_with_their_answers(finished, scratch, tmp_path):
     waiting = [report_on(finished.path), report_on(scratch.path)]
     page = check_self_contained(render_runs(waiting, is_live=True))
-    assert "Training. scratch: step 0 of 12. This page updates itself, last at " in page.text
+    assert "Training (without pre-training): step 0 of 12. This page updates itself, last at " in page.text
     assert page.text.count("not asked yet") == 8
     done = copied(scratch, tmp_path / "scratch")
     work(done, ProcessGroup(), quiet)
@@ -37,17 +37,18 @@ def test_the_arms_are_compared_with_their_answers(finished, scratch, tmp_path):
         assert all(sample.is_right == (sample.prediction == sample.answer) for sample in report.samples)
 
 
-def test_the_page_updates_itself_until_the_training_ends(prepared, tmp_path):
+def test_the_page_updates_itself_until_the_training_ends(prepared, tmp_path, monkeypatch):
+    monkeypatch.setattr("regard.training.page._PAUSE", 600)
     folder, file = copied(prepared, tmp_path / "run"), tmp_path / "page.html"
     with LivePage([folder.path], [file]) as page:
         page.update({"kind": "doing", "text": "measuring"})
         assert not file.exists()
         page.update(PLANNED)
         live = file.read_text(encoding="utf-8")
-        assert '<meta http-equiv="refresh" content="3">' in live
+        assert '<meta http-equiv="refresh" content="600">' in live
         assert "step 0 of 12. This page updates itself, last at " in live
         work(folder, ProcessGroup(), page.update)
-        assert file.read_text(encoding="utf-8") == live, "it is not written again within seconds"
+        assert file.read_text(encoding="utf-8") == live, "it is not written again within the pause"
     ended = file.read_text(encoding="utf-8")
     assert 'http-equiv="refresh"' not in ended
     assert "Held-out questions answered correctly" in ended
@@ -60,7 +61,7 @@ def test_a_training_that_stops_says_how_to_continue_it(prepared, tmp_path):
     page.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     text = file.read_text(encoding="utf-8")
     assert 'http-equiv="refresh"' not in text
-    assert f"Stopped. fast: step 0 of 12. Continue with: regard train resume {folder.path}" in text
+    assert f"Stopped (fast): step 0 of 12. Continue with: regard train resume {folder.path}" in text
 
 
 def test_a_browser_shows_the_new_version_by_itself(prepared, browser, tmp_path):

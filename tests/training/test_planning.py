@@ -50,7 +50,7 @@ def test_sources_that_contradict_themselves_are_refused(contradiction, words):
 def test_minutes_become_steps_by_what_is_left_of_them():
     assert RunLength(steps=7).enough_steps_at(0.5) == 7
     assert RunLength(minutes=2).enough_steps_at(0.5, spent=16) == 200
-    assert RunLength(minutes=2, share=0.5).enough_steps_at(0.5, spent=16) == 80
+    assert RunLength(minutes=2, share=0.5).enough_steps_at(0.5, spent=16) == 96
     assert RunLength(minutes=0.01).steps_at(0.5) == 0
     assert TrainRequest().length == RunLength(minutes=3.0)
     for wrong in ({"minutes": 1, "steps": 1}, {"minutes": -1}, {"steps": 0}):

@@ -106,7 +106,7 @@ def _head(title: str, verdicts: Sequence[ClaimVerdict]) -> str:
 
 def _section(place: int, title: str, group: Sequence[Explanation], is_alone: bool) -> str:
     cards = "".join(_card(explanation, is_open=is_alone) for explanation in group)
-    heading = f"<h2>{html.escape(section_name(title))}</h2>" if title and not is_alone else ""
+    heading = f"<h2>{html.escape(section_name(title))}</h2>" if title else ""
     return f'<section class="claims" id="section-{place + 1}">{heading}{cards}</section>'
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from regard.conformance.requests import CheckRequest
     from regard.conformance.verdict import CheckReport
 
+_DTYPES = ("float32", "float64", "bfloat16", "float16")
 _FILES = ("json_file", "html_file", "sarif_file", "junit_file", "test_file")
 
 
@@ -70,7 +71,7 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 )
 @click.option("--infer", "is_inferring", is_flag=True, help="Probe for all that --spec leaves open.")
 @click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")
-@click.option("--dtype", metavar="NAME", help="float32, float64, bfloat16 or float16.")
+@click.option("--dtype", metavar="NAME", type=click.Choice(_DTYPES), help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
 @click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
 @click.option("--against", metavar="TARGET", help="Compare with another implementation, on the inputs of all laws.")

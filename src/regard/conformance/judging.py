@@ -21,7 +21,7 @@ from regard.conformance.law import (
 )
 from regard.conformance.subject import CAPABILITIES, KERNELS, Subject
 from regard.conformance.verdict import CheckReport, Diagnosis, LawVerdict, Outcome, error_line
-from regard.core.errors import InputError
+from regard.core.errors import InputError, did_you_mean
 from regard.core.verdict import Status
 
 _STATUS: dict[Outcome, Status] = {
@@ -330,5 +330,6 @@ def chosen_laws(names: Iterable[str] | str | None) -> dict[str, Law]:
     wanted = [name.strip().upper() for name in listed.split(",") if name.strip()]
     unknown = [name for name in wanted if name not in laws]
     if unknown:
-        raise InputError(f"There is no law {', '.join(unknown)}. The laws are {', '.join(laws)}.")
+        hint = did_you_mean(unknown[0], laws) or f"The laws are {', '.join(laws)}."
+        raise InputError(f"There is no law {unknown[0]}. {hint}")
     return {name: laws[name] for name in wanted}

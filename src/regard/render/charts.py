@@ -301,7 +301,12 @@ def _marks(series: Series, index: int, plot: _Plot) -> str:
     dashes = _dashes(series, index)
     for piece in pieces:
         visible = np.where(_is_inside(piece, plot.frame)[:, None], piece, np.nan)
-        drawn += [f'<path class="chart-line {color}{dashes}" d="{_path(part)}"/>' for part in _runs(visible)]
+        drawn += [
+            _point(part[0, 0], part[0, 1], index, color)
+            if len(part) == 1
+            else f'<path class="chart-line {color}{dashes}" d="{_path(part)}"/>'
+            for part in _runs(visible)
+        ]
     return "".join(drawn)
 
 

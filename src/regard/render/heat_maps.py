@@ -176,7 +176,7 @@ def draw_attention_map(
         f'<rect class="name" x="{side + _CELL * first:.1f}" y="0.5" width="{_CELL * (end - first):.1f}" '
         f'height="{reach - 1:.1f}"/>'
     )
-    description = f"Attention weights of {title}: rows attend to columns, darker is more; the frame marks the name."
+    description = f"Attention weights of {title}: rows attend to columns; cells with more weight stand out more."
     drawn = f'<g class="chart-cells" transform="translate({side:.1f} 0) scale({_CELL:g})">{cells}</g>{frame}{names}'
     svg = f"<desc>{html.escape(description)}</desc>{drawn}"
     return framed(svg, (side + reach + 2, reach + side), title=title, kind="chart map")

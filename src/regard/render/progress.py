@@ -7,6 +7,7 @@ from time import monotonic
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
 from rich.text import Text
 
 Report = Callable[[int, int], None]
@@ -47,10 +48,10 @@ def clock_time(seconds: float) -> str:
 
 def progress_bar(console: Console, *more: ProgressColumn) -> Progress:
     """A bar that vanishes at the end, with `more` columns after the count; invisible if the console is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), _Count(), *more)
-    return Progress(
-        *columns, _Elapsed(), _Remaining(), console=console, transient=True, disable=not console.is_terminal
-    )
+    # In a narrow terminal, only the bar gets shorter.
+    count, *times = (kind(table_column=Column(no_wrap=True)) for kind in (_Count, _Elapsed, _Remaining))
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), count, *more, *times)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextmanager

@@ -85,6 +85,7 @@ class WebApp:
             "icons": asset("icons.svg"),
             "problems": problems,
             "kinds": html.escape(",".join(KINDS)),
+            "limit": str(MAX_BYTES),
             "example": html.escape(example_answers()),
         }
         return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], asset("serve/index.html"))

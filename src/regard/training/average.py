@@ -1,5 +1,6 @@
 """`regard train average`: heads learn to average two of n values, and the result is compared with the theory."""
 
+import html
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from regard.analysis.scenarios import CourseKeys, QueryDesign, course_keys, one_
 from regard.core.axes import Float
 from regard.core.errors import InputError
 from regard.core.verdict import Status, Verdict
+from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
 from regard.render.terminal import say, show_columns, status_label
 from regard.training.statistics import MeanInterval, mean_interval
 
@@ -27,6 +29,7 @@ REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _RATES: Mapping[Reach, float] = {"scale": 0.12, "plane": 0.3, "free": 0.3}
 _REACH_WORDS: Mapping[str, str] = {"scale": "β alone", "plane": "μ_a, μ_b", "free": "any query"}
+_COLUMNS = ("", "learned freely", "E‖c − target‖²", "variance of v_a's coefficient", "β")
 _METHOD = "trained by gradient descent, judged by the certified engine"
 _ERROR = SquaredError(target={"a": 0.5, "b": 0.5})
 _VARIANCE = Variance(of=coefficient("a"))
@@ -120,6 +123,16 @@ class AveragingReport:
     prescriptions: Sequence[Prescription]
     learned: Sequence[LearnedQueries]
     verdicts: Sequence[Verdict]
+
+    def _repr_html_(self) -> str:
+        title = "Heads that average"
+        found = render_statuses((verdict.status, f"{verdict.statement}: {verdict.reason}") for verdict in self.verdicts)
+        main = (
+            f'<header class="head"><h1>{title}</h1><p>{html.escape(_about(self.task))}</p></header>'
+            f"{render_table(_rows(self), _COLUMNS)}{found}"
+        )
+        page = Page(title=title, main=main, styles=("document.css", "intervals.css"))
+        return notebook_frame(render_page(page), title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values beside the verdicts."""
@@ -236,22 +249,32 @@ def judge(
 
 def show_averaging(console: Console, report: AveragingReport) -> None:
     """Prints a table of theory and training, then a paragraph per verdict."""
-    say(console, f"Average v_a and v_b of n values; k_a = γμ_a with γ ~ N(1, σ²); {report.task}", style="dim")
+    say(console, _about(report.task), style="dim")
     console.print()
-    rows = [("", "learned freely", "E‖c − target‖²", "variance of v_a's coefficient", "β")]
+    rows = pairwise([("",), *_rows(report)])
+    show_columns(console, [_COLUMNS, *(("" if row[0] == before[0] else row[0], *row[1:]) for before, row in rows)])
+    for verdict in report.verdicts:
+        console.print()
+        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))
+
+
+def _about(task: AveragingTask) -> str:
+    return f"Average v_a and v_b of n values; k_a = γμ_a with γ ~ N(1, σ²); {task}"
+
+
+def _rows(report: AveragingReport) -> list[tuple[str, ...]]:
+    """A row per layout for the theory and for whatever was learned."""
+    rows = []
     for theory in report.prescriptions:
         best = "→ ∞" if math.isinf(theory.beta) else f"{theory.beta:.4g}"
         name = f"{theory.layout}, {theory.design}"
         rows.append((name, "theory", f"{theory.error:.6g}", f"{theory.variance:.6g}", best))
         rows += [
-            ("", _REACH_WORDS[each.reach], str(each.error), str(each.variance), str(each.beta or ""))
+            (name, _REACH_WORDS[each.reach], str(each.error), str(each.variance), str(each.beta or ""))
             for each in report.learned
             if each.layout == theory.layout
         ]
-    show_columns(console, rows)
-    for verdict in report.verdicts:
-        console.print()
-        say(console, f"{verdict.statement}: {verdict.reason}", lead=status_label(console, verdict.status))
+    return rows
 
 
 def _judge_scale(task: AveragingTask, learned: LearnedQueries, theory: Prescription) -> Verdict:

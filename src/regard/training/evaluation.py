@@ -1,6 +1,7 @@
 """What a trained model knows: its answers counted and compared with guessing."""
 
 import functools
+import html
 import operator
 import time
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from scipy.stats import binom, binomtest
 
 from regard.core.errors import InputError
 from regard.core.verdict import Verdict
+from regard.render.page import Page, notebook_frame, render_page, render_table
 from regard.training.answering import answer_questions
 from regard.training.data.corpus import FactQuestion
 from regard.training.data.lessons import PromptFormat
@@ -71,6 +73,19 @@ class EvaluationReport:
     most_common_answer: str
     num_models: int
     seconds: float
+
+    def _repr_html_(self) -> str:
+        title = "Answers"
+        rows = [
+            (each.question, f"{'✓' if each.is_right else '✗'} {each.prediction} ({each.probability:.0%})", each.answer)
+            for each in self.answered
+        ]
+        main = (
+            f'<header class="head"><h1>{title}</h1><p>Exact match {html.escape(str(self.exact_match))}. Baseline '
+            f"(always {html.escape(repr(self.most_common_answer))}): {html.escape(str(self.baseline))}.</p></header>"
+            + render_table(rows, ("question", "prediction", "correct answer"))
+        )
+        return notebook_frame(render_page(Page(title=title, main=main, styles=("document.css",))), title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""

@@ -21,7 +21,7 @@ from regard.training.train import report_on
 # Seconds between two versions of the page. A version may take this share of the time, so that training goes on.
 _PAUSE, _MOST_TIME = 3, 0.02
 _MOST_POINTS = 400
-_IN_DEMONSTRATION = {"fast": "with pre-training", "scratch": "without"}
+_IN_DEMONSTRATION = {"fast": "with pre-training", "scratch": "without pre-training"}
 
 
 class LivePage:
@@ -103,12 +103,12 @@ def _state(reports: Sequence[RunReport], *, is_live: bool) -> str:
     if all(report.is_finished for report in reports):
         text = compare_with_pretraining(reports) if len(reports) > 1 else _accuracy_words(reports[0])
         return f'<p class="finding">{html.escape(text)}</p>' if text else ""
-    running = next(report for report in reports if not report.is_finished)
-    step = f"{running.recipe}: step {running.steps:,} of {running.planned_steps:,}"
+    name, running = next(each for each in zip(_names(reports), reports, strict=True) if not each[1].is_finished)
+    step = f"({name}): step {running.steps:,} of {running.planned_steps:,}"
     if is_live:
-        text = f"Training. {step}. This page updates itself, last at {time.strftime('%H:%M:%S')}."
+        text = f"Training {step}. This page updates itself, last at {time.strftime('%H:%M:%S')}."
     else:
-        text = f"Stopped. {step}. Continue with: regard train resume {running.folder}"
+        text = f"Stopped {step}. Continue with: regard train resume {running.folder}"
     return f'<p class="finding">{html.escape(text)}</p>'
 
 

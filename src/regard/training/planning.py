@@ -112,7 +112,7 @@ def _require_room(vocabulary: Vocabulary, questions: Sequence[FactQuestion], len
 
 @dataclass(frozen=True, kw_only=True)
 class RunLength:
-    """How long a run is: a time budget in minutes, of which it may take a share, or a number of steps."""
+    """How long a run is: a number of steps, or a time budget in minutes; `share` of what preparing leaves of it."""
 
     minutes: float | None = None
     steps: int | None = None
@@ -135,13 +135,13 @@ class RunLength:
         """The number of steps if each takes this long and some seconds are spent already."""
         if self.minutes is None:
             return self.guess
-        return max(0, int((60 * self.share * self.minutes - spent - _START_UP) / seconds))
+        return max(0, int((self.share * (60 * self.minutes - spent) - _START_UP) / seconds))
 
     def enough_steps_at(self, seconds: float, *, spent: float = 0.0) -> int:
         """The same; a time budget that leaves too few steps is refused."""
         steps = self.steps_at(seconds, spent=spent)
         if self.minutes is not None and steps < _LEAST_STEPS:
-            needed = (_LEAST_STEPS * seconds + spent + _START_UP) / (60 * self.share)
+            needed = ((_LEAST_STEPS * seconds + _START_UP) / self.share + spent) / 60
             raise InputError(
                 f"{self.minutes:g} minutes leave time for {steps} steps (a step takes {seconds:.2g} s here, and "
                 f"preparing took {spent:.0f} s), too few to learn anything. Give at least --minutes "

@@ -81,7 +81,7 @@ class RunReport:
 
 
 class TrainingDisplay:
-    """Shows a training's messages: a bar with loss, speed and accuracy on a terminal, occasional lines elsewhere.
+    """Shows a training's messages: a bar with the loss on a terminal, and lines about held-out questions.
 
     `page` is where it can be watched in a browser.
     """
@@ -96,11 +96,9 @@ class TrainingDisplay:
     def _forget_run(self) -> None:
         self._run_begun = time.monotonic()
         self._loss: float | None = None
-        self._speeds: dict[int, float] = {}
         self._first_steps: dict[int, int] = {}
         self._steps: dict[int, int] = {}
         self._num_steps, self._members, self._later = 0, 1, 0.0
-        self._accuracy = ""
 
     def __enter__(self) -> "TrainingDisplay":
         self._bar.start()
@@ -143,23 +141,20 @@ class TrainingDisplay:
         return per_step * (self._num_steps - min(self._steps.values())) + self._later
 
     def _show_accuracy(self, who: str, message: dict[str, Any]) -> None:
-        self._accuracy = f"held out {message['right'] / message['asked']:.1%}"
         times, left = f"{clock_time(time.monotonic() - self._begun)} elapsed", self._seconds_left
         if left:
             times += f", about {clock_time(left)} left"
         self._print(f"{who}: {message['right']} of {message['asked']} held-out questions right ({times})")
 
     def _show_step(self, message: dict[str, Any]) -> None:
-        speed: float = message["tokens"] / message["seconds"]
         member: int = message.get("member", 0)
         if member not in self._first_steps:
             # The first step of a process takes longer than the others, and is not counted.
             self._run_begun = time.monotonic()
             self._first_steps[member] = message["step"]
         self._loss = message["loss"] if self._loss is None else 0.9 * self._loss + 0.1 * message["loss"]
-        self._speeds[member] = 0.9 * self._speeds.get(member, speed) + 0.1 * speed
         self._steps[member] = message["step"]
-        facts = f"loss {self._loss:.3f}  {sum(self._speeds.values()):,.0f} tokens/s  {self._accuracy}"
+        facts = f"loss {self._loss:.3f}"
         done = min(self._steps.values())
         self._bar.update(self._task, completed=done, description=message["stage"], facts=facts, left=self._seconds_left)
 

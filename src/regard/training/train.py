@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +12,7 @@ import torch
 from regard.core.errors import InputError
 from regard.training import evaluation
 from regard.training.answering import Answer, answer_questions, require_askable
-from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
-from regard.training.data.lessons import LessonSet
+from regard.training.data.corpus import FactQuestion, read_questions
 from regard.training.data.objectives import Objective
 from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport, baseline_accuracy
 from regard.training.launching import MessageKind, Notify, ProcessLayout, TrainingFailed, launch
@@ -54,7 +53,7 @@ def train(request: TrainRequest, out: Path, notify: Notify) -> RunReport:
         return report_on(train_distributed(request, out, notify))
     with ExitStack() as stack:
         with _removed_if_refused(out):
-            prepared = _prepare(request, out, stack, notify)
+            [prepared] = _prepare({out: request}, stack, notify)
         return _run(prepared.folder, prepared.plan, range(prepared.plan.members), notify)
 
 
@@ -67,15 +66,17 @@ def demonstrate(request: TrainRequest, out: Path, notify: Notify) -> list[RunRep
     if minutes is None:
         raise InputError("A demonstration has a time budget. Give --minutes, not --steps.")
     changes = [*request.changes, f"precision={pick_precision()}"]
-    arms = [
-        replace(request, recipe=recipe, changes=changes, members=1, length=RunLength(minutes=minutes, share=share))
+    arms = {
+        out / recipe: replace(
+            request, recipe=recipe, changes=changes, members=1, length=RunLength(minutes=minutes, share=share)
+        )
         for recipe, share in DEMONSTRATION.items()
-    ]
+    }
     if is_distributed():
-        return [train(arm, out / arm.recipe, notify) for arm in arms]
+        return [train(arm, folder, notify) for folder, arm in arms.items()]
     with ExitStack() as stack:
         with _removed_if_refused(out):
-            first, second = [_prepare(arm, out / arm.recipe, stack, notify) for arm in arms]
+            first, second = _prepare(arms, stack, notify)
         return [
             _run(first.folder, first.plan, [0], notify, later=second.seconds),
             _run(second.folder, second.plan, [0], notify),
@@ -102,7 +103,10 @@ def resume(out: Path, notify: Notify) -> RunReport:
 
 def estimate(request: TrainRequest, scratch: Path, notify: Notify) -> TrainingEstimate:
     """Measures some steps, and computes what the whole training would take."""
-    plan, speeds = _fix_plan(request, time.perf_counter(), outline(request), RunFolder(scratch), notify)
+    begun = time.perf_counter()
+    with ExitStack() as stack:
+        plan, speeds = _measure(request, begun, RunFolder(scratch), stack, notify)
+    plan = freeze(request, plan, speeds[0], spent=time.perf_counter() - begun)
     needed = bytes_needed(plan.model_config, plan.recipe.batch, processes=plan.processes, runs=plan.members)
     return TrainingEstimate(plan=plan, speeds=speeds, bytes_needed=needed)
 
@@ -156,13 +160,18 @@ def report_on(out: Path) -> RunReport:
     )
 
 
-def _prepare(request: TrainRequest, out: Path, stack: ExitStack, notify: Notify) -> _PreparedRun:
-    """A run in its folder, which stays locked until the stack ends."""
-    begun, folder, outlined = time.perf_counter(), RunFolder(out), outline(request)
-    stack.enter_context(folder.lock())
-    plan, speeds = _fix_plan(request, begun, outlined, folder, notify)
-    folder.write_plan(plan)
-    return _PreparedRun(folder=folder, plan=plan, seconds=plan.steps * speeds[0].seconds)
+def _prepare(requests: Mapping[Path, TrainRequest], stack: ExitStack, notify: Notify) -> list[_PreparedRun]:
+    """Runs in their folders, which stay locked until the stack ends; they divide the time that preparing all left."""
+    begun = time.perf_counter()
+    measured = [_measure(request, begun, RunFolder(out), stack, notify) for out, request in requests.items()]
+    spent = time.perf_counter() - begun
+    prepared = []
+    for (out, request), (plan, speeds) in zip(requests.items(), measured, strict=True):
+        fixed = freeze(request, plan, speeds[0], spent=spent)
+        prepared.append(_PreparedRun(folder=RunFolder(out), plan=fixed, seconds=fixed.steps * speeds[0].seconds))
+    for run in prepared:
+        run.folder.write_plan(run.plan)
+    return prepared
 
 
 @contextmanager
@@ -177,22 +186,18 @@ def _removed_if_refused(out: Path) -> Iterator[None]:
         raise
 
 
-def _fix_plan(
-    request: TrainRequest,
-    begun: float,
-    outlined: tuple[TrainingData, LessonSet, RunPlan],
-    folder: RunFolder,
-    notify: Notify,
+def _measure(
+    request: TrainRequest, begun: float, folder: RunFolder, stack: ExitStack, notify: Notify
 ) -> tuple[RunPlan, list[LayoutSpeed]]:
-    """Writes the data into the folder, measures some steps, and fixes the plan; the time since `begun` counts."""
-    data, lessons, plan = outlined
+    """The outline of a run with its data in the folder, and the speed of some steps; the time since `begun` counts."""
+    data, lessons, plan = outline(request)
+    stack.enter_context(folder.lock())
     folder.create(data, lessons)
 
     def announce(text: str) -> None:
         notify({"kind": MessageKind.STATUS, "text": text})
 
-    speeds = measure_layouts(request, begun, folder, plan, announce)
-    return freeze(request, plan, speeds[0], spent=time.perf_counter() - begun), speeds
+    return plan, measure_layouts(request, begun, folder, plan, announce)
 
 
 def _run(folder: RunFolder, plan: RunPlan, members: Sequence[int], notify: Notify, *, later: float = 0.0) -> RunReport:

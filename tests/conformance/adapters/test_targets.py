@@ -46,6 +46,7 @@ def test_a_module_is_imported_by_its_name():
         (":name", "names no target"),
         ("no.such.package:layer", "cannot be imported"),
         ("regard.conformance.subject:Nothing", "has no Nothing"),
+        ("regard.conformance.subject:Sepc", "Did you mean 'Spec'?"),
         ("no/such/file.py:layer", "There is no file"),
         ("regard.conformance.subject:Spec", "could not be made with width='wide'"),
     ],
@@ -62,6 +63,18 @@ def test_a_file_that_cannot_be_imported_is_one_line(tmp_path: Path):
     file = tmp_path / "bad.py"
     file.write_text("raise RuntimeError('first\\nsecond')\n")
     with pytest.raises(InputError, match=r"bad.py cannot be imported: RuntimeError: first$"):
+        load(f"{file}:layer")
+
+
+def test_a_file_says_by_its_own_name_what_it_lacks_or_needs(tmp_path: Path, monkeypatch):
+    file = tmp_path / "mine.py"
+    file.write_text("def layer(): ...\n")
+    with pytest.raises(InputError) as caught:
+        load(f"{file}:layr")
+    assert str(caught.value) == f"{file} has no layr. Did you mean 'layer'?"
+    file.write_text("import torch.nn\n")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match=r"mine.py cannot be imported: .* Run: pip install 'regard\[torch\]'\.$"):
         load(f"{file}:layer")
 
 

@@ -25,8 +25,10 @@ from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
 from regard.conformance.verdict import error_line
-from regard.core.errors import InputError
+from regard.core.errors import InputError, did_you_mean
 
+# What to install where a file or module imports one of these frameworks.
+_EXTRAS: Mapping[str, str] = {"torch": "torch", "transformers": "hf", "jax": "jax", "flax": "zoo", "keras": "zoo"}
 # The prefix of arguments that are for calls and not for building.
 _FORWARD = "forward."
 _TORCH = (
@@ -213,7 +215,7 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
 
     def build() -> Subject:
-        _require("transformers", "hf")
+        _require("transformers")
         _require("torch", "hf")
         from regard.conformance.adapters.huggingface import AttentionPart, HuggingFaceModel, build_model
 
@@ -227,17 +229,20 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
     return build
 
 
-def _require(package: str, extra: str) -> ModuleType:
+def _require(package: str, extra: str | None = None) -> ModuleType:
     try:
         return importlib.import_module(package)
     except ImportError as error:
-        raise InputError(
-            f"This needs {package}, which cannot be imported: {error_line(error)}. Run pip install 'regard[{extra}]'."
-        ) from error
+        advice = _installation(extra or _EXTRAS[package])
+        raise InputError(f"This needs {package}, which cannot be imported: {error_line(error)}.{advice}") from error
+
+
+def _installation(extra: str) -> str:
+    return f" Run: pip install 'regard[{extra}]'."
 
 
 def _load_torch(name: str, given: dict[str, Any]) -> Any:
-    torch = _require("torch", "torch")
+    torch = _require("torch")
     if name not in _TORCH:
         raise InputError(f"There is no torch:{name}. Give one of {', '.join(_TORCH)}, or torch.nn:{name}.")
     if name == "scaled_dot_product_attention":
@@ -273,8 +278,15 @@ def _imported(place: str) -> ModuleType:
     try:
         return import_file(f"regard_target_{path.stem}", path) if is_file else importlib.import_module(place)
     except Exception as error:
-        hint = "" if is_file else ". Check its spelling and the path."
-        raise InputError(f"{place} cannot be imported: {error_line(error)}{hint}") from error
+        raise InputError(f"{place} cannot be imported: {error_line(error)}{_import_hint(error, is_file)}") from error
+
+
+def _import_hint(error: Exception, is_file: bool) -> str:
+    """What may help, behind the error's own words."""
+    framework = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if framework in _EXTRAS:
+        return f".{_installation(_EXTRAS[framework])}"
+    return "" if is_file else ". Check its spelling and the path."
 
 
 def import_file(name: str, path: Path) -> ModuleType:
@@ -296,8 +308,9 @@ def _attribute(module: ModuleType, name: str, text: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             public = [each for each in dir(found) if not each.startswith("_")][:8]
-            owner = getattr(found, "__name__", type(found).__name__)
-            raise InputError(f"'{text}': {owner} has no {part}. It has {', '.join(public) or 'nothing'}.")
+            owner = text.partition(":")[0] if found is module else getattr(found, "__name__", type(found).__name__)
+            hint = did_you_mean(part, dir(found)) or f"It has {', '.join(public) or 'nothing'}."
+            raise InputError(f"{owner} has no {part}. {hint}")
         found = getattr(found, part)
     return found
 

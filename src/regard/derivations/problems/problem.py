@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import InputError
+from regard.core.errors import InputError, did_you_mean
 from regard.derivations.judging.setting import Assumption, DefinedFunction, Setting, Size, SymbolMeaning
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import Distribution, Expression
@@ -136,9 +136,8 @@ def problem_source(name_or_path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(shipped_problems())
         why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(
-            f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {why}."
-        ) from None
+        message = f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {why}."
+        raise InputError(f"{message} {did_you_mean(name_or_path, shipped_problems())}".rstrip()) from None
 
 
 @cache

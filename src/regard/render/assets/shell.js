@@ -25,7 +25,7 @@
   // What is wider than its place is scrolled, so the keyboard must reach it too.
   const reached = new WeakSet();
   function reachScrollers() {
-    for (const each of document.querySelectorAll(".table, .display, .block, .formula, pre")) {
+    for (const each of document.querySelectorAll(".table, .display, .block, .formula, .all-steps li, pre")) {
       const isScrolled = each.scrollWidth > each.clientWidth && getComputedStyle(each).overflowX === "auto";
       if (isScrolled && !each.hasAttribute("tabindex")) {
         each.tabIndex = 0;

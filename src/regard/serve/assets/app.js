@@ -4,6 +4,7 @@
   const CELL = /^<!-- cell (\d+) -->\n?/gm;
   const byId = (id) => document.getElementById(id);
   const [source, lines, status, attention, report] = ["source", "lines", "status", "attention", "report"].map(byId);
+  const LIMIT = Number(source.dataset.limit);
   const [problem, kind, file] = ["problem", "kind", "file"].map(byId);
   // The notebook that was opened: its Markdown cells are in the editor, the rest is sent along.
   let notebook = null;
@@ -14,9 +15,9 @@
 
   // -- notebooks ------------------------------------------------------------------------------------------------------
   const joined = (source) => (Array.isArray(source) ? source.join("") : source ?? "");
-  function cellsAsText() {
+  function cellsAsText({ cells }) {
     const isText = ({ cell_type: type }) => type === "markdown";
-    const texts = notebook.cells.map((cell, k) => (isText(cell) ? `<!-- cell ${k + 1} -->\n${joined(cell.source)}` : null));
+    const texts = cells.map((cell, k) => (isText(cell) ? `<!-- cell ${k + 1} -->\n${joined(cell.source)}` : null));
     return texts.filter((text) => text !== null).join("\n\n");
   }
   // Where each cell begins in the editor, as a line counted from zero, and its text.
@@ -72,7 +73,9 @@
     const query = new URLSearchParams({ file: name + kind.value, problem: problem.value });
     const late = setTimeout(() => say("Checking …"), 400);
     try {
-      const body = kind.value === ".ipynb" ? notebookAsText() : source.value;
+      const body = new Blob([kind.value === ".ipynb" ? notebookAsText() : source.value]);
+      // The server would hang up before the browser has sent so much and reads why.
+      if (body.size > LIMIT) return say(`The document is larger than ${LIMIT / 1e6} MB. Split it.`, true);
       const response = await fetch(`judge?${query}`, { method: "POST", body, signal: mine.signal });
       const answer = await response.json();
       if (mine === current) show(answer);
@@ -158,16 +161,18 @@
   // -- opening a file -------------------------------------------------------------------------------------------------
   async function open(chosen) {
     const ending = chosen.name.match(/\.[^.]*$/)?.[0].toLowerCase() ?? "";
-    let text;
+    let text, cells = null;
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(await chosen.arrayBuffer());
-      notebook = ending === ".ipynb" ? JSON.parse(text) : null;
-      if (notebook) text = cellsAsText();
+      if (ending === ".ipynb") {
+        cells = JSON.parse(text);
+        text = cellsAsText(cells);
+      }
     } catch {
-      notebook = null;
       return say(`${chosen.name} can't be read: it is not ${ending === ".ipynb" ? "a notebook" : "UTF-8 text"}.`, true);
     }
     if (![...kind.options].some(({ value }) => value === ending)) return say(`${chosen.name} is not a kind of file that can be read. Supported: ${file.accept}.`, true);
+    notebook = cells;
     name = chosen.name.slice(0, -ending.length) || "answers";
     kind.options[kind.options.length - 1].disabled = !notebook;
     kind.value = ending;
