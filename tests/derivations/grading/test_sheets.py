@@ -23,6 +23,7 @@ FOLDERS = {
     "real": SHARED / "real",
     "careless": SHEETS.parents[1] / "careless_homework",
     "terse": SHEETS,
+    "slips": SHEETS,
 }
 
 
