@@ -1,8 +1,9 @@
 """What an answer reaches of a relation that its question asks for.
 
-The steps of an answer that hold connect expressions. A relation is reached if they connect its two sides. It is
-derived if something stands between the sides that is neither of them in other words nor the problem's own definition of
-the left one; otherwise it is only stated.
+The steps of an answer that hold connect expressions, and so do the sides of a chain around a wrong one that it leads
+past: an answer reaches what it would reach without its wrong expressions, and never more. A relation is reached if its
+two sides are connected. It is derived if something stands between them that is neither of them in other words, as
+written or with the problem's definitions put in; otherwise it is only stated.
 """
 
 import math
@@ -14,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from regard.derivations.context.environment import readable
-from regard.derivations.context.formulas import StatedRelation
+from regard.derivations.context.formulas import JudgedStep, StatedRelation
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.context.review import ReviewedStep
 from regard.derivations.judging.findings import OpenBecause
@@ -52,7 +53,6 @@ class Attained(Enum):
     POSSIBLE = "stated, and true with a probability"
     CONTRADICTED = "stated beside something else"
     OPEN = "reached by a step that is undecided"
-    AFTER_SLIP = "reached after a refuted step"
     REFUTED = "refuted"
     MISSING = "missing"
 
@@ -67,13 +67,14 @@ class Attainment:
 
 @dataclass(frozen=True, kw_only=True)
 class _Link:
-    """A step of the answer that connects two expressions, by its number; the sides are also in normal form."""
+    """What connects two expressions: a step, by its number, or several from the `first` on. Ends are normal forms."""
 
     number: int
     stated: StatedRelation
     ends: tuple[Any, Any]
-    is_open: bool
-    is_possible: bool
+    is_open: bool = False
+    is_possible: bool = False
+    first: int = 0
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -90,17 +91,17 @@ class AnswerGraph:
     def derived(self, asked: Chain) -> Attainment:
         """How far the answer gets with deriving a relation; what holds only on a condition leaves it open."""
         target = self._target(asked)
-        links = list(self._links(target, is_general=True))
+        links = self._links(target, is_general=True)
         found = _reached(target, [link for link in links if not link.is_open])
         if found is not None:
             number, is_derived = found
-            return Attainment(state=self._after(number) if is_derived else Attained.STATED, step=number)
+            return Attainment(state=Attained.DERIVED if is_derived else Attained.STATED, step=number)
         return self._not_reached(target, links)
 
     def stated(self, asked: Chain) -> Attainment:
         """Whether the answer says that a relation holds, and nothing else of its left side that does not."""
         target = self._target(asked)
-        links = list(self._links(target, is_general=False))
+        links = self._links(target, is_general=False)
         found = _reached(target, [link for link in links if not link.is_open])
         if found is None:
             return self._not_reached(target, links)
@@ -120,7 +121,11 @@ class AnswerGraph:
         found = _reached(target, links)
         return Attainment(state=Attained.MISSING) if found is None else Attainment(state=Attained.OPEN, step=found[0])
 
-    def _links(self, target: "_Target", *, is_general: bool) -> Iterator[_Link]:
+    def _links(self, target: "_Target", *, is_general: bool) -> list[_Link]:
+        """The connections, in the order of the steps that make them."""
+        return sorted((*self._own_links(target, is_general=is_general), *self._detours), key=lambda link: link.number)
+
+    def _own_links(self, target: "_Target", *, is_general: bool) -> Iterator[_Link]:
         for number, item in self.steps:
             step, stated = item.step, item.step.stated
             assert stated is not None
@@ -137,12 +142,36 @@ class AnswerGraph:
             is_open = not is_true or (is_general and step.is_conditional)
             yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
 
-    def _after(self, number: int) -> Attained:
-        """Derived, unless a step before it is refuted or may be wrong."""
-        before = [item.step for other, item in self.steps if other < number and item.step.role is Role.ASSERTION]
-        if any(step.finding.is_false for step in before):
-            return Attained.AFTER_SLIP
-        return Attained.OPEN if any(step.finding.is_doubtful for step in before) else Attained.DERIVED
+    @property
+    def left_out(self) -> set[int]:
+        """The numbers of the steps that a chain leads past: those to and from a wrong or unread expression."""
+        return {number for link in self._detours for number in range(link.first, link.number + 1)}
+
+    @cached_property
+    def _detours(self) -> list[_Link]:
+        """The sides of a chain before and after wrong or unread expressions, where these two are equal."""
+        found: list[_Link] = []
+        first = 0
+        start: Side = ()
+        end: Side = ()
+        is_astray = False
+        for number, item in self.steps:
+            step, stated = item.step, item.step.stated
+            if stated is None or not _is_plain_equality(step):
+                end = ()
+                continue
+            if not end or stated.left != end:
+                start, is_astray = stated.left, False
+            end = stated.right
+            if not is_astray:
+                first, is_astray = number, not step.finding.is_true
+            elif decide(Sides(left=start, sign=stated.sign, right=end), stated.scope).is_true:
+                ends = _form_of(start, stated.scope), _form_of(end, stated.scope)
+                around = replace(stated, left=start)
+                found.append(_Link(number=number, stated=around, ends=ends, first=first))
+                is_astray = False
+            start = start if is_astray else end
+        return found
 
     def _contradicts(self, target: "_Target") -> bool:
         """Whether the answer also says something else of the left side, or the reverse, that is not known to hold."""
@@ -158,6 +187,12 @@ class AnswerGraph:
             if target.is_about(stated) and is_guess and not is_chance and ends[1] != target.forms[1]:
                 return True
         return False
+
+
+def _is_plain_equality(step: JudgedStep) -> bool:
+    """Whether a step claims an equality without a condition."""
+    is_claim = step.role is Role.ASSERTION and not (step.is_conditional or step.is_tentative)
+    return is_claim and step.stated is not None and step.stated.sign in _EQUALITIES
 
 
 @dataclass(frozen=True, kw_only=True)
