@@ -113,7 +113,7 @@ ROUND_A_SLIP = r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - 2uu^\top = I - uu^\
     ("text", "score"),
     [
         (ROUND_A_SLIP, 1.5),
-        (ROUND_A_SLIP.replace("= Q$", r"= I + uu^\top = Q$"), 1.0),  # two slips
+        (ROUND_A_SLIP.replace("= Q$", r"= I + uu^\top = Q$"), 1.5),  # two slips
         (rf"{ROUND_A_SLIP} and $Qx = x - u(u^\top x) = x - u\|x\| = 0$", 3.5),  # one slip costs one part
         (rf"$Qx = x - u(u^\top x) = x + u\|x\| = x - u\|x\| = 0$ and {ROUND_A_SLIP}", 3.0),
         (r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - 2uu^\top$", 0.0),  # not reached

@@ -19,7 +19,7 @@ from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Assumption
-from regard.derivations.notation.statements import read_chains
+from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Number, Symbol
 from regard.derivations.notation.tokens import GREEK, RELATIONS
 from regard.derivations.problems.problem import Design, Problem, Question, RequiredStep
@@ -289,28 +289,25 @@ class _Answer:
         if question.choice is not None:
             parts.append(self._choice_part(unit * question.choice.weight))
             bare.append(1.0)
+        underived: list[Chain] = []
         for step in question.required_steps:
-            parts.append(self._step_part(step, unit * step.weight))
+            parts.append(self._step_part(step, unit * step.weight, underived))
             bare.append(step.bare)
+            if parts[-1].outcome != "reached":
+                underived += (chain for way in step.any_of for chain in read_chains(way))
         return tuple(self._less_slips(parts, place, share) for place, share in enumerate(bare))
 
     def _less_slips(self, parts: Sequence[GradedPart], place: int, bare: float) -> GradedPart:
-        """A part without what the refuted steps on its way cost; what a doubtful one may cost is left to a person."""
-        part = parts[place]
-        slips = sum(owner == place for owner in self._owners(parts, self._is_slip))
-        doubts = 0 if bare == 1 else sum(owner == place for owner in self._owners(parts, self._is_doubt))
-        most, least = self._after(part, slips, bare), self._after(part, slips + doubts, bare)
-        if least == part.score:
+        """A part without what a refuted step on its way costs; what a doubtful one may cost is left to a person."""
+        part, slip = parts[place], self.question.slip
+        less = min(part.score, bare * part.points) if slip is None else part.score * (1 - slip)
+        if less == part.score:
             return part
-        outcome: PartOutcome = "after a refuted step" if least == most else "open"
-        return replace(part, score=least, pending=part.pending + most - least, outcome=outcome)
-
-    def _after(self, part: GradedPart, num_slips: int, bare: float) -> float:
-        """What is left of a part's points: what each slip costs by the problem, else what stating it earns."""
-        if num_slips == 0:
-            return part.score
-        slip = self.question.slip
-        return min(part.score, bare * part.points) if slip is None else part.score * max(0.0, 1 - slip * num_slips)
+        if place in self._owners(parts, self._is_slip):
+            return replace(part, score=less, outcome="after a refuted step")
+        if bare < 1 and place in self._owners(parts, self._is_doubt):
+            return replace(part, score=less, pending=part.pending + part.score - less, outcome="open")
+        return part
 
     def _owners(self, parts: Sequence[GradedPart], is_one: Callable[[int], bool]) -> Iterator[int]:
         """The part that each such step belongs to: the next one that is reached after it, or the last one."""
@@ -355,14 +352,14 @@ class _Answer:
             )
         return part
 
-    def _step_part(self, required: RequiredStep, points: float) -> GradedPart:
-        ways = [self._way(required, way, points) for way in required.any_of]
+    def _step_part(self, required: RequiredStep, points: float, underived: Sequence[Chain]) -> GradedPart:
+        ways = [self._way(required, way, points, underived) for way in required.any_of]
         return max(ways, key=lambda part: (part.score, part.pending))
 
-    def _way(self, required: RequiredStep, way: str, points: float) -> GradedPart:
+    def _way(self, required: RequiredStep, way: str, points: float, underived: Sequence[Chain]) -> GradedPart:
         """A part as far as one way leads to it; several relations share its points."""
-        chains = read_chains(way)
-        found = [self._graph.stated(chain) if required.bare == 1 else self._graph.derived(chain) for chain in chains]
+        chains, graph = read_chains(way), self._graph
+        found = [graph.stated(chain) if required.bare == 1 else graph.derived(chain, underived) for chain in chains]
         shares = [_share(each.state, required, is_case=len(found) > 1) for each in found]
         is_open = [_OUTCOMES[each.state] == "open" and not share for each, share in zip(found, shares, strict=True)]
         worst = next((each for each, share in zip(found, shares, strict=True) if share < 1), found[-1])

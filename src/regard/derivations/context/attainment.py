@@ -7,7 +7,7 @@ written or with the problem's definitions put in; otherwise it is only stated.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -88,9 +88,12 @@ class AnswerGraph:
         self.question = question
         self.steps = [(number, item) for number, item in steps if item.step.stated is not None]
 
-    def derived(self, asked: Chain) -> Attainment:
-        """How far the answer gets with deriving a relation; what holds only on a condition leaves it open."""
-        target = self._target(asked)
+    def derived(self, asked: Chain, underived: Sequence[Chain] = ()) -> Attainment:
+        """How far the answer gets with deriving a relation; what holds only on a condition leaves it open.
+
+        To put in another relation that is asked for and `underived` is no step.
+        """
+        target = self._target(asked, underived)
         links = self._links(target, is_general=True)
         found = _reached(target, [link for link in links if not link.is_open])
         if found is not None:
@@ -111,8 +114,11 @@ class AnswerGraph:
         is_possible = next(link for link in links if link.number == number).is_possible
         return Attainment(state=Attained.POSSIBLE if is_possible else Attained.STATED, step=number)
 
-    def _target(self, asked: Chain) -> "_Target":
-        return _Target(scope=Scope(setting=self.question.setting), chain=asked)
+    def _target(self, asked: Chain, underived: Sequence[Chain] = ()) -> "_Target":
+        scope = Scope(setting=self.question.setting)
+        pairs = ([readable(side, scope) for side in chain.sides[:2]] for chain in underived)
+        put_in = {_name(left, scope): right for left, right in pairs if isinstance(left, Symbol) and right is not None}
+        return _Target(scope=scope, chain=asked, put_in=put_in)
 
     def _not_reached(self, target: "_Target", links: Sequence[_Link]) -> Attainment:
         for number, item in self.steps:
@@ -197,10 +203,11 @@ def _is_plain_equality(step: JudgedStep) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Target:
-    """The relation that is asked for, in the symbols of its question."""
+    """The relation that is asked for, in the symbols of its question, some of which may be `put_in` for others."""
 
     scope: Scope
     chain: Chain
+    put_in: Mapping[str, Expression]
 
     @property
     def sign(self) -> str:
@@ -217,10 +224,14 @@ class _Target:
         return _terms_of(left, self.scope), _terms_of(right, self.scope)
 
     @cached_property
-    def _definition(self) -> Any:
-        """The left side with the problem's definitions put in."""
-        left = readable(self.chain.sides[0], self.scope)
-        return None if left is None else _form(_spelt_out(left, self.scope), self.scope)
+    def _spelt_out(self) -> tuple[Any, Any]:
+        left, right = self.chain.sides[:2]
+        return self._spell_out(left, self.scope), self._spell_out(right, self.scope)
+
+    def _spell_out(self, side: Side, scope: Scope) -> Any:
+        """The normal form of a side with all definitions put in."""
+        read = readable(side, scope)
+        return None if read is None else _form(_spelt_out(read, scope, self.put_in), scope)
 
     def is_left(self, form: Any) -> bool:
         return form == self.forms[0]
@@ -239,8 +250,10 @@ class _Target:
         return not left <= right and _terms_of(link.sides[side], link.stated.scope) <= right
 
     def is_between(self, link: _Link, side: int) -> bool:
-        """Whether one side of a step lies on the way: neither side in other words, nor the left one's definition."""
-        if link.ends[side] in (self.forms[0], self._definition) or self.is_right(link, side):
+        """Whether one side of a step lies on the way: neither side in other words, nor with definitions put in."""
+        if link.ends[side] in self.forms or self.is_right(link, side):
+            return False
+        if self._spell_out(link.sides[side], link.stated.scope) in self._spelt_out:
             return False
         if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
             return False
@@ -354,17 +367,19 @@ def _factors(node: Expression, scope: Scope) -> tuple[Fraction, tuple[Any, ...]]
     return Fraction(1), (_form(node, scope),)
 
 
-def _spelt_out(node: Any, scope: Scope) -> Any:
-    """An expression in which every symbol that the problem defines is replaced by its definition."""
+def _spelt_out(node: Any, scope: Scope, put_in: Mapping[str, Expression], within: frozenset[str] = frozenset()) -> Any:
+    """An expression in which every symbol is replaced by what is put in for it or by its definition, all the way."""
     if isinstance(node, tuple):
-        return tuple(_spelt_out(item, scope) for item in node)
+        return tuple(_spelt_out(item, scope, put_in, within) for item in node)
     if not isinstance(node, Expression):
         return node
-    found = scope.lookup(node) if isinstance(node, Symbol) else None
-    if isinstance(node, Symbol):
-        is_defined = found is not None and found.member is None and found.meaning.formula is not None
-        return found.meaning.formula if found is not None and is_defined else node
-    return type(node)(*(_spelt_out(getattr(node, name), scope) for name in node.__slots__))
+    if not isinstance(node, Symbol):
+        return type(node)(*(_spelt_out(getattr(node, name), scope, put_in, within) for name in node.__slots__))
+    found, name = scope.lookup(node), _name(node, scope)
+    formula = put_in.get(name) or (found.meaning.formula if found is not None and found.member is None else None)
+    if formula is None or name in within:
+        return node
+    return _spelt_out(formula, scope, put_in, within | {name})
 
 
 def _name(symbol: Symbol, scope: Scope) -> str:

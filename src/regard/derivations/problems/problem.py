@@ -80,8 +80,8 @@ class RequiredStep:
 class Question:
     """One question: where it stands, what its symbols mean, what is given and asked.
 
-    `slip` is the share of a part's points that each refuted step on its way costs (None: a part after one earns what it
-    does if it is only stated), `pending` the share that an undecided part earns before a person has looked at it.
+    `slip` is the share of a part's points that refuted steps on its way cost (None: a part after one earns what it does
+    if it is only stated), `pending` the share that an undecided part earns before a person has looked at it.
     """
 
     id: str
