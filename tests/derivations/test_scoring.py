@@ -99,6 +99,8 @@ def answer(question: str, text: str, **changes: str) -> QuestionRow:
         (r"$1 = 1$, $x + x = 2x$", 0.0),
         (r"$Q x = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$", 0.0),
         (r"Suppose $Q^2 = Q$. Then $Q^2 = Q$.", 0.0),
+        (r"$Q^2 = (I - \frac{x}{\|x\|} u^\top)^2 = Q$", 0.0),
+        (r"My classmate claims that $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$.", 0.0),
     ],
 )
 def test_only_what_is_derived_earns_points(text, score):
@@ -168,12 +170,17 @@ def test_two_designs_of_which_one_fails_are_no_answer():
     assert (row.score, row.pending, row.reasons) == (0.0, 2.0, (PersonReason.SEVERAL,))
 
 
-@pytest.mark.parametrize(("text", "score"), [("No.", 1.0), ("Yes.", 0.0), ("Clearly no, as $Qx = 0$.", 1.0)])
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [("No.", 1.0), ("Yes.", 0.0), ("Clearly no, as $Qx = 0$.", 1.0), ("No, yes would be wrong.", 1.0)],
+)
 def test_a_choice_earns_by_one_clear_answer(text, score):
     assert answer("1c", text).score == score
 
 
-@pytest.mark.parametrize("text", ["No. Yes.", "Yes and no.", "No, never. On second thoughts it is.\n\nYes."])
+@pytest.mark.parametrize(
+    "text", ["No. Yes.", "Yes and no.", "No, yes.", "No, never. On second thoughts it is.\n\nYes."]
+)
 def test_two_choices_are_no_answer(text):
     row = answer("1c", text)
     assert (row.score, row.pending, row.reasons) == (0.0, 1.0, (PersonReason.SEVERAL,))
