@@ -7,7 +7,8 @@ written or with the problem's definitions put in; otherwise it is only stated.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -42,6 +43,7 @@ from regard.derivations.results import Role
 Side = tuple[Token, ...]
 _EQUALITIES = ("=", "≈", "→")
 _CONNECTING = (Role.ASSERTION, Role.GIVEN)
+_DEPTH = 6  # of definitions in one another
 _OFFERED = (Role.ASSERTION, Role.SUPPOSITION, Role.WANTED)  # how a condition is given as an answer
 
 
@@ -260,17 +262,34 @@ class _Target:
         return not any(self._is_padded(link, side, own) for own in self.chain.sides[:2])
 
     def _is_padded(self, link: _Link, side: int, own: Side) -> bool:
-        """Whether an expression is one of the sides even if the problem's definitions were others: PZ + W − W."""
-        scope = _with_other_definitions(link.stated.scope)
-        return decide(Sides(left=link.sides[side], sign="=", right=own), scope).is_true
+        """Whether an expression is one of the sides, or its definition and more, even if the problem's were others.
+
+        PZ + W − W, and QQ⁻¹Q + W for Q + W.
+        """
+        scope, sides = link.stated.scope, Sides(left=link.sides[side], sign="=", right=own)
+        if decide(sides, _with_other_definitions(scope)).is_true:
+            return True
+        read, asked = (readable(each, scope) for each in (link.sides[side], own))
+        if read is None or asked is None:
+            return False
+        defined = _spelt_out(asked, scope, {}, depth=1)
+        names = {_name(symbol, scope) for symbol in outer_symbols(asked)}
+        is_more = defined != asked and _pieces(defined) <= _pieces(read)
+        return is_more and decide(sides, _with_other_definitions(scope, but=names)).is_true
 
 
-def _with_other_definitions(scope: Scope) -> Scope:
-    """The scope in which everything that the problem defines is a multiple of it, each thing another one."""
+def _pieces(node: Expression) -> Counter[str]:
+    """How often each letter, number and operation occurs."""
+    leaves = (Symbol, Number)
+    return Counter(describe(each) if isinstance(each, leaves) else type(each).__name__ for each in walk(node))
+
+
+def _with_other_definitions(scope: Scope, *, but: Collection[str] = ()) -> Scope:
+    """The scope in which all that the problem defines, but these, is a multiple of it, each thing another one."""
     setting = scope.setting
     symbols, functions = dict(setting.symbols), dict(setting.functions)
     for factor, (key, meaning) in enumerate(setting.symbols.items(), start=2):
-        if meaning.formula is not None:
+        if meaning.formula is not None and key not in but:
             symbols[key] = replace(meaning, formula=_multiple(factor, meaning.formula))
     for factor, (key, function) in enumerate(setting.functions.items(), start=2):
         vectors = None if function.vector_formula is None else _multiple(factor, function.vector_formula)
@@ -367,19 +386,23 @@ def _factors(node: Expression, scope: Scope) -> tuple[Fraction, tuple[Any, ...]]
     return Fraction(1), (_form(node, scope),)
 
 
-def _spelt_out(node: Any, scope: Scope, put_in: Mapping[str, Expression], within: frozenset[str] = frozenset()) -> Any:
-    """An expression in which every symbol is replaced by what is put in for it or by its definition, all the way."""
+def _spelt_out(node: Any, scope: Scope, put_in: Mapping[str, Expression], depth: int = _DEPTH) -> Any:
+    """An expression with definitions of symbols and functions put in, `depth` levels down, and what is `put_in`."""
     if isinstance(node, tuple):
-        return tuple(_spelt_out(item, scope, put_in, within) for item in node)
-    if not isinstance(node, Expression):
+        return tuple(_spelt_out(item, scope, put_in, depth) for item in node)
+    if not isinstance(node, Expression) or depth == 0:
         return node
-    if not isinstance(node, Symbol):
-        return type(node)(*(_spelt_out(getattr(node, name), scope, put_in, within) for name in node.__slots__))
-    found, name = scope.lookup(node), _name(node, scope)
-    formula = put_in.get(name) or (found.meaning.formula if found is not None and found.member is None else None)
-    if formula is None or name in within:
-        return node
-    return _spelt_out(formula, scope, put_in, within | {name})
+    if isinstance(node, Symbol):
+        found = scope.lookup(node)
+        defined = found.meaning.formula if found is not None and found.member is None else None
+        formula = put_in.get(_name(node, scope), defined)
+        return node if formula is None else _spelt_out(formula, scope, put_in, depth - 1)
+    parts = type(node)(*(_spelt_out(getattr(node, name), scope, put_in, depth) for name in node.__slots__))
+    function = scope.setting.functions.get(parts.function) if isinstance(parts, Apply) else None
+    if function is None or not isinstance(parts, Apply) or len(parts.arguments) != len(function.arguments):
+        return parts
+    given = dict(zip(function.arguments, parts.arguments, strict=True))
+    return _spelt_out(function.formula, scope, {**put_in, **given}, depth - 1)
 
 
 def _name(symbol: Symbol, scope: Scope) -> str:
