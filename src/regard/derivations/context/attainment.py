@@ -259,23 +259,24 @@ class _Target:
             return False
         if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
             return False
-        return not any(self._is_padded(link, side, own) for own in self.chain.sides[:2])
+        return not self._is_padded(link, side)
 
-    def _is_padded(self, link: _Link, side: int, own: Side) -> bool:
-        """Whether an expression is one of the sides, or its definition and more, even if the problem's were others.
+    def _is_padded(self, link: _Link, side: int) -> bool:
+        """Whether a side of a step is one of the two, or the left one's definition, with something around it.
 
-        PZ + W − W, and QQ⁻¹Q + W for Q + W.
+        It equals them even if the problem's definitions were others: PZ + W − W, or QQ⁻¹Q + W for Q + W.
         """
-        scope, sides = link.stated.scope, Sides(left=link.sides[side], sign="=", right=own)
-        if decide(sides, _with_other_definitions(scope)).is_true:
+        scope, written = link.stated.scope, link.sides[side]
+        left, right = (Sides(left=written, sign="=", right=own) for own in self.chain.sides[:2])
+        if any(decide(sides, _with_other_definitions(scope)).is_true for sides in (left, right)):
             return True
-        read, asked = (readable(each, scope) for each in (link.sides[side], own))
+        read, asked = readable(written, scope), readable(left.right, scope)
         if read is None or asked is None:
             return False
         defined = _spelt_out(asked, scope, {}, depth=1)
         names = {_name(symbol, scope) for symbol in outer_symbols(asked)}
         is_more = defined != asked and _pieces(defined) <= _pieces(read)
-        return is_more and decide(sides, _with_other_definitions(scope, but=names)).is_true
+        return is_more and decide(left, _with_other_definitions(scope, but=names)).is_true
 
 
 def _pieces(node: Expression) -> Counter[str]:
