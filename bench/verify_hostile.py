@@ -95,8 +95,8 @@ def run(folder: Path, out: Path, seconds: float | None = None, vanishing: list[P
 
 def vanish(paths: list[Path], results: Path) -> None:
     """Deletes files once the batch has listed them, and judges others."""
-    before = results.stat().st_size
-    while results.stat().st_size == before:
+    before = results.stat().st_size if results.exists() else 0
+    while not results.exists() or results.stat().st_size == before:
         time.sleep(0.05)
     for path in paths:
         path.unlink()
