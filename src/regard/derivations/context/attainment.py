@@ -255,7 +255,10 @@ class _Target:
         """Whether one side of a step lies on the way: neither side in other words, nor with definitions put in."""
         if link.ends[side] in self.forms or self.is_right(link, side):
             return False
-        if self._spell_out(link.sides[side], link.stated.scope) in self._spelt_out:
+        spelt_out, read = self._spell_out(link.sides[side], link.stated.scope), readable(link.sides[side], self.scope)
+        # Without functions, only algebra is asked for, and it may go by way of what the right side means.
+        is_algebra = read is not None and not any(isinstance(each, Apply) for each in walk(read))
+        if spelt_out == self._spelt_out[0] or (spelt_out == self._spelt_out[1] and not is_algebra):
             return False
         if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
             return False
