@@ -256,9 +256,7 @@ class _Target:
         if link.ends[side] in self.forms or self.is_right(link, side):
             return False
         spelt_out, read = self._spell_out(link.sides[side], link.stated.scope), readable(link.sides[side], self.scope)
-        # Without functions, only algebra is asked for, and it may go by way of what the right side means.
-        is_algebra = read is not None and not any(isinstance(each, Apply) for each in walk(read))
-        if spelt_out == self._spelt_out[0] or (spelt_out == self._spelt_out[1] and not is_algebra):
+        if spelt_out == self._spelt_out[0] or (spelt_out == self._spelt_out[1] and not _is_algebra(read)):
             return False
         if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
             return False
@@ -274,12 +272,17 @@ class _Target:
         if any(decide(sides, _with_other_definitions(scope)).is_true for sides in (left, right)):
             return True
         read, asked = readable(written, scope), readable(left.right, scope)
-        if read is None or asked is None:
+        if read is None or asked is None or _is_algebra(read):
             return False
         defined = _spelt_out(asked, scope, {}, depth=1)
         names = {_name(symbol, scope) for symbol in outer_symbols(asked)}
         is_more = defined != asked and _pieces(defined) <= _pieces(read)
         return is_more and decide(left, _with_other_definitions(scope, but=names)).is_true
+
+
+def _is_algebra(node: Expression | None) -> bool:
+    """Whether nothing but algebra is asked for, which may go by way of what a side means: no function but exp."""
+    return node is not None and all(each.function == "exp" for each in walk(node) if isinstance(each, Apply))
 
 
 def _pieces(node: Expression) -> Counter[str]:
