@@ -81,7 +81,7 @@ def run(folder: Path, out: Path, seconds: float | None = None, vanishing: list[P
     running = subprocess.Popen(command, env=marked(mark), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     tree, begun = ProcessTree(running.pid), time.monotonic()
     if vanishing:
-        threading.Timer(1.5, lambda: [path.unlink() for path in vanishing]).start()
+        threading.Thread(target=vanish, args=(vanishing, out / "pages" / "regard-results.jsonl"), daemon=True).start()
     while running.poll() is None:
         peak = max(peak, sum(map(memory_of, tree.pids())))
         if seconds is not None and time.monotonic() - begun > seconds:
@@ -91,6 +91,15 @@ def run(folder: Path, out: Path, seconds: float | None = None, vanishing: list[P
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     return peak, len(left)
+
+
+def vanish(paths: list[Path], results: Path) -> None:
+    """Deletes files once the batch has listed them, and judges others."""
+    before = results.stat().st_size if results.exists() else 0
+    while not results.exists() or results.stat().st_size == before:
+        time.sleep(0.05)
+    for path in paths:
+        path.unlink()
 
 
 def write_submissions(folder: Path, num_files: int, scratch: Path) -> set[str]:

@@ -151,6 +151,25 @@ def test_probing_says_what_it_found(run):
     assert "found      causal = True" in out
 
 
+LINKING = """
+import os
+def layer(x):
+    if not os.path.lexists("out.json"):
+        os.symlink("kept.txt", "out.json")
+    return x
+"""
+
+
+def test_a_link_that_a_layer_puts_where_a_report_goes_is_not_followed(run, tmp_path, monkeypatch):
+    (tmp_path / "linking.py").write_text(LINKING)
+    (tmp_path / "kept.txt").write_text("kept")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("check", "linking.py:layer", "--laws", "DET", "--json", "out.json")
+    assert code == 2
+    assert "was made a link" in err
+    assert (tmp_path / "kept.txt").read_text() == "kept"
+
+
 def test_a_layout_that_is_not_known_is_refused(run, tmp_path):
     code, out, err = run("check", "--layout", "cs999", str(tmp_path))
     assert (code, out) == (2, "")

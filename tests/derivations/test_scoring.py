@@ -40,6 +40,7 @@ title = "What is left"
 setting = "vector"
 points = 4
 show = ['Q^2 = Q', 'Q x = 0']
+SHOWN
 
 [[questions]]
 id = "1c"
@@ -76,7 +77,8 @@ weight = 2
 
 
 def graded(text: str, *, slip: str = "", required: str = REQUIRED) -> dict[str, QuestionRow]:
-    problem = parse_problem(PROBLEM.replace("SLIP", slip).replace("REQUIRED", required))
+    source = PROBLEM.replace("SLIP", slip).replace("SHOWN", slip).replace("REQUIRED", required)
+    problem = parse_problem(source)
     return {row.id: row for row in judge_document(read_text(text), problem).questions}
 
 
@@ -97,11 +99,48 @@ def answer(question: str, text: str, **changes: str) -> QuestionRow:
         (r"$1 = 1$, $x + x = 2x$", 0.0),
         (r"$Q x = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$", 0.0),
         (r"Suppose $Q^2 = Q$. Then $Q^2 = Q$.", 0.0),
+        (r"$Q^2 = (I - \frac{x}{\|x\|} u^\top)^2 = Q$", 0.0),
+        (r"My classmate claims that $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$.", 0.0),
     ],
 )
 def test_only_what_is_derived_earns_points(text, score):
     row = answer("1b", text)
     assert (row.score, row.points) == (score, 4.0)
+
+
+ROUND_A_SLIP = r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - 2uu^\top = I - uu^\top = Q$"
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        (ROUND_A_SLIP, 1.5),
+        (ROUND_A_SLIP.replace("= Q$", r"= I + uu^\top = Q$"), 1.5),  # two slips
+        (rf"{ROUND_A_SLIP} and $Qx = x - u(u^\top x) = x - u\|x\| = 0$", 3.5),  # one slip costs one part
+        (rf"$Qx = x - u(u^\top x) = x + u\|x\| = x - u\|x\| = 0$ and {ROUND_A_SLIP}", 3.0),
+        (r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - 2uu^\top$", 0.0),  # not reached
+        (r"$Q^2 = I - 2uu^\top = Q$", 0.0),  # nothing right stands between
+        (r"$Q^2 = I - 2uu^\top = I - 3uu^\top = Q$", 0.0),
+    ],
+)
+def test_a_derivation_goes_on_behind_a_slip_which_costs_what_the_problem_says(text, score):
+    assert answer("1b", text, slip="slip = 0.25").score == score
+
+
+def test_a_slip_in_a_derivation_costs_all_of_it_if_the_problem_says_nothing():
+    assert answer("1b", ROUND_A_SLIP).score == 0.0
+
+
+def test_an_unreadable_expression_costs_nothing_if_the_chain_leads_past_it():
+    text = r"$Q^2 = I - 2uu^\top + uu^\top uu^\top = I - \heartsuit = I - uu^\top = Q$"
+    part = answer("1b", text).parts[0]
+    assert (part.score, part.outcome) == (2.0, "reached")
+
+
+def test_what_a_doubtful_step_may_cost_is_left_to_a_person():
+    text = r"$Qx = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$"
+    row = answer("1b", text, slip="slip = 0.25")
+    assert (row.score, row.pending, row.reasons) == (1.5, 0.5, (PersonReason.UNDECIDED,))
 
 
 def test_each_part_says_what_it_earned_and_by_which_step():
@@ -131,12 +170,17 @@ def test_two_designs_of_which_one_fails_are_no_answer():
     assert (row.score, row.pending, row.reasons) == (0.0, 2.0, (PersonReason.SEVERAL,))
 
 
-@pytest.mark.parametrize(("text", "score"), [("No.", 1.0), ("Yes.", 0.0), ("Clearly no, as $Qx = 0$.", 1.0)])
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [("No.", 1.0), ("Yes.", 0.0), ("Clearly no, as $Qx = 0$.", 1.0), ("No, yes would be wrong.", 1.0)],
+)
 def test_a_choice_earns_by_one_clear_answer(text, score):
     assert answer("1c", text).score == score
 
 
-@pytest.mark.parametrize("text", ["No. Yes.", "Yes and no.", "No, never. On second thoughts it is.\n\nYes."])
+@pytest.mark.parametrize(
+    "text", ["No. Yes.", "Yes and no.", "No, yes.", "No, never. On second thoughts it is.\n\nYes."]
+)
 def test_two_choices_are_no_answer(text):
     row = answer("1c", text)
     assert (row.score, row.pending, row.reasons) == (0.0, 1.0, (PersonReason.SEVERAL,))

@@ -138,7 +138,7 @@ def check(**options: Any) -> int:
         show_listing(open_console(), list_laws(options["laws"]))
         return ExitCode.SUCCESS
     _ensure_consistent(options)
-    _ensure_writable(options)
+    targets = _writable_targets(options)
     if options["layout"] is not None:
         from regard.conformance.homework_check import check_layout
 
@@ -147,6 +147,7 @@ def check(**options: Any) -> int:
     else:
         requests = _requests(options)
         reports = _check_layers(requests, options)
+    _ensure_unmoved(targets)
     _publish(requests, reports, options)
     if not all(report.ok for report in reports):
         return ExitCode.FAILURE
@@ -179,8 +180,8 @@ def _ensure_consistent(options: dict[str, Any]) -> None:
         raise click.UsageError("--write-test cannot be combined with --layout.", context)
 
 
-def _ensure_writable(options: dict[str, Any]) -> None:
-    """Fails before the work starts, not after it, if a file cannot be written."""
+def _writable_targets(options: dict[str, Any]) -> dict[str, Path]:
+    """The file behind the name of each report; fails before the work starts, not after it, if one cannot be written."""
     from regard.core.files import ensure_writable
 
     named = [options[name] for name in _FILES if options[name] is not None]
@@ -189,6 +190,14 @@ def _ensure_writable(options: dict[str, Any]) -> None:
     for file in named:
         if file != "-":
             ensure_writable(Path(file))
+    return {file: Path(file).resolve() for file in named if file != "-"}
+
+
+def _ensure_unmoved(targets: dict[str, Path]) -> None:
+    """Fails if a layer has put a link where a report goes, so that it would overwrite another file."""
+    for file, target in targets.items():
+        if Path(file).resolve() != target:
+            raise InputError(f"{file} was made a link while the layer was checked. Name a file in another folder.")
 
 
 def _requests(options: dict[str, Any]) -> "list[CheckRequest]":

@@ -6,7 +6,7 @@ each step that it requires or asks to show.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Assumption
-from regard.derivations.notation.statements import read_chains
+from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Number, Symbol
 from regard.derivations.notation.tokens import GREEK, RELATIONS
 from regard.derivations.problems.problem import Design, Problem, Question, RequiredStep
@@ -50,7 +50,6 @@ _OUTCOMES: dict[Attained, PartOutcome] = {
     Attained.POSSIBLE: "open",
     Attained.CONTRADICTED: "open",
     Attained.OPEN: "open",
-    Attained.AFTER_SLIP: "after a refuted step",
     Attained.REFUTED: "refuted",
     Attained.MISSING: "missing",
 }
@@ -149,7 +148,7 @@ class _Answer:
         if missing := tuple(dict.fromkeys(self._why_missing(parts))):
             reasons = missing
             parts = tuple(self._left_open(part, missing) for part in parts)
-        parts = tuple(self._before_a_person(self._after_slips(part)) for part in parts)
+        parts = tuple(map(self._before_a_person, parts))
         return replace(
             row,
             parts=parts,
@@ -162,10 +161,6 @@ class _Answer:
         """A part that was not found may stand in what could not be read."""
         is_lost = part.outcome == "missing" and reasons != (PersonReason.UNDECIDED,)
         return replace(part, pending=part.points - part.score) if is_lost else part
-
-    def _after_slips(self, part: GradedPart) -> GradedPart:
-        has_slip = any(verdict.status == "refuted" and verdict.kind == "step" for verdict, _ in self.steps)
-        return replace(part, score=part.score * (1 - self.question.slip)) if has_slip else part
 
     def _before_a_person(self, part: GradedPart) -> GradedPart:
         earned = round(part.score + self.question.pending * part.pending, 2)
@@ -281,18 +276,53 @@ class _Answer:
     # -- parts -------------------------------------------------------------------------------------------------------
     @cached_property
     def _parts(self) -> tuple[GradedPart, ...]:
-        """What the question asks for; where nothing can be checked, the words."""
+        """What the question asks for, and what it earned; where nothing can be checked, the words."""
         question = self.question
         weights = [part.weight for part in (question.design, question.choice, *question.required_steps) if part]
         if not weights:
             return (GradedPart(kind="words", asked=question.title, points=question.points),)
         unit = question.points / sum(weights)
-        parts = []
+        parts, bare = [], []
         if question.design is not None:
             parts.append(self._design_part(question.design, unit * question.design.weight))
+            bare.append(1.0)
         if question.choice is not None:
             parts.append(self._choice_part(unit * question.choice.weight))
-        return (*parts, *(self._step_part(step, unit * step.weight) for step in question.required_steps))
+            bare.append(1.0)
+        underived: list[Chain] = []
+        for step in question.required_steps:
+            parts.append(self._step_part(step, unit * step.weight, underived))
+            bare.append(step.bare)
+            if parts[-1].outcome != "reached":
+                underived += (chain for way in step.any_of for chain in read_chains(way))
+        return tuple(self._less_slips(parts, place, share) for place, share in enumerate(bare))
+
+    def _less_slips(self, parts: Sequence[GradedPart], place: int, bare: float) -> GradedPart:
+        """A part without what a refuted step on its way costs; what a doubtful one may cost is left to a person."""
+        part, slip = parts[place], self.question.slip
+        less = min(part.score, bare * part.points) if slip is None else part.score * (1 - slip)
+        if less == part.score:
+            return part
+        if place in self._owners(parts, self._is_slip):
+            return replace(part, score=less, outcome="after a refuted step")
+        if bare < 1 and place in self._owners(parts, self._is_doubt):
+            return replace(part, score=less, pending=part.pending + part.score - less, outcome="open")
+        return part
+
+    def _owners(self, parts: Sequence[GradedPart], is_one: Callable[[int], bool]) -> Iterator[int]:
+        """The part that each such step belongs to: the next one that is reached after it, or the last one."""
+        numbers = {verdict.id: number for number, (verdict, _) in enumerate(self.steps)}
+        earned = sorted((numbers[part.step], place) for place, part in enumerate(parts) if part.score and part.step)
+        for number in filter(is_one, range(len(self.steps)) if earned else ()):
+            yield next((place for end, place in earned if number <= end), earned[-1][1])
+
+    def _is_slip(self, number: int) -> bool:
+        verdict, _ = self.steps[number]
+        return verdict.status == "refuted" and verdict.kind == "step"
+
+    def _is_doubt(self, number: int) -> bool:
+        verdict, _ = self.steps[number]
+        return verdict.is_doubtful and verdict.kind == "step" and number not in self._graph.left_out
 
     def _design_part(self, design: Design, points: float) -> GradedPart:
         part = GradedPart(kind="design", asked=design.goal, points=points)
@@ -322,14 +352,14 @@ class _Answer:
             )
         return part
 
-    def _step_part(self, required: RequiredStep, points: float) -> GradedPart:
-        ways = [self._way(required, way, points) for way in required.any_of]
+    def _step_part(self, required: RequiredStep, points: float, underived: Sequence[Chain]) -> GradedPart:
+        ways = [self._way(required, way, points, underived) for way in required.any_of]
         return max(ways, key=lambda part: (part.score, part.pending))
 
-    def _way(self, required: RequiredStep, way: str, points: float) -> GradedPart:
+    def _way(self, required: RequiredStep, way: str, points: float, underived: Sequence[Chain]) -> GradedPart:
         """A part as far as one way leads to it; several relations share its points."""
-        chains = read_chains(way)
-        found = [self._graph.stated(chain) if required.bare == 1 else self._graph.derived(chain) for chain in chains]
+        chains, graph = read_chains(way), self._graph
+        found = [graph.stated(chain) if required.bare == 1 else graph.derived(chain, underived) for chain in chains]
         shares = [_share(each.state, required, is_case=len(found) > 1) for each in found]
         is_open = [_OUTCOMES[each.state] == "open" and not share for each, share in zip(found, shares, strict=True)]
         worst = next((each for each, share in zip(found, shares, strict=True) if share < 1), found[-1])
@@ -368,7 +398,7 @@ def _share(state: Attained, required: RequiredStep, *, is_case: bool) -> float:
     """The share that a relation earns; one of several cases need only be possible."""
     if state is Attained.DERIVED or (state is Attained.POSSIBLE and is_case):
         return 1.0
-    return required.bare if state in (Attained.STATED, Attained.AFTER_SLIP) else 0.0
+    return required.bare if state is Attained.STATED else 0.0
 
 
 # -- submissions of several files --------------------------------------------------------------------------------------

@@ -7,6 +7,14 @@ from derivations.passages import DESIGN, judged, last
 SHORT = r"Take $q = k_a + k_b$."
 
 
+# -- in some of the samples --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("sign", ["=", r"\approx"])
+def test_what_holds_in_the_limit_in_a_part_of_the_samples_has_a_probability(sign):
+    [step] = judged("1d.ii", f"$c_1 {sign} v_a$")
+    assert step.outcome == "holds with probability"
+    assert 0.7 < step.probability < 0.95
+
+
 # -- after a slip ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("claim", "outcome"),

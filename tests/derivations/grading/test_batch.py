@@ -289,3 +289,20 @@ def test_a_folder_without_documents_is_one_clear_line(tmp_path):
     write(tmp_path, "x.png")
     with pytest.raises(InputError, match="no documents in"):
         find_submissions([str(tmp_path)])
+
+
+def test_a_student_without_a_document_is_a_row_only_where_students_are_graded(tmp_path):
+    write(tmp_path, "alice/answers.md", "bob/photo.png")
+    (tmp_path / "carol").mkdir()
+    names = [Path(found.file).name for found in find_submissions([str(tmp_path)], is_grading=True)]
+    assert names == ["answers.md", "bob", "carol"]
+    assert len(find_submissions([str(tmp_path)])) == 1
+    (tmp_path / "all.md").write_text("one document for all of them, and its pictures")
+    assert len(find_submissions([str(tmp_path)], is_grading=True)) == 2
+
+
+def test_a_folder_without_a_document_says_what_to_submit(tmp_path):
+    write(tmp_path, "alice/answers.md", "bob/photo.png")
+    [found] = [each for each in find_submissions([str(tmp_path)], is_grading=True) if each.path.name == "bob"]
+    with pytest.raises(InputError, match="has no document"):
+        found.read()

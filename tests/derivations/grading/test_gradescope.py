@@ -67,6 +67,14 @@ def test_a_doubtful_step_is_shown_and_costs_nothing():
     assert "Looks wrong if K_a is k_a" in document["tests"][1]["output"]
 
 
+def test_outcomes_and_numbers_of_points_are_in_words():
+    late = replace(UNDECIDED, outcome="after_slip")
+    row = replace(ROW, score=3.0, pending=1.0, reasons=(PersonReason.UNDECIDED,))
+    outputs = [entry["output"] for entry in checked(report(row, verdicts=[late]))["tests"]]
+    assert "A person decides on 1 point:" in outputs[0]
+    assert "<b>after slip</b>" in outputs[1]
+
+
 def test_a_submission_without_claims_is_not_said_to_be_understood():
     assert "understood" in checked(report(ROW))["output"]
     assert "understood" not in checked(report(ROW, verdicts=[]))["output"]

@@ -1,7 +1,8 @@
 """Whole answer sheets: cheating ones gain nothing, and honest ones get what a person gave them before.
 
-The sheets and the hand grades in `sheets/` were written before the grader was read. In `honest.tsv`, `-` is a question
-without an answer and `w` one that is answered in words only, which is left out here.
+The sheets and the hand grades in `sheets/` were written before the grader was read, but for the last six cheating ones.
+In `honest.tsv` and `slips.tsv`, whose sheets have slips in nearly every derivation, `-` is a question without an answer
+and `w` one that is answered in words only, which is left out here.
 """
 
 import re
@@ -23,6 +24,7 @@ FOLDERS = {
     "real": SHARED / "real",
     "careless": SHEETS.parents[1] / "careless_homework",
     "terse": SHEETS,
+    "slips": SHEETS,
 }
 
 
@@ -67,8 +69,8 @@ class HonestSheet:
 
 
 @cache
-def honest_sheets() -> tuple[HonestSheet, ...]:
-    header, *lines = (line.split("\t") for line in (SHEETS / "honest.tsv").read_text(encoding="utf-8").splitlines())
+def honest_sheets(table: str = "honest.tsv") -> tuple[HonestSheet, ...]:
+    header, *lines = (line.split("\t") for line in (SHEETS / table).read_text(encoding="utf-8").splitlines())
     problem, found = load_problem("cs224n-a4"), []
     for name, *grades in lines:
         folder, file = name.split("/")
@@ -105,3 +107,10 @@ def test_honest_sheets_get_what_a_person_gave_them():
 def test_few_honest_sheets_need_a_person():
     sheets = honest_sheets()
     assert sum(sheet.is_flagged for sheet in sheets) / len(sheets) <= 0.15
+
+
+def test_sheets_with_slips_that_no_rule_was_made_for_get_what_a_person_gave_them():
+    sheets = honest_sheets("slips.tsv")[1::2]
+    assert len(sheets) == 8
+    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.05
+    assert sum(sheet.is_flagged for sheet in sheets) <= 1

@@ -7,6 +7,7 @@ is left open, and the reason says what it depends on.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
 
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, is_number, readable, tends
@@ -189,13 +190,18 @@ class Appeal:
         for number in (meaning for meaning in meanings if meaning is not None and meaning.is_random_number):
             if sides.sign in ORDERS:
                 return left_open(OpenBecause.DOUBTFUL, f"Looks wrong unless it is a condition on {spell(number.name)}")
-            for bound in {Fraction(0), Fraction(number.mean)}:
-                for sign in ("<", ">"):
-                    case = Relation(left=Symbol(number.name), sign=sign, right=Number(bound))
-                    if decide(replace(sides, premises=(case,)), self.scope).is_true:
-                        shown = f"{spell(number.name)} {sign} {bound}"
-                        return left_open(OpenBecause.DOUBTFUL, f"Looks wrong unless it is meant for {shown}")
+            for bound, sign in product({Fraction(0), Fraction(number.mean)}, "<>"):
+                case = Relation(left=Symbol(number.name), sign=sign, right=Number(bound))
+                if decide(replace(sides, premises=(case,)), self.scope).is_true:
+                    reason = f"Looks wrong unless it is meant for {spell(number.name)} {sign} {bound}"
+                    return self._by_chance(sides) or left_open(OpenBecause.DOUBTFUL, reason)
         return None
+
+    def _by_chance(self, sides: Sides) -> Finding | None:
+        """The finding on an = that is ≈ in a part of the samples."""
+        found = decide(replace(sides, sign="≈"), self.scope)
+        is_chance = sides.sign == "=" and found.probability is not None and not self.is_strict
+        return found.with_notes([NoteKind.APPROXIMATION_MEANT.note()]) if is_chance else None
 
     # -- after a slip ------------------------------------------------------------------------------------------------
     def _after_slip(self, sides: Sides, last: LastSide) -> Finding | None:

@@ -1,12 +1,14 @@
 """What an answer reaches of a relation that its question asks for.
 
-The steps of an answer that hold connect expressions. A relation is reached if they connect its two sides. It is
-derived if something stands between the sides that is neither of them in other words nor the problem's own definition of
-the left one; otherwise it is only stated.
+The steps of an answer that hold connect expressions, and so do the sides of a chain around a wrong one that it leads
+past: an answer reaches what it would reach without its wrong expressions, and never more. A relation is reached if its
+two sides are connected. It is derived if something stands between them that is neither of them in other words, as
+written or with the problem's definitions put in; otherwise it is only stated.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -14,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from regard.derivations.context.environment import readable
-from regard.derivations.context.formulas import StatedRelation
+from regard.derivations.context.formulas import JudgedStep, StatedRelation
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.context.review import ReviewedStep
 from regard.derivations.judging.findings import OpenBecause
@@ -41,6 +43,7 @@ from regard.derivations.results import Role
 Side = tuple[Token, ...]
 _EQUALITIES = ("=", "≈", "→")
 _CONNECTING = (Role.ASSERTION, Role.GIVEN)
+_DEPTH = 6  # of definitions in one another
 _OFFERED = (Role.ASSERTION, Role.SUPPOSITION, Role.WANTED)  # how a condition is given as an answer
 
 
@@ -52,7 +55,6 @@ class Attained(Enum):
     POSSIBLE = "stated, and true with a probability"
     CONTRADICTED = "stated beside something else"
     OPEN = "reached by a step that is undecided"
-    AFTER_SLIP = "reached after a refuted step"
     REFUTED = "refuted"
     MISSING = "missing"
 
@@ -67,13 +69,14 @@ class Attainment:
 
 @dataclass(frozen=True, kw_only=True)
 class _Link:
-    """A step of the answer that connects two expressions, by its number; the sides are also in normal form."""
+    """What connects two expressions: a step, by its number, or several from the `first` on. Ends are normal forms."""
 
     number: int
     stated: StatedRelation
     ends: tuple[Any, Any]
-    is_open: bool
-    is_possible: bool
+    is_open: bool = False
+    is_possible: bool = False
+    first: int = 0
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -87,20 +90,23 @@ class AnswerGraph:
         self.question = question
         self.steps = [(number, item) for number, item in steps if item.step.stated is not None]
 
-    def derived(self, asked: Chain) -> Attainment:
-        """How far the answer gets with deriving a relation; what holds only on a condition leaves it open."""
-        target = self._target(asked)
-        links = list(self._links(target, is_general=True))
+    def derived(self, asked: Chain, underived: Sequence[Chain] = ()) -> Attainment:
+        """How far the answer gets with deriving a relation; what holds only on a condition leaves it open.
+
+        To put in another relation that is asked for and `underived` is no step.
+        """
+        target = self._target(asked, underived)
+        links = self._links(target, is_general=True)
         found = _reached(target, [link for link in links if not link.is_open])
         if found is not None:
             number, is_derived = found
-            return Attainment(state=self._after(number) if is_derived else Attained.STATED, step=number)
+            return Attainment(state=Attained.DERIVED if is_derived else Attained.STATED, step=number)
         return self._not_reached(target, links)
 
     def stated(self, asked: Chain) -> Attainment:
         """Whether the answer says that a relation holds, and nothing else of its left side that does not."""
         target = self._target(asked)
-        links = list(self._links(target, is_general=False))
+        links = self._links(target, is_general=False)
         found = _reached(target, [link for link in links if not link.is_open])
         if found is None:
             return self._not_reached(target, links)
@@ -110,8 +116,11 @@ class AnswerGraph:
         is_possible = next(link for link in links if link.number == number).is_possible
         return Attainment(state=Attained.POSSIBLE if is_possible else Attained.STATED, step=number)
 
-    def _target(self, asked: Chain) -> "_Target":
-        return _Target(scope=Scope(setting=self.question.setting), chain=asked)
+    def _target(self, asked: Chain, underived: Sequence[Chain] = ()) -> "_Target":
+        scope = Scope(setting=self.question.setting)
+        pairs = ([readable(side, scope) for side in chain.sides[:2]] for chain in underived)
+        put_in = {_name(left, scope): right for left, right in pairs if isinstance(left, Symbol) and right is not None}
+        return _Target(scope=scope, chain=asked, put_in=put_in)
 
     def _not_reached(self, target: "_Target", links: Sequence[_Link]) -> Attainment:
         for number, item in self.steps:
@@ -120,7 +129,11 @@ class AnswerGraph:
         found = _reached(target, links)
         return Attainment(state=Attained.MISSING) if found is None else Attainment(state=Attained.OPEN, step=found[0])
 
-    def _links(self, target: "_Target", *, is_general: bool) -> Iterator[_Link]:
+    def _links(self, target: "_Target", *, is_general: bool) -> list[_Link]:
+        """The connections, in the order of the steps that make them."""
+        return sorted((*self._own_links(target, is_general=is_general), *self._detours), key=lambda link: link.number)
+
+    def _own_links(self, target: "_Target", *, is_general: bool) -> Iterator[_Link]:
         for number, item in self.steps:
             step, stated = item.step, item.step.stated
             assert stated is not None
@@ -137,12 +150,36 @@ class AnswerGraph:
             is_open = not is_true or (is_general and step.is_conditional)
             yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
 
-    def _after(self, number: int) -> Attained:
-        """Derived, unless a step before it is refuted or may be wrong."""
-        before = [item.step for other, item in self.steps if other < number and item.step.role is Role.ASSERTION]
-        if any(step.finding.is_false for step in before):
-            return Attained.AFTER_SLIP
-        return Attained.OPEN if any(step.finding.is_doubtful for step in before) else Attained.DERIVED
+    @property
+    def left_out(self) -> set[int]:
+        """The numbers of the steps that a chain leads past: those to and from a wrong or unread expression."""
+        return {number for link in self._detours for number in range(link.first, link.number + 1)}
+
+    @cached_property
+    def _detours(self) -> list[_Link]:
+        """The sides of a chain before and after wrong or unread expressions, where these two are equal."""
+        found: list[_Link] = []
+        first = 0
+        start: Side = ()
+        end: Side = ()
+        is_astray = False
+        for number, item in self.steps:
+            step, stated = item.step, item.step.stated
+            if stated is None or not _is_plain_equality(step):
+                end = ()
+                continue
+            if not end or stated.left != end:
+                start, is_astray = stated.left, False
+            end = stated.right
+            if not is_astray:
+                first, is_astray = number, not step.finding.is_true
+            elif decide(Sides(left=start, sign=stated.sign, right=end), stated.scope).is_true:
+                ends = _form_of(start, stated.scope), _form_of(end, stated.scope)
+                around = replace(stated, left=start)
+                found.append(_Link(number=number, stated=around, ends=ends, first=first))
+                is_astray = False
+            start = start if is_astray else end
+        return found
 
     def _contradicts(self, target: "_Target") -> bool:
         """Whether the answer also says something else of the left side, or the reverse, that is not known to hold."""
@@ -160,12 +197,19 @@ class AnswerGraph:
         return False
 
 
+def _is_plain_equality(step: JudgedStep) -> bool:
+    """Whether a step claims an equality without a condition."""
+    is_claim = step.role is Role.ASSERTION and not (step.is_conditional or step.is_tentative)
+    return is_claim and step.stated is not None and step.stated.sign in _EQUALITIES
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Target:
-    """The relation that is asked for, in the symbols of its question."""
+    """The relation that is asked for, in the symbols of its question, some of which may be `put_in` for others."""
 
     scope: Scope
     chain: Chain
+    put_in: Mapping[str, Expression]
 
     @property
     def sign(self) -> str:
@@ -182,10 +226,14 @@ class _Target:
         return _terms_of(left, self.scope), _terms_of(right, self.scope)
 
     @cached_property
-    def _definition(self) -> Any:
-        """The left side with the problem's definitions put in."""
-        left = readable(self.chain.sides[0], self.scope)
-        return None if left is None else _form(_spelt_out(left, self.scope), self.scope)
+    def _spelt_out(self) -> tuple[Any, Any]:
+        left, right = self.chain.sides[:2]
+        return self._spell_out(left, self.scope), self._spell_out(right, self.scope)
+
+    def _spell_out(self, side: Side, scope: Scope) -> Any:
+        """The normal form of a side with all definitions put in."""
+        read = readable(side, scope)
+        return None if read is None else _form(_spelt_out(read, scope, self.put_in), scope)
 
     def is_left(self, form: Any) -> bool:
         return form == self.forms[0]
@@ -204,25 +252,51 @@ class _Target:
         return not left <= right and _terms_of(link.sides[side], link.stated.scope) <= right
 
     def is_between(self, link: _Link, side: int) -> bool:
-        """Whether one side of a step lies on the way: neither side in other words, nor the left one's definition."""
-        if link.ends[side] in (self.forms[0], self._definition) or self.is_right(link, side):
+        """Whether one side of a step lies on the way: neither side in other words, nor with definitions put in."""
+        if link.ends[side] in self.forms or self.is_right(link, side):
+            return False
+        spelt_out, read = self._spell_out(link.sides[side], link.stated.scope), readable(link.sides[side], self.scope)
+        if spelt_out == self._spelt_out[0] or (spelt_out == self._spelt_out[1] and not _is_algebra(read)):
             return False
         if _terms_of(link.sides[side], link.stated.scope) <= self._terms[0] | self._terms[1]:
             return False
-        return not any(self._is_padded(link, side, own) for own in self.chain.sides[:2])
+        return not self._is_padded(link, side)
 
-    def _is_padded(self, link: _Link, side: int, own: Side) -> bool:
-        """Whether an expression is one of the sides even if the problem's definitions were others: PZ + W − W."""
-        scope = _with_other_definitions(link.stated.scope)
-        return decide(Sides(left=link.sides[side], sign="=", right=own), scope).is_true
+    def _is_padded(self, link: _Link, side: int) -> bool:
+        """Whether a side of a step is one of the two, or the left one's definition, with something around it.
+
+        It equals them even if the problem's definitions were others: PZ + W − W, or QQ⁻¹Q + W for Q + W.
+        """
+        scope, written = link.stated.scope, link.sides[side]
+        left, right = (Sides(left=written, sign="=", right=own) for own in self.chain.sides[:2])
+        if any(decide(sides, _with_other_definitions(scope)).is_true for sides in (left, right)):
+            return True
+        read, asked = readable(written, scope), readable(left.right, scope)
+        if read is None or asked is None or _is_algebra(read):
+            return False
+        defined = _spelt_out(asked, scope, {}, depth=1)
+        names = {_name(symbol, scope) for symbol in outer_symbols(asked)}
+        is_more = defined != asked and _pieces(defined) <= _pieces(read)
+        return is_more and decide(left, _with_other_definitions(scope, but=names)).is_true
 
 
-def _with_other_definitions(scope: Scope) -> Scope:
-    """The scope in which everything that the problem defines is a multiple of it, each thing another one."""
+def _is_algebra(node: Expression | None) -> bool:
+    """Whether nothing but algebra is asked for, which may go by way of what a side means: no function but exp."""
+    return node is not None and all(each.function == "exp" for each in walk(node) if isinstance(each, Apply))
+
+
+def _pieces(node: Expression) -> Counter[str]:
+    """How often each letter, number and operation occurs."""
+    leaves = (Symbol, Number)
+    return Counter(describe(each) if isinstance(each, leaves) else type(each).__name__ for each in walk(node))
+
+
+def _with_other_definitions(scope: Scope, *, but: Collection[str] = ()) -> Scope:
+    """The scope in which all that the problem defines, but these, is a multiple of it, each thing another one."""
     setting = scope.setting
     symbols, functions = dict(setting.symbols), dict(setting.functions)
     for factor, (key, meaning) in enumerate(setting.symbols.items(), start=2):
-        if meaning.formula is not None:
+        if meaning.formula is not None and key not in but:
             symbols[key] = replace(meaning, formula=_multiple(factor, meaning.formula))
     for factor, (key, function) in enumerate(setting.functions.items(), start=2):
         vectors = None if function.vector_formula is None else _multiple(factor, function.vector_formula)
@@ -319,17 +393,23 @@ def _factors(node: Expression, scope: Scope) -> tuple[Fraction, tuple[Any, ...]]
     return Fraction(1), (_form(node, scope),)
 
 
-def _spelt_out(node: Any, scope: Scope) -> Any:
-    """An expression in which every symbol that the problem defines is replaced by its definition."""
+def _spelt_out(node: Any, scope: Scope, put_in: Mapping[str, Expression], depth: int = _DEPTH) -> Any:
+    """An expression with definitions of symbols and functions put in, `depth` levels down, and what is `put_in`."""
     if isinstance(node, tuple):
-        return tuple(_spelt_out(item, scope) for item in node)
-    if not isinstance(node, Expression):
+        return tuple(_spelt_out(item, scope, put_in, depth) for item in node)
+    if not isinstance(node, Expression) or depth == 0:
         return node
-    found = scope.lookup(node) if isinstance(node, Symbol) else None
     if isinstance(node, Symbol):
-        is_defined = found is not None and found.member is None and found.meaning.formula is not None
-        return found.meaning.formula if found is not None and is_defined else node
-    return type(node)(*(_spelt_out(getattr(node, name), scope) for name in node.__slots__))
+        found = scope.lookup(node)
+        defined = found.meaning.formula if found is not None and found.member is None else None
+        formula = put_in.get(_name(node, scope), defined)
+        return node if formula is None else _spelt_out(formula, scope, put_in, depth - 1)
+    parts = type(node)(*(_spelt_out(getattr(node, name), scope, put_in, depth) for name in node.__slots__))
+    function = scope.setting.functions.get(parts.function) if isinstance(parts, Apply) else None
+    if function is None or not isinstance(parts, Apply) or len(parts.arguments) != len(function.arguments):
+        return parts
+    given = dict(zip(function.arguments, parts.arguments, strict=True))
+    return _spelt_out(function.formula, scope, {**put_in, **given}, depth - 1)
 
 
 def _name(symbol: Symbol, scope: Scope) -> str:

@@ -63,6 +63,7 @@ _NEGATED = re.compile(rf"{any_of('negation')}[^.?!。？！]*$", re.IGNORECASE)
 _ASKED = re.compile(r"[^.?!。？！\n]{4,160}[?？]")
 _SENTENCE_START = re.compile(r"(?<=[.?!。？！\n])\s*")
 _JOINED = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}|{any_of('or')}|/)\s*", re.IGNORECASE)
+_LISTED = re.compile(r"\s*[,，;；、]\s*")
 _FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\W\d_]{2,20})[\s,]\s*")
 _NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s+(?=[^\W\d_])")
@@ -117,10 +118,11 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
 
 
 def _is_contradicted(prose: str, first: FoundChoice, choice: Choice) -> bool:
-    """True if the other answer is joined to the first one, or stands alone at the beginning of a later sentence."""
+    """True if the other answer is joined to the first one, or stands alone after it or in a later sentence."""
     end = first.offset + len(first.words)
-    joined = _JOINED.match(prose, end)
+    joined, listed = _JOINED.match(prose, end), _LISTED.match(prose, end)
     places = [(joined.end(), False)] if joined is not None else []
+    places += [(listed.end(), True)] if listed is not None else []
     places += [(found.end(), True) for found in _SENTENCE_START.finditer(prose, end)]
     for place, is_alone in places:
         other = _longest(prose, place, choice, is_opening=True)

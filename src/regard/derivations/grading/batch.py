@@ -66,10 +66,13 @@ class Submission:
         return stored_bytes(self.path, follows_link=self.is_named) if self.content is None else self.content
 
 
-def find_submissions(paths: Iterable[str], *, input_format: str | None = None) -> tuple[Submission, ...]:
+def find_submissions(
+    paths: Iterable[str], *, input_format: str | None = None, is_grading: bool = False
+) -> tuple[Submission, ...]:
     """Every file that the paths name or contain, once each, in the order of the paths; - is standard input.
 
-    Files with the same content are different submissions, and so are links, whatever they point to.
+    Files with the same content are different submissions, and so are links, whatever they point to. If they are graded,
+    a folder among those of other students that has no document is a submission too: nobody is missing.
     """
     paths = tuple(paths)
     if input_format is not None and "-" not in paths:
@@ -82,7 +85,7 @@ def find_submissions(paths: Iterable[str], *, input_format: str | None = None) -
             continue
         given = Path(text)
         is_named = not given.is_dir()
-        for path in [given] if is_named else _documents_in(given):
+        for path in [given] if is_named else _documents_in(given, is_grading=is_grading):
             inside = path.name if is_named else os.path.relpath(path, given)
             submission = Submission(path=path, file=_printable(str(path)), slug=_slug(inside, taken), is_named=is_named)
             found.setdefault(os.path.normpath(Path.cwd() / path), submission)
@@ -101,7 +104,7 @@ def _standard_input(input_format: str | None, taken: set[str]) -> Submission:
     )
 
 
-def _documents_in(folder: Path) -> list[Path]:
+def _documents_in(folder: Path, *, is_grading: bool) -> list[Path]:
     try:
         found = sorted([*documents_in(folder), *_answer_files_in(folder), *_linked_folders_in(folder)])
     except OSError as error:
@@ -109,7 +112,16 @@ def _documents_in(folder: Path) -> list[Path]:
     if not found:
         known = ", ".join((*KINDS, ANSWERS_SUFFIX))
         raise InputError(f"There are no documents in {folder}. Supported file types: {known}.")
-    return found
+    return sorted([*found, *_folders_without(found, folder)]) if is_grading else found
+
+
+def _folders_without(documents: Iterable[Path], folder: Path) -> Iterator[Path]:
+    """The folders beside those of the documents that have none, if every document has a folder of its own."""
+    taken = {path.relative_to(folder).parts[0] for path in documents}
+    if all((folder / name).is_dir() for name in taken):
+        yield from (
+            path for path in folder.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in taken
+        )
 
 
 def _answer_files_in(folder: Path) -> Iterator[Path]:
@@ -198,7 +210,9 @@ class DocumentBatch:
 
     def __init__(self, request: BatchRequest) -> None:
         self.request = request
-        self.submissions = find_submissions(request.paths, input_format=request.input_format)
+        self.submissions = find_submissions(
+            request.paths, input_format=request.input_format, is_grading=request.is_grading
+        )
         self.shown: dict[int, DocumentReport] = {}
         self.counts: Counter[str] = Counter()
         self.num_unjudged = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from regard.derivations.report import PLACED, part_in_words, reasons_in_words
+from regard.derivations.report import PLACED, part_in_words, plural, reasons_in_words
 from regard.derivations.results import DocumentReport, GradedPart, QuestionRow, StepVerdict, SubmittedFile
 from regard.render.mathml import typeset
 from regard.render.page import printable
@@ -80,7 +80,8 @@ def _why(row: QuestionRow, verdicts: Sequence[StepVerdict]) -> Iterator[str]:
     by_id = {verdict.id: verdict for verdict in verdicts}
     yield f"<ul>{''.join(f'<li>{_part(part, by_id)}</li>' for part in row.parts)}</ul>"
     if row.reasons:
-        yield f"<p>A person decides on {row.pending:g} points: {html.escape(reasons_in_words(row.reasons))}.</p>"
+        pending = plural(round(row.pending, 2), "point")
+        yield f"<p>A person decides on {pending}: {html.escape(reasons_in_words(row.reasons))}.</p>"
     yield f"<p>{PLACED[row.placed]}</p>"
 
 
@@ -101,9 +102,8 @@ def _steps(verdicts: Sequence[StepVerdict], status: str) -> list[str]:
 def _step(verdict: StepVerdict) -> str:
     details = "; ".join(filter(None, (verdict.reason, *verdict.notes, verdict.counterexample)))
     source = _formula(verdict.source) if verdict.kind != "choice" else html.escape(verdict.statement)
-    return (
-        f"<li>{_place(verdict)} {source} <b>{html.escape(verdict.outcome or verdict.status)}</b> {_text(details)}</li>"
-    )
+    outcome = html.escape((verdict.outcome or verdict.status).replace("_", " "))
+    return f"<li>{_place(verdict)} {source} <b>{outcome}</b> {_text(details)}</li>"
 
 
 def _place(verdict: StepVerdict) -> str:

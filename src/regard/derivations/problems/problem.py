@@ -80,8 +80,8 @@ class RequiredStep:
 class Question:
     """One question: where it stands, what its symbols mean, what is given and asked.
 
-    `slip` is the share of the points that a refuted step costs although the goal is reached, `pending` the share that
-    an undecided part earns before a person has looked at it.
+    `slip` is the share of a part's points that refuted steps on its way cost (None: a part after one earns what it does
+    if it is only stated), `pending` the share that an undecided part earns before a person has looked at it.
     """
 
     id: str
@@ -96,7 +96,7 @@ class Question:
     show: tuple[str, ...] = ()
     choice: Choice | None = None
     required: tuple[RequiredStep, ...] = ()
-    slip: float = 0.0
+    slip: float | None = None
     pending: float = 0.0
     claims: tuple[str, ...] = ()
 

@@ -150,6 +150,8 @@ def stored_bytes(path: Path, *, follows_link: bool = True) -> bytes:
     """The bytes of a regular file that isn't too large; a link is refused unless it is to be followed."""
     if path.suffix.lower() in UNREADABLE:
         raise InputError(f"{path} is {UNREADABLE[path.suffix.lower()]}. Submit the LaTeX, Markdown or notebook source.")
+    if path.is_dir() and not path.is_symlink():
+        raise InputError(f"{path} has no document. Submit the LaTeX, Markdown or notebook source.")
     try:
         _check_size(path.lstat().st_size, MAX_BYTES, "bytes", str(path))
         content = read_regular_file(path, follows_link=follows_link, most=MAX_BYTES + 1)
