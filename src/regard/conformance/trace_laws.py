@@ -25,6 +25,8 @@ _TRIED_WITH = {
     CacheOperation.FORK: (CacheOperation.RELEASE,),
     CacheOperation.PREFIX: (CacheOperation.START, CacheOperation.RELEASE),
 }
+# By what memory goes from one sequence to another.
+_MEMORY = (CacheOperation.START, CacheOperation.RELEASE)
 
 
 @dataclass(kw_only=True)
@@ -136,7 +138,9 @@ def _search(search: "TraceSearch", trial: LawTrial) -> None:
     """Tries guided traces and then random ones, until one fails; the one that fails is shrunk."""
     operations, focus = _operations(trial.subject), search.focus
     usual = [each for each in operations if focus is None or each in (focus, *_TRIED_WITH.get(focus, ()))]
-    for moves in guided_traces(usual if focus is CacheOperation.START else operations, focus):
+    # What prefixes refer to can be changed by any operation; other laws name one operation.
+    guided = operations if focus in (None, CacheOperation.PREFIX) else {*usual, *_MEMORY} & set(operations)
+    for moves in guided_traces(guided, focus):
         if search.is_failing(moves):
             _shrink(search.is_failing, moves)
             return

@@ -1,6 +1,7 @@
 """Targets of a check: what a name or an object stands for, as a subject.
 
-Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "pkg.module:name" and "path/to/file.py:name".
+Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "llama.cpp:tiny", "pkg.module:name" and
+"path/to/file.py:name".
 """
 
 import ast
@@ -20,6 +21,7 @@ from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
@@ -164,6 +166,8 @@ def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFindi
         return hf(name, **given)(), ()
     if place == "mlx":
         return MlxCaches(name, **given), ()
+    if place == "llama.cpp":
+        return LlamaSequences(name, **given), ()
     if place == "torch":
         return _load_torch(name, given), ()
     return _made(load_attribute(text), given, text)
