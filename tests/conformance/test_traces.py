@@ -308,6 +308,57 @@ def test_an_append_that_returns_no_outputs_is_refused():
         adapt(NoOutputs())
 
 
+def test_what_is_wrong_with_a_class_is_said_plainly():
+    class WidthDeclared(Buffers):
+        def append(self, seq, x):
+            return super().append(seq, x)[:, -1]
+
+    class Locked(Buffers):
+        def __deepcopy__(self, memo):
+            raise TypeError("a lock is not copied")
+
+    class StartsOnly:
+        def start(self, batch):
+            return []
+
+    with pytest.raises(regard.InputError, match=r"append returns ndarray \(1, 16\) for \(1, 3, 16\)\.$"):
+        adapt(WidthDeclared())
+    with pytest.raises(regard.InputError, match=r"cannot be copied with copy.deepcopy.* a lock is not copied"):
+        adapt(Locked())
+    with pytest.raises(regard.InputError, match="Its append is missing"):
+        adapt(StartsOnly())
+
+
+class NarrowAfterOneToken(Buffers):
+    def append(self, seq, x):
+        y = super().append(seq, x)
+        return y[..., :8] if x.shape[1] == 1 else y
+
+
+class LengthOnly(Buffers):
+    def prefix_hit(self, x):
+        return 0
+
+
+class NotANumber(Buffers):
+    def append(self, seq, x):
+        return super().append(seq, x) * np.nan
+
+
+@pytest.mark.parametrize(
+    ("broken", "law", "words"),
+    [
+        (NarrowAfterOneToken, "TRACE", "append returns (2, 1, 8) instead of (2, 1, 16)"),
+        (LengthOnly, "PREFIXHIT", "prefix_hit returns int instead of a sequence and a length"),
+        (NotANumber, "TRACE", "token 0 of A is not finite, unlike in a full pass over its 1 token"),
+    ],
+)
+def test_results_of_another_kind_are_told(broken, law, words):
+    failures = regard.check(broken, laws=law, traces=1).failures
+    assert [failure.law for failure in failures] == [law]
+    assert words in (failures[0].counterexample or "")
+
+
 def test_the_example_of_the_page_is_correct_as_it_stands():
     page = (Path(__file__).parents[2] / "docs" / "caches.md").read_text(encoding="utf-8")
     names: dict = {}

@@ -295,8 +295,9 @@ class TraceRun:
         # Nothing is tried before something is found.
         is_done, found = self._performed(CacheOperation.APPEND, line, lambda: self.subject.prefix_cache(x.copy()))
         if not is_done:
+            self.performed |= set() if self.failure is None else {CacheOperation.PREFIX}
             return
-        length, cache = int(found[0]), found[1]
+        length, cache = found
         self.performed |= {CacheOperation.PREFIX} if length else set()
         self.story[-1] += f", {length} found"
         if not 0 <= length <= x.shape[1]:
@@ -399,12 +400,12 @@ class TraceRun:
         tolerance = self.trial.cache_tolerance(wanted)
         broken = first_broken_token(gaps, tolerance)
         self.last_read = sequence
-        what = (
-            f"token {first + (broken or 0)} of {sequence.name} differs from a full pass over its "
-            f"{_counted(sequence.length)}"
-        )
-        if y.shape[:2] != wanted.shape[:2]:
-            what = f"the outputs have the shape {list(y.shape)} for {_counted(sequence.num_last)}"
+        place = f"token {first + (broken or 0)} of {sequence.name}"
+        what = f"{place} differs from a full pass over its {_counted(sequence.length)}"
+        if not np.isfinite(gaps).all():
+            what = f"{place} is not finite, unlike in a full pass over its {_counted(sequence.length)}"
+        if y.shape != wanted.shape:
+            what = f"the outputs have the shape {list(y.shape)}, and those of a full pass {list(wanted.shape)}"
         self.reads.append(self._comparison(what, float(gaps.max(initial=0.0)), tolerance))
 
 

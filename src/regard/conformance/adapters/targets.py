@@ -99,9 +99,11 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
         kinds = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
         subject = KerasLayer(target, spec, name=name) if isinstance(target, kinds) else None
     if subject is None and not callable(target):
+        missing = "Its append is missing. " if callable(getattr(target, "start", None)) else ""
         raise InputError(
-            f"{name} cannot be called. "
-            "Give a function, a torch module, a factory, or a subclass of regard.conformance.subject.Subject."
+            f"{name} cannot be called. {missing}"
+            "Give a function, a torch module, a factory, a cache with start and append, "
+            "or a subclass of regard.conformance.subject.Subject."
         )
     return function_subject(target, spec or Spec(), name) if subject is None else subject
 
