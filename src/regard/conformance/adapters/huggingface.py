@@ -33,7 +33,7 @@ from regard.core.errors import InputError
 
 HuggingFaceCache = Literal["dynamic", "static", "quantized"]
 # Eight bits with a scale that is frozen at the first tokens: how far outputs may be off, relative to the largest.
-_QUANTIZED_ERROR = 0.5
+_QUANTIZED_ERROR = 0.1
 _OFFSETS = (0, 1, 2)
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
