@@ -25,7 +25,7 @@ from regard.conformance.adapters import adapt
 SUBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
     "DynamicLayer": ("LlamaForCausalLM", {}),
     "CacheLayerMixin": ("LlamaForCausalLM", {"cache": "static"}),
-    "DynamicSlidingWindowLayer": ("MistralForCausalLM", {"sliding_window": 4}),
+    "DynamicSlidingWindowLayer": ("MistralForCausalLM", {"sliding_window": 4, "cache": "recording"}),
     "StaticLayer": ("LlamaForCausalLM", {"cache": "static"}),
     "StaticSlidingWindowLayer": ("MistralForCausalLM", {"sliding_window": 4, "cache": "static"}),
     "Fp8QuantizedLayer": ("LlamaForCausalLM", {"cache": "quantized"}),
@@ -54,7 +54,7 @@ class Mutation(ast.NodeTransformer):
     """Changes the place with this number, counted in the order of visits."""
 
     def __init__(self, wanted: int) -> None:
-        self.wanted, self.num_places, self.change = wanted, 0, ""
+        self.wanted, self.num_places, self.change, self.statement = wanted, 0, "", ""
 
     def _is_here(self, node: ast.AST) -> bool:
         self.num_places += 1
@@ -65,6 +65,8 @@ class Mutation(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """The node, changed if it is the wanted one."""
+        if isinstance(node, ast.stmt):
+            self.statement = ast.unparse(node).splitlines()[0]
         changed = super().visit(node)
         new: ast.AST | None = None
         match changed:
@@ -84,7 +86,7 @@ class Mutation(ast.NodeTransformer):
                 new = ast.Pass()
         if new is None or not self._is_here(changed):
             return changed
-        self.change += f"  →  {ast.unparse(new).splitlines()[0]}"
+        self.change += f"  →  {ast.unparse(new).splitlines()[0]}  (in {self.statement})"
         return new
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -175,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=10, help="mutants per class (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which of them (default: %(default)s)")
-    parser.add_argument("--traces", type=int, default=20, help="random traces per law (default: %(default)s)")
+    parser.add_argument("--traces", type=int, default=10, help="random traces per law (default: %(default)s)")
     parser.add_argument("--only", default="", help="classes whose names contain this text")
     given = parser.parse_args()
     caught, missed, named, lengths = 0, 0, 0, []

@@ -89,6 +89,13 @@ class ForksLoseTheLastToken(Buffers):
         return {**super().fork(seq), "length": max(seq["length"] - 1, 0)}
 
 
+class CropsNothingToNothing(Buffers):
+    """As keys[:, :-0] does."""
+
+    def crop(self, seq, length):
+        seq["length"] = 0 if length == seq["length"] else length
+
+
 class RaisesAfterReset(Buffers):
     def reset(self, seq):
         del seq["length"]
@@ -106,7 +113,11 @@ def test_a_correct_cache_in_place_breaks_nothing():
 
 @pytest.mark.parametrize(
     ("broken", "law", "operation"),
-    [(ForksLoseTheLastToken, "FORK", "fork A to B"), (RaisesAfterReset, "REUSE", "reset A")],
+    [
+        (ForksLoseTheLastToken, "FORK", "fork A to B"),
+        (RaisesAfterReset, "REUSE", "reset A"),
+        (CropsNothingToNothing, "CROP", "crop A to 1 token"),
+    ],
 )
 def test_a_failure_is_told_as_a_short_story(broken, law, operation):
     failure = regard.check(broken).failures[0]

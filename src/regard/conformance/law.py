@@ -83,7 +83,7 @@ class CheckSizes:
     lengths: tuple[int, ...] = (64, 131)
     batch: int = 8
     block: int = 16
-    traces: int = 20
+    traces: int = 10
 
     def __post_init__(self) -> None:
         if min(self.batch, self.traces, *self.lengths) < 1 or self.block < 2:
@@ -234,7 +234,7 @@ class LawTrial:
         return _HALF_LIVELY if self.is_half_precision else _LIVELY
 
     def lively_for(self, law: "Law") -> float:
-        """The same for one law: outputs after a cache that loses precision have a tolerance that is large on purpose."""
+        """The same for one law: after a cache that loses precision, tolerances are large on purpose."""
         return _LOSSY_LIVELY if "cache" in law.needs and self.subject.cache_limits.error else self.lively
 
     def in_float32(self) -> "LawTrial":

@@ -225,7 +225,7 @@ class TraceRun:
             fork.num_evicted, fork.ends = sequence.num_evicted, sequence.ends
 
     def _crop(self, sequence: CachedSequence, move: TraceMove) -> None:
-        length = move.amount * sequence.length // AMOUNTS
+        length = move.amount * (sequence.length + 1) // AMOUNTS
         if sequence.length and not sequence.num_evicted:
             self._change(
                 sequence,

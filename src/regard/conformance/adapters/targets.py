@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
@@ -210,11 +210,14 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
     Args:
         class_name: a class of transformers, such as "LlamaForCausalLM".
         part: "model", or "attention" for its first attention module alone, where laws can check most.
-        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "static" or "quantized".
+        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "recording" (the same, and
+            tokens can be rejected from windows and convolutions), "static" or "quantized".
         config: settings of its configuration to change.
     """
-    if cache not in ("dynamic", "static", "quantized"):
-        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give dynamic, static or quantized.")
+    from regard.conformance.adapters.huggingface import HuggingFaceCache
+
+    if cache not in get_args(HuggingFaceCache):
+        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give {', '.join(get_args(HuggingFaceCache))}.")
     if part not in ("model", "attention"):
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
 
