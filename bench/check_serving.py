@@ -32,7 +32,7 @@ READY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("hf:FalconH1ForCausalLM", {}),
     ("mlx:llama", {}),
     ("mlx:llama", {"cache": "quantized"}),
-    ("mlx:gemma3_text", {"sliding_window": 4}),
+    ("mlx:gemma3_text", {"sliding_window": 4, "sliding_window_pattern": 2}),
     ("llama.cpp:tiny", {}),
     ("llama.cpp:tiny", {"num_layers": 1}),
 )
