@@ -132,7 +132,7 @@ def mutants(kind: str) -> Iterator[Mutant]:
             kind_of = getattr(cache_utils, kind)
             code = compile(ast.fix_missing_locations(_in_class(tree, kind)), f"<{kind}.{method}>", "exec")
             names: dict[str, Any] = {}
-            exec(code, vars(cache_utils), names)
+            exec(code, dict(vars(cache_utils)), names)
             yield Mutant(kind=kind, method=method, change=mutation.change, function=names["bound"](kind_of))
 
 
