@@ -157,7 +157,7 @@ def test_prefixes_that_are_stale_or_of_another_place_are_found_with_every_seed(b
     assert "look up" in (failures[0].counterexample or "")
 
 
-@pytest.mark.parametrize(("bug", "law"), [("overwritten", "CROP"), ("no copy", "FORK"), ("not counted", "FORK")])
+@pytest.mark.parametrize(("bug", "law"), [("overwritten", "PREFIXHIT"), ("no copy", "FORK"), ("not counted", "FORK")])
 def test_shared_pages_that_are_written_or_given_away_are_found_without_random_traces(bug, law):
     class Broken(PagedPrefixes):
         bugs = frozenset({bug})
@@ -247,7 +247,7 @@ def test_a_trace_is_told_move_by_move():
     trial = LawTrial(subject=ReferenceLayer(ROTARY))
     moves = [
         TraceMove(operation=operation, which=0, amount=amount)
-        for operation, amount in [(CacheOperation.APPEND, 2), (CacheOperation.FORK, 0), (CacheOperation.CROP, 8)]
+        for operation, amount in [(CacheOperation.APPEND, 2), (CacheOperation.FORK, 0), (CacheOperation.CROP, 4)]
     ]
     run = TraceRun(FullPasses(trial), moves)
     assert run.failure is None

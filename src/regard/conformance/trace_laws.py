@@ -161,13 +161,14 @@ def _shrink(is_failing: Callable[[Sequence[TraceMove]], bool], moves: list[Trace
 
 
 def _fewest(is_failing: Callable[[Sequence[TraceMove]], bool], moves: list[TraceMove]) -> list[TraceMove]:
-    """Without the moves that the failure does not need: first many at once, then one by one, from the last on."""
+    """Without the moves that the failure does not need: first many at once, then pairs, then one by one."""
     size = len(moves) // 2
     while size:
-        for place in reversed(range(0, len(moves), size)):
+        step = size if size > 2 else 1
+        for place in reversed(range(0, len(moves), step)):
             if is_failing(fewer := moves[:place] + moves[place + size :]):
                 moves = fewer
-        size //= 2
+        size = 2 if size == 3 else size // 2
     return moves
 
 
