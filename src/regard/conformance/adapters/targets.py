@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
@@ -229,7 +229,7 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
         model = build_model(class_name, **config)
         label = f"hf:{class_name}" + (" attention" if part == "attention" else "")
         subject = AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
-        return subject if cache == "dynamic" else subject.with_cache(cache)
+        return subject if cache == "dynamic" else subject.with_cache(cast(HuggingFaceCache, cache))
 
     build.is_factory = True  # pyright: ignore[reportFunctionMemberAccess]
     build.__name__ = f"hf:{class_name}"
