@@ -14,6 +14,30 @@ from typing import Any
 import regard
 
 CLASSES = ("caches", "kernels", "recurrences")
+# Caches of others, which are taken to be right; those whose package is not installed are named.
+READY: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("hf:LlamaForCausalLM", {}),
+    ("hf:LlamaForCausalLM", {"cache": "static"}),
+    ("hf:LlamaForCausalLM", {"cache": "quantized"}),
+    ("hf:MistralForCausalLM", {"sliding_window": 4}),
+    ("hf:MistralForCausalLM", {"sliding_window": 4, "cache": "recording"}),
+    ("hf:MistralForCausalLM", {"sliding_window": 4, "cache": "static"}),
+    ("hf:Lfm2ForCausalLM", {"cache": "recording"}),
+    ("hf:Gemma3ForCausalLM", {}),
+    ("hf:Gemma3ForCausalLM", {"cache": "static"}),
+    ("hf:GptOssForCausalLM", {}),
+    ("hf:Llama4ForCausalLM", {}),
+    ("hf:DeepseekV3ForCausalLM", {}),
+    ("hf:Qwen3NextForCausalLM", {}),
+    ("hf:FalconH1ForCausalLM", {}),
+    ("mlx:llama", {}),
+    ("mlx:llama", {"cache": "quantized"}),
+    ("mlx:gemma3_text", {"sliding_window": 4, "sliding_window_pattern": 2}),
+    ("llama.cpp:tiny", {}),
+    ("llama.cpp:tiny", {"num_layers": 1}),
+)
+# The laws that a cache can break.
+CACHE_LAWS = "CACHE,CACHEPURE,CROP,EVICT,FORK,INTERLEAVE,PREFIXHIT,REJECT,REORDER,REQUESTS,REUSE,SWAP,TRACE"
 # What the first diagnosis may name, by the beginning of a subject's name; the longest beginning counts.
 FAMILIES = {
     "ListCache": ("cache",),
@@ -112,12 +136,31 @@ def trials(kind: str, only: str) -> Iterator[Trial]:
             yield tried(name, subject, module.NOTES[name])
 
 
+def check_ready(only: str) -> None:
+    """Prints a line per cache of another library."""
+    for target, arguments in READY:
+        if only not in target:
+            continue
+        start = time.perf_counter()
+        words = " ".join([target, *(f"{name}={value}" for name, value in arguments.items())])
+        try:
+            report = regard.check(target, laws=CACHE_LAWS, arguments=arguments)
+        except regard.InputError as error:
+            print(f"{words}: not tried: {error}")
+            continue
+        failed = ", ".join(f"{failure.id}: {failure.counterexample or failure.reason}" for failure in report.failures)
+        holding = [verdict.law for verdict in report.verdicts if verdict.outcome == "holds"]
+        print(f"{words}: {failed or 'no failure'}; {' '.join(holding)} hold ({time.perf_counter() - start:.0f} s)")
+
+
 def main() -> None:
     """Prints a line per subject that is not as it should be, and the sums."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="subjects whose names contain this text")
-    only = parser.parse_args().only
-    for kind in CLASSES:
+    parser.add_argument("--kinds", default=",".join([*CLASSES, "ready"]), help="which of them (default: %(default)s)")
+    given = parser.parse_args()
+    only, kinds = given.only, given.kinds.split(",")
+    for kind in filter(kinds.__contains__, CLASSES):
         found = list(trials(kind, only))
         sound, broken = [each for each in found if each.bug is None], [each for each in found if each.bug is not None]
         caught = [each for each in broken if each.failures]
@@ -136,6 +179,8 @@ def main() -> None:
             f"median {statistics.median(operations) if operations else '-'} operations per trace, "
             f"{statistics.median([each.seconds for each in found] or [0.0]):.1f} s per subject"
         )
+    if "ready" in kinds:
+        check_ready(only)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import regard
+from conformance.paged_prefixes import PagedPrefixes
 from regard.conformance import all_laws
 from regard.conformance.adapters import adapt
 from regard.conformance.adapters.caches import CacheEngine
@@ -88,6 +89,13 @@ class ForksLoseTheLastToken(Buffers):
         return {**super().fork(seq), "length": max(seq["length"] - 1, 0)}
 
 
+class CropsNothingToNothing(Buffers):
+    """As keys[:, :-0] does."""
+
+    def crop(self, seq, length):
+        seq["length"] = 0 if length == seq["length"] else length
+
+
 class RaisesAfterReset(Buffers):
     def reset(self, seq):
         del seq["length"]
@@ -105,7 +113,11 @@ def test_a_correct_cache_in_place_breaks_nothing():
 
 @pytest.mark.parametrize(
     ("broken", "law", "operation"),
-    [(ForksLoseTheLastToken, "FORK", "fork A to B"), (RaisesAfterReset, "REUSE", "reset A")],
+    [
+        (ForksLoseTheLastToken, "FORK", "fork A to B"),
+        (RaisesAfterReset, "REUSE", "reset A"),
+        (CropsNothingToNothing, "CROP", "crop A to 1 token"),
+    ],
 )
 def test_a_failure_is_told_as_a_short_story(broken, law, operation):
     failure = regard.check(broken).failures[0]
@@ -124,6 +136,48 @@ def test_what_only_several_operations_show_is_found_by_traces_of_all():
 
 def test_an_error_in_an_operation_is_told():
     assert "raises KeyError: 'length'" in (regard.check(RaisesAfterReset).failures[0].counterexample or "")
+
+
+@pytest.mark.parametrize(
+    ("bug", "page", "takes_oldest", "seed"),
+    [
+        *(("stale", 4, False, seed) for seed in range(6)),
+        *(("own tokens", 5, False, seed) for seed in range(6)),
+        ("stale", 16, True, 0),
+        ("own tokens", 16, True, 0),
+    ],
+)
+def test_prefixes_that_are_stale_or_of_another_place_are_found_with_every_seed(bug, page, takes_oldest, seed):
+    class Broken(PagedPrefixes):
+        bugs = frozenset({bug})
+
+    Broken.page, Broken.num_pages, Broken.takes_oldest = page, 384 // page, takes_oldest
+    failures = regard.check(Broken, laws="PREFIXHIT", seed=seed, traces=1).failures
+    assert [failure.law for failure in failures] == ["PREFIXHIT"]
+    assert "look up" in (failures[0].counterexample or "")
+
+
+@pytest.mark.parametrize(("bug", "law"), [("overwritten", "PREFIXHIT"), ("no copy", "FORK"), ("not counted", "FORK")])
+def test_shared_pages_that_are_written_or_given_away_are_found_without_random_traces(bug, law):
+    class Broken(PagedPrefixes):
+        bugs = frozenset({bug})
+
+    failures = regard.check(Broken, laws=law, traces=1).failures
+    assert [failure.law for failure in failures] == [law]
+    assert (failures[0].counterexample or "").count(" · ") < 6
+
+
+@pytest.mark.parametrize("bugs", [{""}, {"own tokens and place"}])
+def test_pages_that_hold_what_they_should_break_nothing(bugs):
+    """In one layer, keys depend on their tokens and places alone."""
+
+    class Correct(PagedPrefixes):
+        pass
+
+    Correct.bugs = frozenset(bugs)
+    report = regard.check(Correct, traces=2)
+    assert report.ok
+    report.require(["CROP", "FORK", "INTERLEAVE", "PREFIXHIT", "TRACE"])
 
 
 @pytest.mark.parametrize("name", TRACE_LAWS)
@@ -193,7 +247,7 @@ def test_a_trace_is_told_move_by_move():
     trial = LawTrial(subject=ReferenceLayer(ROTARY))
     moves = [
         TraceMove(operation=operation, which=0, amount=amount)
-        for operation, amount in [(CacheOperation.APPEND, 2), (CacheOperation.FORK, 0), (CacheOperation.CROP, 8)]
+        for operation, amount in [(CacheOperation.APPEND, 2), (CacheOperation.FORK, 0), (CacheOperation.CROP, 4)]
     ]
     run = TraceRun(FullPasses(trial), moves)
     assert run.failure is None
@@ -244,9 +298,11 @@ def test_torch_caches_get_tensors():
 
 
 def test_the_number_of_traces_can_be_chosen():
-    verdict = judge(all_laws()["FORK"], ReferenceLayer(ROTARY), sizes=CheckSizes(lengths=(), traces=7))
-    assert verdict.reason is not None
-    assert int(verdict.reason.split()[0]) <= 7
+    few, many = (
+        judge(all_laws()["FORK"], ReferenceLayer(ROTARY), sizes=CheckSizes(lengths=(), traces=traces)).reason or ""
+        for traces in (1, 7)
+    )
+    assert 0 < int(many.split()[0]) - int(few.split()[0]) <= 6
     with pytest.raises(regard.InputError, match="at least 1"):
         CheckSizes(traces=0)
 
@@ -261,6 +317,57 @@ def test_an_append_that_returns_no_outputs_is_refused():
 
     with pytest.raises(regard.InputError, match="append returns NoneType"):
         adapt(NoOutputs())
+
+
+def test_what_is_wrong_with_a_class_is_said_plainly():
+    class WidthDeclared(Buffers):
+        def append(self, seq, x):
+            return super().append(seq, x)[:, -1]
+
+    class Locked(Buffers):
+        def __deepcopy__(self, memo):
+            raise TypeError("a lock is not copied")
+
+    class StartsOnly:
+        def start(self, batch):
+            return []
+
+    with pytest.raises(regard.InputError, match=r"append returns ndarray \(1, 16\) for \(1, 3, 16\)\.$"):
+        adapt(WidthDeclared())
+    with pytest.raises(regard.InputError, match=r"cannot be copied with copy.deepcopy.* a lock is not copied"):
+        adapt(Locked())
+    with pytest.raises(regard.InputError, match="Its append is missing"):
+        adapt(StartsOnly())
+
+
+class NarrowAfterOneToken(Buffers):
+    def append(self, seq, x):
+        y = super().append(seq, x)
+        return y[..., :8] if x.shape[1] == 1 else y
+
+
+class LengthOnly(Buffers):
+    def prefix_hit(self, x):
+        return 0
+
+
+class NotANumber(Buffers):
+    def append(self, seq, x):
+        return super().append(seq, x) * np.nan
+
+
+@pytest.mark.parametrize(
+    ("broken", "law", "words"),
+    [
+        (NarrowAfterOneToken, "TRACE", "append returns (2, 1, 8) instead of (2, 1, 16)"),
+        (LengthOnly, "PREFIXHIT", "prefix_hit returns int instead of a sequence and a length"),
+        (NotANumber, "TRACE", "token 0 of A is not finite, unlike in a full pass over its 1 token"),
+    ],
+)
+def test_results_of_another_kind_are_told(broken, law, words):
+    failures = regard.check(broken, laws=law, traces=1).failures
+    assert [failure.law for failure in failures] == [law]
+    assert words in (failures[0].counterexample or "")
 
 
 def test_the_example_of_the_page_is_correct_as_it_stands():

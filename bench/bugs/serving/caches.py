@@ -412,9 +412,12 @@ class PagedCache:
             raise MemoryError("no page is free")
         page = self.free.pop(0)
         self.refs[page] = 1
+        self._forget(page)
+        return page
+
+    def _forget(self, page):
         if self.bug != "stale_prefix":
             self.known = {key: p for key, p in self.known.items() if p != page}
-        return page
 
     def append(self, seq, x):
         x = np.asarray(x, np.float64)
@@ -438,6 +441,7 @@ class PagedCache:
                 if self.bug == "copy_misses_values":
                     self.v[fresh] = 0
                 seq["pages"][index] = page = fresh
+            self._forget(page)
             self.k[page, slot], self.v[page, slot] = k[0, i], v[0, i]
             seq["tokens"].append(x[0, i].tobytes())
             if slot == self.P - 1:

@@ -85,7 +85,7 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option("--lengths", type=_Lengths(), help="Lengths to try beyond the usual ones: 64,131; - for none.")
 @click.option("--batch", type=int, help="Number of rows of a large batch (default 8).")
 @click.option("--block", type=int, help="Size of the layer's tiles or pages (default 16): laws look at their borders.")
-@click.option("--traces", type=int, help="Random traces per law about the operations of a cache (default 20).")
+@click.option("--traces", type=int, help="Random traces per law about the operations of a cache (default 10).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of every random draw.")
 @click.option(
     "--time-limit",

@@ -131,7 +131,7 @@ def _judged(law: Law, trial: LawTrial, diagnose: Diagnose | None) -> LawVerdict:
     if not comparisons:
         return _verdict(law, subject, "skipped", f"inputs of length {trial.size.length} are too short to try it")
     for each in comparisons:
-        if not each.is_lively(trial.lively):
+        if not each.is_lively(trial.lively_for(law)):
             reason = f"the positive control moves the output by only {each.control:.2g}, too little to decide"
             return _verdict(law, subject, "inconclusive", reason, each)
     return _verdict(law, subject, "holds", f"{len(comparisons)} comparisons", _worst(comparisons))

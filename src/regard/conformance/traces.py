@@ -1,43 +1,24 @@
-"""Random traces of operations on caches: whatever happened before, outputs equal those of a fresh full pass.
+"""Traces of operations on caches: whatever happened before, outputs equal those of a fresh full pass."""
 
-Hypothesis draws the traces, and shrinks one that fails to a few operations.
-"""
-
-import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from random import Random
 from typing import Any, ClassVar
 
 import numpy as np
 
-from regard.conformance.law import (
-    LONGEST_INPUT,
-    Comparison,
-    Comparisons,
-    Diagnosis,
-    InputSize,
-    Law,
-    LawTrial,
-    NotTried,
-    distance,
-    only_if,
-)
-from regard.conformance.probing import RELATIVE, first_broken_token, token_gaps
-from regard.conformance.subject import CAPABILITIES, Spec, Subject
+from regard.conformance.law import LONGEST_INPUT, Comparison, Diagnosis, LawTrial, distance
+from regard.conformance.probing import first_broken_token, token_gaps
+from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import error_line
 
 # Sizes of appends: single tokens, short chunks, and one beyond a page of 16.
 _CHUNKS = (1, 2, 3, 5, 8, 17)
 _USUAL_LENGTH = 64
 _NUM_TOKENS = 512
-_MOST_MOVES = 12
-# How many times as many traces there are of all operations as of one.
-_TIMES_FOR_ALL = 2
 _MOST_SEQUENCES = 3
-_WHICH_BITS, _AMOUNT_BITS = 2, 4
-_AMOUNTS = 2**_AMOUNT_BITS
+# The number of amounts that a move can have.
+AMOUNTS = 16
 
 
 class CacheOperation(StrEnum):
@@ -71,21 +52,27 @@ FAULTS = {
 }
 
 
-# What is done besides appends and the operation that a law is about.
-_TRIED_WITH = {
-    CacheOperation.START: (CacheOperation.RELEASE,),
-    CacheOperation.FORK: (CacheOperation.RELEASE,),
-    CacheOperation.PREFIX: (CacheOperation.START, CacheOperation.RELEASE),
-}
+class PrefixSource(StrEnum):
+    """Which tokens are looked up; `cut` is that of the move."""
+
+    FIRST = "first"  # the first tokens of an earlier sequence, and up to two new ones
+    LATER = "later"  # the tokens of an earlier sequence after the cut, as if it began there
+    SPLICED = "spliced"  # the first tokens of one sequence up to the cut, then those of another after it
+    CHANGED = "changed"  # an earlier sequence with new tokens up to the cut
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceMove:
-    """One operation on one of the sequences; the numbers are taken modulo what is there."""
+    """One operation on one of the sequences; the numbers are taken modulo what is there.
+
+    `source` and `cut` are for prefixes only.
+    """
 
     operation: CacheOperation
-    which: int
-    amount: int
+    which: int = 0
+    amount: int = 0
+    source: PrefixSource = PrefixSource.FIRST
+    cut: int = 0
 
 
 @dataclass(kw_only=True, eq=False)
@@ -111,9 +98,7 @@ class CachedSequence:
 
 
 # In the end, one more token for each sequence.
-_LAST_READS = tuple(
-    TraceMove(operation=CacheOperation.APPEND, which=which, amount=0) for which in range(_MOST_SEQUENCES)
-)
+_LAST_READS = tuple(TraceMove(operation=CacheOperation.APPEND, which=which) for which in range(_MOST_SEQUENCES))
 
 
 class FullPasses:
@@ -153,7 +138,7 @@ class TraceRun:
         self.subject: Subject = trial.subject.new_session()
         self.max_length = max_length or longest_sequence(trial.spec)
         self.sequences: list[CachedSequence] = []
-        self.finished: list[np.ndarray] = []
+        self.gone: list[CachedSequence] = []
         self.num_tokens, self.num_started = 0, 0
         self.story: list[str] = []
         self.performed: set[CacheOperation] = set()
@@ -240,7 +225,7 @@ class TraceRun:
             fork.num_evicted, fork.ends = sequence.num_evicted, sequence.ends
 
     def _crop(self, sequence: CachedSequence, move: TraceMove) -> None:
-        length = move.amount * sequence.length // _AMOUNTS
+        length = move.amount * (sequence.length + 1) // AMOUNTS
         if sequence.length and not sequence.num_evicted:
             self._change(
                 sequence,
@@ -287,39 +272,32 @@ class TraceRun:
             sequence.is_saved = not sequence.is_saved
 
     def _reset(self, sequence: CachedSequence, _: TraceMove) -> None:
-        before = sequence.tokens
         told = (CacheOperation.RESET, f"reset {sequence.name}")
-        is_done = self._change(
-            sequence, told, lambda: self.subject.reset_cache(sequence.cache), lambda tokens: tokens[:, :0]
-        )
-        if is_done:
+        if self._change(sequence, told, lambda: self.subject.reset_cache(sequence.cache), lambda tokens: tokens[:, :0]):
             sequence.num_evicted = 0
-            self.finished.append(before)
 
     def _release(self, sequence: CachedSequence, _: TraceMove) -> None:
         line = f"release {sequence.name}"
         if self._performed(CacheOperation.RELEASE, line, lambda: self.subject.release_cache(sequence.cache))[0]:
             self.sequences.remove(sequence)
-            self.finished.append(sequence.tokens)
+            self.gone.append(replace(sequence, cache=None))
 
     def _find_prefix(self, move: TraceMove) -> None:
         """A new sequence that begins as an earlier one does."""
-        known = [*(each.tokens for each in self.sequences if not each.num_evicted), *self.finished]
+        known = [each for each in (*self.sequences, *self.gone) if not each.num_evicted and each.length > move.cut]
         if not known or self._is_full:
             return
-        earlier = known[move.which % len(known)]
-        start = earlier[:, : move.amount * (earlier.shape[1] + 1) // _AMOUNTS]
-        x = np.concatenate([start, self._new_tokens(min(move.amount % 3, self.max_length - start.shape[1]))], axis=1)
+        x, parts = self._looked_up(known, move)
         if not x.shape[1]:
             return
         name = chr(ord("A") + self.num_started % 26)
-        parts = f"the first {_counted(start.shape[1])} of an earlier sequence and {x.shape[1] - start.shape[1]} new"
         line = f"look up {name}: {parts}"
         # Nothing is tried before something is found.
         is_done, found = self._performed(CacheOperation.APPEND, line, lambda: self.subject.prefix_cache(x.copy()))
         if not is_done:
+            self.performed |= set() if self.failure is None else {CacheOperation.PREFIX}
             return
-        length, cache = int(found[0]), found[1]
+        length, cache = found
         self.performed |= {CacheOperation.PREFIX} if length else set()
         self.story[-1] += f", {length} found"
         if not 0 <= length <= x.shape[1]:
@@ -329,6 +307,23 @@ class TraceRun:
         sequence = self._started(cache, x[:, :length])
         sequence.ends = (length,) if length else ()
         self._append_tokens(sequence, x[:, length:], f"to {name}")
+
+    def _looked_up(self, known: Sequence[CachedSequence], move: TraceMove) -> tuple[np.ndarray, str]:
+        """The tokens, and what they are."""
+        earlier, other = (known[(move.which + place) % len(known)] for place in (0, 1))
+        end = move.cut + move.amount * (earlier.length - move.cut + 1) // AMOUNTS
+        if move.source is PrefixSource.FIRST:
+            num_new = min(move.amount % 3, self.max_length - end)
+            x = np.concatenate([earlier.tokens[:, :end], self._new_tokens(num_new)], axis=1)
+            return x, f"the first {_counted(end)} of {earlier.name}" + (f" and {num_new} new" if num_new else "")
+        later, words = earlier.tokens[:, move.cut : end], f"tokens {move.cut} to {end - 1} of {earlier.name}"
+        if move.source is PrefixSource.LATER:
+            return later, words
+        if move.source is PrefixSource.SPLICED:
+            begin, first = other.tokens[:, : move.cut], f"the first {_counted(move.cut)} of {other.name}"
+        else:
+            begin, first = self._new_tokens(move.cut), f"{_counted(move.cut, 'new ')}"
+        return np.concatenate([begin, later], axis=1), f"{first}, then {words}"
 
     _ON_SEQUENCES: ClassVar = {
         CacheOperation.APPEND: _append,
@@ -356,7 +351,9 @@ class TraceRun:
         """True if the operation was done: then the sequence has another cache, and only some of its tokens are left."""
         is_done, cache = self._performed(*told, work)
         if is_done:
+            before = replace(sequence, cache=None, name=f"{sequence.name} before the {told[0]}")
             sequence.cache, sequence.tokens, sequence.num_last = cache, left(sequence.tokens), 0
+            self.gone += [before] if sequence.length < before.length else []
             sequence.ends = tuple(sorted({min(end, sequence.length) for end in sequence.ends} - {0}))
         return is_done
 
@@ -403,202 +400,14 @@ class TraceRun:
         tolerance = self.trial.cache_tolerance(wanted)
         broken = first_broken_token(gaps, tolerance)
         self.last_read = sequence
-        what = (
-            f"token {first + (broken or 0)} of {sequence.name} differs from a full pass over its "
-            f"{_counted(sequence.length)}"
-        )
-        if y.shape[:2] != wanted.shape[:2]:
-            what = f"the outputs have the shape {list(y.shape)} for {_counted(sequence.num_last)}"
+        place = f"token {first + (broken or 0)} of {sequence.name}"
+        what = f"{place} differs from a full pass over its {_counted(sequence.length)}"
+        if not np.isfinite(gaps).all():
+            what = f"{place} is not finite, unlike in a full pass over its {_counted(sequence.length)}"
+        if y.shape != wanted.shape:
+            what = f"the outputs have the shape {list(y.shape)}, and those of a full pass {list(wanted.shape)}"
         self.reads.append(self._comparison(what, float(gaps.max(initial=0.0)), tolerance))
 
 
-def _counted(number: int) -> str:
-    return f"{number} token{'' if number == 1 else 's'}"
-
-
-@dataclass(kw_only=True)
-class TraceSearch:
-    """Looks for the smallest failing trace that is due to one operation, or to any if there is no `focus`."""
-
-    passes: FullPasses
-    focus: CacheOperation | None
-    held: list[Comparison] = field(default_factory=list)
-    smallest: TraceRun | None = None
-    has_other_failures: bool = False
-    is_tried: bool = False
-
-    def is_failing(self, moves: Sequence[TraceMove]) -> bool:
-        """True if the trace fails, and would not without the operation."""
-        run = TraceRun(self.passes, moves)
-        self.is_tried |= self.focus is None or self.focus in run.performed
-        if run.failure is None:
-            self.held += sorted(run.reads, key=lambda each: each.error)[-1:]
-            return False
-        if not self._is_due(run, moves):
-            self.has_other_failures = True
-            return False
-        if self.smallest is None or run.size < self.smallest.size:
-            self.smallest = run
-        return True
-
-    def fails_alone(self, run: TraceRun) -> bool:
-        """True if the same tokens, appended in the same chunks and with no other operation, fail as well."""
-        sequence, subject = run.last_read, self.passes.trial.subject.new_session()
-        if sequence is None or run.failure is None or run.failure.is_yes_no:
-            return False
-        cache, start = subject.empty_cache(len(sequence.tokens)), 0
-        for end in sequence.ends:
-            y, cache = subject.step(sequence.tokens[:, start:end].copy(), cache)
-            wanted = self.passes.outputs(sequence.tokens[:, :end])[:, start:]
-            if not distance(y, wanted) <= self.passes.trial.cache_tolerance(wanted):
-                return True
-            start = end
-        return False
-
-    def _is_due(self, run: TraceRun, moves: Sequence[TraceMove]) -> bool:
-        if self.focus is None or self.focus not in run.performed:
-            return self.focus is None
-        if self.focus is not CacheOperation.EVICT and self.fails_alone(run):
-            return False
-        others = [move for move in moves if move.operation is not self.focus]
-        window = self.passes.trial.spec.window if self.focus is CacheOperation.EVICT else None
-        return TraceRun(self.passes, others, window).failure is None
-
-
-def compare_traces(trial: LawTrial, focus: CacheOperation | None) -> Comparisons:
-    """Random traces of appends and one operation, or of all operations without a `focus`.
-
-    A failure belongs to the operation only if the same trace without it does not fail. Another past must move the
-    output, or the cache holds nothing that could be spoiled.
-    """
-    _ensure_applicable(trial.subject, focus)
-    batch = min(trial.size.batch, trial.subject.cache_limits.max_batch or trial.size.batch)
-    passes = FullPasses(replace(trial, size=replace(trial.size, batch=batch)))
-    control = passes.control()
-    search = TraceSearch(passes=passes, focus=focus)
-    _search(search.is_failing, _operations(trial.subject, focus), trial)
-    if search.smallest is not None and search.smallest.failure is not None:
-        performed = set() if focus is None and search.fails_alone(search.smallest) else search.smallest.performed
-        causes = [FAULTS[each] for each in FAULTS if each in performed and each is not CacheOperation.APPEND]
-        yield replace(
-            search.smallest.failure,
-            control=control,
-            suggests=tuple(causes) if focus is None and causes else (FAULTS[focus or CacheOperation.APPEND],),
-        )
-        return
-    if search.has_other_failures:
-        raise NotTried("traces without this operation fail already; see TRACE")
-    if not search.is_tried:
-        why = "no prefix is found again" if focus is CacheOperation.PREFIX else "the cache never does this operation"
-        raise NotTried(f"{why} in any trace")
-    yield from (replace(each, control=control) for each in search.held)
-
-
-def _ensure_applicable(subject: Subject, focus: CacheOperation | None) -> None:
-    """Raises NotTried if traces can't show anything about this operation."""
-    spec = subject.spec
-    if subject.cache_limits.is_single and focus in (CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX):
-        raise NotTried("only one cache can be in use at a time")
-    if focus is CacheOperation.EVICT and spec.window is None:
-        if not subject.has("evict"):
-            raise NotTried(CAPABILITIES["evict"][1])
-        if not _can_forget(spec):
-            raise NotTried("only for one layer whose declared positions count distances")
-
-
-def _can_forget(spec: Spec) -> bool:
-    """False if what is left keeps something of evicted tokens: deeper layers, and absolute positions."""
-    return spec.depth == 1 and spec.positions in RELATIVE
-
-
-def _operations(subject: Subject, focus: CacheOperation | None) -> list[CacheOperation]:
-    """What traces are made of besides appends."""
-    is_single = subject.cache_limits.is_single
-    has = {each for each in CacheOperation if subject.has(each)} | {CacheOperation.START}
-    if not _can_forget(subject.spec):
-        has.discard(CacheOperation.EVICT)
-    if focus is not None:
-        has &= {focus, *_TRIED_WITH.get(focus, ())}
-    if is_single:
-        has -= {CacheOperation.START, CacheOperation.FORK, CacheOperation.PREFIX}
-    return [each for each in CacheOperation if each in has]
-
-
-def _search(
-    is_failing: Callable[[Sequence[TraceMove]], bool], operations: Sequence[CacheOperation], trial: LawTrial
-) -> None:
-    """Has hypothesis draw traces until one fails, and shrink that one."""
-    try:
-        from hypothesis import Phase, find, settings
-        from hypothesis import strategies as st
-        from hypothesis.errors import Flaky, NoSuchExample
-    except ImportError as error:
-        raise NotTried("needs hypothesis: pip install 'regard[torch]'") from error
-    num_bits = (2 * len(operations) + 1).bit_length()
-
-    def moves(bits: tuple[tuple[bool, ...], ...]) -> list[TraceMove]:
-        """Half of the moves append. Each trace has only some of the operations, so that they meet more often."""
-        off, *drawn = bits
-        usable = [each for each, is_off in zip(operations, off, strict=True) if not is_off] or operations
-        found = [(_number(each[:num_bits]), each) for each in drawn]
-        return [
-            TraceMove(
-                operation=CacheOperation.APPEND if kind % 2 or not usable else usable[kind // 2 % len(usable)],
-                which=_number(each[num_bits:-_AMOUNT_BITS]),
-                amount=_number(each[-_AMOUNT_BITS:]),
-            )
-            for kind, each in found
-            if kind
-        ]
-
-    # Booleans, since for numbers hypothesis reads constants from the source files around, and stores them in files.
-    bits = [_bits(st, len(operations)), *[_bits(st, num_bits + _WHICH_BITS + _AMOUNT_BITS)] * _MOST_MOVES]
-    chosen = settings(
-        max_examples=trial.num_traces * (1 if len(operations) <= 2 else _TIMES_FOR_ALL),
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-    )
-    errors: list[Exception] = []
-
-    def fails(drawn: tuple[tuple[bool, ...], ...]) -> bool:
-        try:
-            return not errors and is_failing(moves(drawn))
-        except Exception as error:  # noqa: BLE001 - a layer may raise anything, which is not for hypothesis to report
-            errors.append(error)
-            return False
-
-    # Nothing may be found, or the cache may not be the same in every trace: then what was found is not the smallest.
-    with contextlib.suppress(Flaky, NoSuchExample):
-        find(st.tuples(*bits), fails, settings=chosen, random=Random(trial.seed))
-    if errors:
-        raise errors[0]
-
-
-def _bits(strategies: Any, count: int) -> Any:
-    return strategies.tuples(*[strategies.booleans()] * count)
-
-
-def _number(bits: Sequence[bool]) -> int:
-    return sum(2**place for place, bit in enumerate(reversed(bits)) if bit)
-
-
-def trace_law(
-    law: str, statement: str, focus: CacheOperation | None, broken_example: Callable[[], Subject], *, rank: int
-) -> Law:
-    """The law that traces with this operation equal full passes, or traces of all operations if there is none."""
-    needs = ("cache",) if focus in (None, CacheOperation.START, CacheOperation.EVICT) else ("cache", str(focus))
-    return Law(
-        id=law,
-        statement=statement,
-        family="cache",
-        rank=rank,
-        needs=needs,
-        applies=only_if(causal=True),
-        size=InputSize(batch=2, length=16),
-        compare=lambda trial: compare_traces(trial, focus),
-        broken_example=broken_example,
-        suspects=(FAULTS[focus or CacheOperation.APPEND],),
-        shrinks_itself=True,
-    )
+def _counted(number: int, kind: str = "") -> str:
+    return f"{number} {kind}token{'' if number == 1 else 's'}"

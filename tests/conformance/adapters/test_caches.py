@@ -50,9 +50,33 @@ def test_windows_of_hugging_face_cannot_be_cropped():
     assert [verdict.outcome for verdict in report.verdicts] == ["skipped", "holds", "holds"]
 
 
+@pytest.mark.parametrize(
+    ("model", "settings"), [("MistralForCausalLM", {"sliding_window": 4}), ("Lfm2ForCausalLM", {})]
+)
+def test_tokens_are_rejected_from_windows_and_convolutions_that_record(model, settings):
+    pytest.importorskip("transformers")
+    target = regard.hf(model, cache="recording", **settings)
+    assert regard.check(target, laws="REJECT", traces=4).verdicts[0].outcome == "holds"
+
+
+def test_a_rollback_of_a_window_that_is_short_by_one_token_is_found(monkeypatch):
+    cache_utils = pytest.importorskip("transformers.cache_utils")
+    layer = cache_utils.DynamicSlidingWindowLayer
+    crop = layer.crop
+
+    def short(self, tokens_to_remove):
+        crop(self, tokens_to_remove)
+        if tokens_to_remove:
+            self.keys, self.values = self.keys[:, :, 1:], self.values[:, :, 1:]
+
+    monkeypatch.setattr(layer, "crop", short)
+    target = regard.hf("MistralForCausalLM", cache="recording", sliding_window=4)
+    assert regard.check(target, laws="REJECT", traces=4).verdicts[0].outcome == "refuted"
+
+
 def test_a_cache_that_is_not_known_or_not_there_is_refused():
     pytest.importorskip("transformers")
-    with pytest.raises(regard.InputError, match="dynamic, static or quantized"):
+    with pytest.raises(regard.InputError, match="dynamic, static, quantized, recording"):
         regard.hf("LlamaForCausalLM", cache="paged")
     with pytest.raises(regard.InputError, match="has no quantized cache"):
         regard.hf("MistralForCausalLM", sliding_window=4, cache="quantized")()

@@ -1,6 +1,7 @@
 """Caches as plain objects with the operations that they have: `start`, `append`, and any of fork, crop, reorder …"""
 
 import copy
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -61,6 +62,13 @@ class CacheEngine(Subject):
     def _arrays(self) -> Arrays:
         """The first framework of those imported whose arrays the engine takes and returns."""
         problems = []
+        try:
+            copy.deepcopy(self.engine)
+        except Exception as error:
+            raise InputError(
+                f"{self.name} cannot be copied with copy.deepcopy, and every trace starts with a copy of it: "
+                f"{error_line(error, is_placed=True)}. Give the class a method __deepcopy__."
+            ) from error
         for package, kind in {**FRAMEWORKS, "mlx": MlxArrays}.items():
             if package in sys.modules:
                 self.arrays = kind(self.spec.dtype, self.spec.device)
@@ -68,13 +76,15 @@ class CacheEngine(Subject):
                 found, error = returned_or_error(lambda x=x: self._first_append(x))
                 y = found[0] if isinstance(found, tuple) else found
                 if error is None and isinstance(y, type(x)) and tuple(y.shape[:2]) == (1, 3):
+                    self.output_shape = tuple(y.shape[2:])
                     return self.arrays
                 shape = tuple(getattr(y, "shape", ()))
                 returned = f"append returns {type(y).__name__} {shape or ''} for {tuple(x.shape)}"
                 problems.append(f"{package}: {returned if error is None else error_line(error, is_placed=True)}")
+        remedy = " Declare the width: spec = regard.Spec(width=…)." if "width" in self.spec.undeclared_sizes else ""
         raise InputError(
             f"{self.name} does not append an array [batch, length, {self.spec.width}] to a new sequence and return "
-            f"its outputs. {'; '.join(problems)}. Declare the width: spec = regard.Spec(width=…)."
+            f"outputs [batch, length, …]. {'; '.join(problems)}.{remedy}"
         )
 
     def _first_append(self, x: Any) -> Any:
@@ -115,9 +125,16 @@ class CacheEngine(Subject):
             for sequence, part in zip(cache.sequences, rows, strict=True):
                 found = cache.engine.append(sequence, self.arrays.array(part))
                 y, longer = found if isinstance(found, tuple) else (found, None)
-                outputs.append(self.arrays.numpy(y))
+                outputs.append(self._outputs(y, part.shape[:2]))
                 sequences.append(sequence if longer is None else longer)
         return np.concatenate(outputs), replace(cache, sequences=tuple(sequences))
+
+    def _outputs(self, y: Any, new: tuple[int, ...]) -> np.ndarray:
+        """Outputs at new tokens, always of the same kind."""
+        found = self.arrays.numpy(y)
+        if found.shape != (*new, *self.output_shape):
+            raise ValueError(f"append returns {found.shape} instead of {(*new, *self.output_shape)}")
+        return found
 
     def fork_cache(self, cache: EngineCache) -> EngineCache:
         """Forks of its sequences."""
@@ -159,8 +176,13 @@ class CacheEngine(Subject):
         """What the engine finds, the same number of tokens for all rows."""
         assert self.session is not None, "prefixes are found within a session"
         with self.arrays.quietly():
-            sequence, length = self.session.prefix_hit(self.arrays.array(x))
-        return int(length), EngineCache(engine=self.session, sequences=(sequence,))
+            found = self.session.prefix_hit(self.arrays.array(x))
+        try:
+            sequence, length = found
+            length = operator.index(length)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"prefix_hit returns {type(found).__name__} instead of a sequence and a length") from error
+        return length, EngineCache(engine=self.session, sequences=(sequence,))
 
     def _changed(self, cache: EngineCache, change: Callable[[Any], Any]) -> EngineCache:
         """An operation that returns nothing has changed the sequence in place."""

@@ -31,9 +31,10 @@ from regard.conformance.subject import CacheLimits, LayerFinding, Projections, S
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
-HuggingFaceCache = Literal["dynamic", "static", "quantized"]
+# "recording" is a dynamic cache that keeps what a window or a convolution would drop, until tokens are rejected.
+HuggingFaceCache = Literal["dynamic", "static", "quantized", "recording"]
 # Eight bits with a scale that is frozen at the first tokens: how far outputs may be off, relative to the largest.
-_QUANTIZED_ERROR = 0.5
+_QUANTIZED_ERROR = 0.1
 _OFFSETS = (0, 1, 2)
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
@@ -138,7 +139,12 @@ class HuggingFaceModel(TorchLayer):
         if not (self.spec.causal and self._has_cache()):
             return named - {"cache"}
         can_crop = self.cache == "dynamic" and not self.has_state and not _has_windows(self.module)
-        return named | {"fork", "reorder", "reset"} | ({"crop", "reject"} if can_crop else set())
+        can_reject = can_crop or self.cache == "recording"
+        return (
+            named
+            | {"fork", "reorder", "reset"}
+            | {name for name, can in (("crop", can_crop), ("reject", can_reject)) if can}
+        )
 
     def with_cache(self, kind: HuggingFaceCache) -> "HuggingFaceModel":
         """The model with caches of another class."""
@@ -168,11 +174,17 @@ class HuggingFaceModel(TorchLayer):
         config = self.module.config
         if self.cache == "static":
             return StaticCache(config=config, max_cache_len=LONGEST_INPUT)
-        return QuantizedCache("fp8", config=config) if self.cache == "quantized" else DynamicCache(config=config)
+        cache = QuantizedCache("fp8", config=config) if self.cache == "quantized" else DynamicCache(config=config)
+        if self.cache == "recording":
+            cache.activate_past_recording()
+        return cache
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """New tokens on a copy of the cache."""
         longer = copy.deepcopy(cache)
+        if self.cache == "recording" and longer.get_seq_length() and longer.is_croppable:
+            # Nothing was rejected since the last step, and what was kept for that is dropped.
+            longer.crop(0)
         if counts_from_each_call(self.module) and "positions" not in options:
             start = longer.get_seq_length()
             options["positions"] = np.tile(np.arange(start, start + x.shape[1]), (x.shape[0], 1))
@@ -192,6 +204,8 @@ class HuggingFaceModel(TorchLayer):
     def reject_cache(self, cache: Any, count: int) -> Any:
         """A copy of the cache without the last tokens."""
         other = copy.deepcopy(cache)
+        if not other.is_croppable:
+            raise NotImplementedError
         other.crop(-count)
         return other
 

@@ -1,6 +1,7 @@
 """Targets of a check: what a name or an object stands for, as a subject.
 
-Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "pkg.module:name" and "path/to/file.py:name".
+Names are "hf:LlamaForCausalLM", "torch:MultiheadAttention", "mlx:llama", "llama.cpp:tiny", "pkg.module:name" and
+"path/to/file.py:name".
 """
 
 import ast
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast, get_args
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
@@ -20,6 +21,7 @@ from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
+from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
@@ -99,9 +101,11 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
         kinds = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
         subject = KerasLayer(target, spec, name=name) if isinstance(target, kinds) else None
     if subject is None and not callable(target):
+        missing = "Its append is missing. " if callable(getattr(target, "start", None)) else ""
         raise InputError(
-            f"{name} cannot be called. "
-            "Give a function, a torch module, a factory, or a subclass of regard.conformance.subject.Subject."
+            f"{name} cannot be called. {missing}"
+            "Give a function, a torch module, a factory, a cache with start and append, "
+            "or a subclass of regard.conformance.subject.Subject."
         )
     return function_subject(target, spec or Spec(), name) if subject is None else subject
 
@@ -166,6 +170,8 @@ def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFindi
         return hf(name, **given)(), ()
     if place == "mlx":
         return MlxCaches(name, **given), ()
+    if place == "llama.cpp":
+        return LlamaSequences(name, **given), ()
     if place == "torch":
         return _load_torch(name, given), ()
     return _made(load_attribute(text), given, text)
@@ -206,11 +212,14 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
     Args:
         class_name: a class of transformers, such as "LlamaForCausalLM".
         part: "model", or "attention" for its first attention module alone, where laws can check most.
-        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "static" or "quantized".
+        cache: the class of caches: "dynamic" (which keeps windows where the model has them), "recording" (the same, and
+            tokens can be rejected from windows and convolutions), "static" or "quantized".
         config: settings of its configuration to change.
     """
-    if cache not in ("dynamic", "static", "quantized"):
-        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give dynamic, static or quantized.")
+    from regard.conformance.adapters.huggingface import HuggingFaceCache
+
+    if cache not in get_args(HuggingFaceCache):
+        raise InputError(f"A Hugging Face target has no cache '{cache}'. Give {', '.join(get_args(HuggingFaceCache))}.")
     if part not in ("model", "attention"):
         raise InputError(f"A Hugging Face target has no part '{part}'. Give model or attention.")
 
@@ -222,7 +231,7 @@ def hf(class_name: str, *, part: str = "model", cache: str = "dynamic", **config
         model = build_model(class_name, **config)
         label = f"hf:{class_name}" + (" attention" if part == "attention" else "")
         subject = AttentionPart(model, name=label) if part == "attention" else HuggingFaceModel(model, name=label)
-        return subject if cache == "dynamic" else subject.with_cache(cache)
+        return subject if cache == "dynamic" else subject.with_cache(cast(HuggingFaceCache, cache))
 
     build.is_factory = True  # pyright: ignore[reportFunctionMemberAccess]
     build.__name__ = f"hf:{class_name}"

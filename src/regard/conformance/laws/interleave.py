@@ -6,7 +6,8 @@ import numpy as np
 
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 from regard.conformance.subject import Spec
-from regard.conformance.traces import CacheOperation, trace_law
+from regard.conformance.trace_laws import trace_law
+from regard.conformance.traces import CacheOperation
 
 
 class _OneBuffer(ReferenceLayer):

@@ -4,7 +4,8 @@ import numpy as np
 
 from regard.conformance.reference_layer import KeyValueCache, ReferenceLayer
 from regard.conformance.subject import Spec, Subject
-from regard.conformance.traces import CacheOperation, trace_law
+from regard.conformance.trace_laws import trace_law
+from regard.conformance.traces import CacheOperation
 
 
 class PrefixLayer(ReferenceLayer):
