@@ -311,3 +311,33 @@ def test_a_layer_of_one_length_is_one_line():
 
     with pytest.raises(InputError, match="length 16 and not of length 5"):
         checked(Window())
+
+
+class OneHead(nn.Module):
+    def __init__(self, width, size):
+        super().__init__()
+        self.key, self.query, self.value = (nn.Linear(width, size, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        logits = self.query(x) @ self.key(x).mT / self.key.out_features**0.5
+        hidden = torch.ones(logits.shape[-2:]).triu(1).bool()
+        return logits.masked_fill(hidden, -torch.inf).softmax(-1) @ self.value(x)
+
+
+class ListOfHeads(nn.Module):
+    def __init__(self, width, num_heads, reverses=False):
+        super().__init__()
+        self.heads = nn.ModuleList([OneHead(width, width // num_heads) for _ in range(num_heads)])
+        self.proj, self.reverses = nn.Linear(width, width), reverses
+
+    def forward(self, x):
+        heads = reversed(self.heads) if self.reverses else self.heads
+        return self.proj(torch.cat([head(x) for head in heads], dim=-1))
+
+
+def test_heads_that_are_modules_of_their_own_reach_spec_grade():
+    subject, findings = checked(ListOfHeads(24, 3))
+    assert facts(findings)["num_heads"] == 3
+    assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
+    wrong, _ = checked(ListOfHeads(24, 3, reverses=True), causal=True, positions="none")
+    assert "SPEC" not in outcomes(wrong, "SPEC") or outcomes(wrong, "SPEC")["SPEC"] != "holds"

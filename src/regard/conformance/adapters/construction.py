@@ -38,7 +38,7 @@ HEAD_WIDTH = """
 LENGTH = """
     block_size context_length max_seq_len max_len max_length seq_len max_position_embeddings max_positions n_ctx
     context_window ctx_len sequence_length max_sequence_length max_seq_length seq_length context_size max_context_length
-    n_positions max_T max_target_len window_length
+    n_positions max_T max_target_len window_length context ctx
 """.split()
 _DEPTH = "n_layer n_layers num_layers num_hidden_layers depth layers".split()
 _WINDOW = "window_size sliding_window window local_window_size attention_window".split()
@@ -132,8 +132,17 @@ class StandInConfig(dict):
         raise _Missing(name)
 
 
-def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> tuple[Any, tuple[LayerFinding, ...]]:
-    """What the class or factory makes of the given arguments, the rest chosen by name; and what was chosen.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BuiltLayer:
+    """A layer, the arguments that it was built with (those of its config among them), and what was chosen."""
+
+    layer: Any
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    findings: tuple[LayerFinding, ...] = ()
+
+
+def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> BuiltLayer:
+    """What the class or factory makes of the given arguments, the rest chosen by name.
 
     An InputError names every argument that could not be chosen.
     """
@@ -146,10 +155,11 @@ def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> tup
     if unknown:
         several = ", ".join(unknown)
         raise InputError(f"'{label}' needs {several}. Give --arg {unknown[0]}=….")
-    config = next((name for name in parameters if name in _CONFIGS and name in {**chosen, **given}), None)
+    arguments = {**chosen, **given}
+    config = next((name for name in parameters if name in _CONFIGS and name in arguments), None)
     if config is None:
-        return _made(make, {**chosen, **given}, label), _findings(chosen)
-    return _with_config(make, {**chosen, **given}, config, label)
+        return BuiltLayer(layer=_made(make, arguments, label), arguments=arguments, findings=_findings(chosen))
+    return _with_config(make, arguments, config, label)
 
 
 def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -221,13 +231,11 @@ def _config_classes(make: Callable[..., Any], name: str) -> Iterator[type]:
             yield each
 
 
-def _with_config(
-    make: Callable[..., Any], given: Mapping[str, Any], name: str, label: str
-) -> tuple[Any, tuple[LayerFinding, ...]]:
+def _with_config(make: Callable[..., Any], given: Mapping[str, Any], name: str, label: str) -> BuiltLayer:
     """The layer made with a config of its own class, else with one that answers what it is asked."""
     values = given[name]
     if not isinstance(values, Mapping):
-        return _made(make, given, label), ()
+        return BuiltLayer(layer=_made(make, given, label), arguments=given)
     problems = []
     for kind in _config_classes(make, name):
         try:
@@ -236,10 +244,8 @@ def _with_config(
         except Exception as error:  # noqa: BLE001 - a class may raise anything, and another may serve
             problems.append(error)
             continue
-        return made, (
-            *_findings(chosen),
-            LayerFinding(name=name, value=kind.__name__, how="the class in the same module"),
-        )
+        its_class = LayerFinding(name=name, value=kind.__name__, how="the class in the same module")
+        return BuiltLayer(layer=made, arguments={**given, **chosen, **values}, findings=(*_findings(chosen), its_class))
     config = StandInConfig(values)
     for _ in range(_MOST_ANSWERS):
         try:
@@ -255,7 +261,8 @@ def _with_config(
         except Exception as error:
             raise _refusal(problems[0] if problems else error, {**given, name: dict(config)}, label) from error
         else:
-            return made, _findings({key: value for key, value in config.items() if key not in values})
+            found = {key: value for key, value in config.items() if key not in values}
+            return BuiltLayer(layer=made, arguments={**given, **config}, findings=_findings(found))
     raise InputError(f"'{label}' asks its {name} for too many things. Give --config FILE.")
 
 

@@ -46,6 +46,18 @@ class ModuleLayer(TorchLayer):
     packing: Packing | None = None
     is_read_off = True
 
+    def __init__(
+        self,
+        module: Any,
+        spec: Spec | None = None,
+        *,
+        name: str | None = None,
+        redraw: bool = True,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.arguments = arguments or {}
+        super().__init__(module, spec, name=name, redraw=redraw)
+
     def prepare(self) -> None:
         """Finds the sizes, the way to call the module, its longest input, its mask and its matrices."""
         self.names = option_names(parameter_names(self.module.forward))
@@ -110,8 +122,8 @@ class ModuleLayer(TorchLayer):
 
     def _find_call(self) -> None:
         """Width, heads and plan: the first width that the module takes."""
-        heads, declared = head_findings(self.module), self.spec
-        candidates = width_candidates(self.module)
+        heads, declared = head_findings(self.module, self.arguments), self.spec
+        candidates = width_candidates(self.module, self.arguments)
         usual = LayerFinding(name="width", value=declared.width, how="nothing says otherwise")
         problem = ""
         if "width" not in declared.undeclared_sizes:
