@@ -121,13 +121,17 @@ def _from_calls(subject: Subject) -> _Notes:
 
 
 def _find_reach_ahead(notes: _Notes, moved: np.ndarray) -> None:
-    """Not causal only if outputs see as far ahead as they see back: anything else is no mask that a spec can name."""
+    """Not causal only if outputs see everything, or as far ahead as back: a spec can name no other mask."""
     length = len(moved)
-    if np.array_equal(moved, moved.T):
+    gaps = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
+    if np.array_equal(moved, gaps <= gaps[moved].max(initial=0)):
         notes.add("causal", False, "an output changes with a later input")
         return
     aheads = [int(np.flatnonzero(row)[-1]) - place if row.any() else 0 for place, row in enumerate(moved)]
-    if moved[np.tril_indices(length)].all() and len(set(aheads[: length - max(aheads)])) == 1:
+    if not moved[np.tril_indices(length)].all():
+        counts = moved.sum(axis=1)
+        seen = f"of {length} inputs the outputs see {counts.min()} to {counts.max()}"
+    elif len(set(aheads[: length - max(aheads)])) == 1:
         seen = f"every output sees {max(aheads)} token{'' if max(aheads) == 1 else 's'} ahead"
     else:
         seen = f"the outputs see {aheads} tokens ahead"

@@ -341,3 +341,58 @@ def test_heads_that_are_modules_of_their_own_reach_spec_grade():
     assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
     wrong, _ = checked(ListOfHeads(24, 3, reverses=True), causal=True, positions="none")
     assert "SPEC" not in outcomes(wrong, "SPEC") or outcomes(wrong, "SPEC")["SPEC"] != "holds"
+
+
+class Blocks(Attention):
+    """Causal attention within blocks of four, for lengths that are multiples of four; `length` allows one only."""
+
+    length, later_seen = None, 0
+
+    def forward(self, x, mask=None):
+        if x.shape[1] % 4 or self.length not in (None, x.shape[1]):
+            raise ValueError(f"{x.shape[1]} is no multiple of 4")
+        q, k, v = (self.heads(x, part) for part in range(3))
+        place = torch.arange(x.shape[1])
+        seen = (place[:, None] // 4 == place // 4) & (place <= place[:, None] + self.later_seen)
+        return self.mixed(q, k, v, seen if mask is None else seen & mask[:, None, None])
+
+
+def test_lengths_that_a_layer_does_not_take_are_padded_where_nothing_sees_it():
+    class Inner(Blocks):
+        is_causal_inside = False
+
+        def forward(self, x):
+            return super().forward(x)
+
+    subject, findings = checked(Inner(), causal=True)
+    assert facts(findings)["lengths"] == "multiples of 4"
+    assert not broken(subject, "CAUSAL", "PREFIX", "DTYPE", "BATCH", "DET")
+    one = Inner()
+    one.length = 64
+    subject, findings = checked(one)
+    assert (facts(findings)["lengths"], subject.spec.max_positions) == ("multiples of 64", 64)
+    one.later_seen = 3
+    with pytest.raises(InputError, match="only lengths that are multiples of 64"):
+        checked(one)
+    seeing = Blocks()
+    seeing.is_causal_inside, seeing.later_seen = False, 3
+    subject, findings = checked(seeing)
+    assert "which the mask hides" in str(next(each for each in findings if each.name == "lengths"))
+    assert not broken(subject)
+
+
+class KeywordContext(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Attention()
+
+    def forward(self, *args, context=None, **options):
+        assert context is not None, "cross attention should receive context"
+        q = self.inner.heads(*args, 0)
+        return self.inner.mixed(q, self.inner.heads(context, 1), self.inner.heads(context, 2))
+
+
+def test_a_context_may_be_the_only_argument_with_a_name():
+    subject, findings = checked(KeywordContext())
+    assert facts(findings)["called with"] == "x, context"
+    assert not broken(subject)

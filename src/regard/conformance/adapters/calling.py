@@ -87,7 +87,8 @@ def find_plan(module: Any, x: Any, head_width: int, constants: Mapping[str, Any]
 def required_names(module: Any) -> list[str]:
     """The arguments that `forward` cannot be called without, after the first."""
     found = list(_parameters(module).values())
-    return [each.name for each in found[1:] if each.default is inspect.Parameter.empty]
+    is_first = found[:1] and found[0].kind is not inspect.Parameter.KEYWORD_ONLY
+    return [each.name for each in found[1 if is_first else 0 :] if each.default is inspect.Parameter.empty]
 
 
 def start_name(module: Any) -> str | None:
@@ -98,12 +99,13 @@ def start_name(module: Any) -> str | None:
 def token_inputs(module: Any) -> tuple[str, ...]:
     """The arguments that get tokens: queries, keys and values in any order, or the first one and a required context.
 
-    For forward(values, keys, query, mask) that is ("values", "keys", "query").
+    For forward(values, keys, query, mask) that is ("values", "keys", "query"). The first one is given by its place, so
+    that its name does not matter.
     """
-    names = list(_parameters(module))
+    names = [name for name, each in _parameters(module).items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     if sorted(name.lower().lstrip("x_")[:1] for name in names[:3]) == ["k", "q", "v"]:
         return tuple(names[:3])
-    return (*names[:1], *(name for name in required_names(module) if name.lower() in _CONTEXTS))
+    return (*(names[:1] or ["x"]), *(name for name in required_names(module) if name.lower() in _CONTEXTS))
 
 
 def _parameters(module: Any) -> Mapping[str, inspect.Parameter]:
@@ -116,7 +118,7 @@ def _parameters(module: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
-    inputs = token_inputs(module) or ("x",)
+    inputs = token_inputs(module)
     needed = [name for name in required_names(module) if name not in (*inputs, *constants)]
     tables = tuple(name for name in needed if name.lower() in (*_ROTARY, *_COS, *_SIN))
     plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in tables}
