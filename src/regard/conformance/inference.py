@@ -11,6 +11,7 @@ from regard.conformance import weight_reading
 from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import LayerFinding, Spec, Subject
 from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
+from regard.conformance.verdict import error_line
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
@@ -103,7 +104,12 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
 def _from_calls(subject: Subject) -> _Notes:
     notes, spec = _Notes(), subject.spec
     length = min(_LENGTHS[0], spec.max_positions or _LENGTHS[0])
-    if not _moved(subject, length, [0])[0].any():
+    try:
+        first = _moved(subject, length, [0])[0]
+    except Exception as error:  # noqa: BLE001 - a layer may raise anything for lengths that it does not take
+        notes.lacks("causality, window and positions", f"an input of length {length} raises {error_line(error)}")
+        return notes
+    if not first.any():
         notes.lacks("causality, window and positions", "the outputs do not change with the inputs")
         return notes
     ahead = _moved(subject, length, [length // 2, length - 1])
@@ -157,11 +163,15 @@ def _find_window(notes: _Notes, subject: Subject) -> None:
     spec = subject.spec
     for length in dict.fromkeys(min(size, spec.max_positions or size) for size in _LENGTHS):
         places = [0, length // 4, length // 3]
+        try:
+            found = _moved(subject, length, places)
+        except Exception:  # noqa: BLE001 - a layer may raise anything for lengths that it does not take
+            notes.lacks("window", f"inputs of length {length} raise an error")
+            return
         reaches = [
-            int(np.flatnonzero(moved)[-1]) - place + 1
-            for place, moved in zip(places, _moved(subject, length, places), strict=True)
+            int(np.flatnonzero(moved)[-1]) - place + 1 for place, moved in zip(places, found, strict=True) if moved.any()
         ]
-        if max(reaches) < length - max(places):
+        if len(reaches) == len(places) and max(reaches) < length - max(places):
             if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
                 notes.lacks("window", f"inputs reach {reaches} outputs, which no window explains")
                 return

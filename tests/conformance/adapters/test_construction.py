@@ -81,3 +81,13 @@ def test_what_a_constructor_raises_is_said_with_what_it_was_given():
 
     with pytest.raises(InputError, match=r"dim=32.*ValueError: 32 is too small"):
         build(Fails, {}, "fails")
+
+
+def test_what_is_only_asked_for_in_a_condition_is_switched_off():
+    class Switched:
+        def __init__(self, args):
+            self.width = args.embed_dim if not args.multiway else 2 * args.embed_dim
+
+    built = build(Switched, {}, "switched")
+    assert built.layer.width == 32
+    assert "multiway=False" in str(built.findings[0])

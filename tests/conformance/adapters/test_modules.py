@@ -396,3 +396,49 @@ def test_a_context_may_be_the_only_argument_with_a_name():
     subject, findings = checked(KeywordContext())
     assert facts(findings)["called with"] == "x, context"
     assert not broken(subject)
+
+
+@pytest.mark.parametrize(
+    ("enter", "leave"),
+    [
+        (lambda x: x[:, :, 0], lambda y: y[:, :, None]),
+        (lambda x: x[:, 0], lambda y: y[:, None]),
+        (lambda x: x[..., 0].mT, lambda y: y.mT[..., None]),
+        (lambda x: x.mT, lambda y: y.mT),
+    ],
+    ids=["batch position one width", "batch one position width", "batch width position one", "batch width position"],
+)
+def test_images_and_channels_first_are_given_as_they_are_wanted(enter, leave):
+    class Image(Attention):
+        def forward(self, x):
+            assert enter(x).ndim == 3
+            return leave(super().forward(enter(x)))
+
+    subject, findings = checked(Image(width=24, num_heads=3))
+    assert "axes" in facts(findings)
+    assert outcomes(subject, "SPEC", "CAUSAL", "BATCH") == dict.fromkeys(("BATCH", "CAUSAL", "SPEC"), "holds")
+
+
+def test_required_positions_are_given():
+    class Asking(Attention):
+        def forward(self, tokens, position_ids):
+            assert position_ids.shape == tokens.shape[:2]
+            return super().forward(tokens)
+
+    subject, findings = checked(Asking())
+    assert facts(findings)["called with"] == "position_ids"
+    assert not broken(subject, "CAUSAL", "BATCH", "DTYPE")
+
+
+def test_gates_of_zero_are_opened():
+    class Gated(Attention):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Parameter(torch.tensor(0.0))
+
+        def forward(self, x):
+            return x + self.gate * super().forward(x)
+
+    subject, _ = checked(Gated())
+    assert subject.spec.window is None
+    assert outcomes(subject, "CAUSAL") == {"CAUSAL": "holds"}

@@ -76,6 +76,8 @@ _CHOSEN_BY_PART: Mapping[str, Any] = {
     "init_std": 0.02,
     "use_": False,
     "flash": False,
+    "_dim": 32,
+    "dim_": 32,
 }
 _CONFIGS = "config args cfg conf params opt hparams model_args configuration model_config hps opts".split()
 _CONFIG_CLASSES = ("Config", "Args", "Configuration", "Arguments", "Params", "Hparams", "Options")
@@ -118,6 +120,19 @@ class _Missing(AttributeError, KeyError):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.asked = name
+
+
+class _SwitchedOff:
+    """The answer to a name that says nothing: false in a condition, and of no other use."""
+
+    is_asked = False
+
+    def __bool__(self) -> bool:
+        self.is_asked = True
+        return False
+
+    def __repr__(self) -> str:
+        return "False"
 
 
 class StandInConfig(dict):
@@ -247,23 +262,33 @@ def _with_config(make: Callable[..., Any], given: Mapping[str, Any], name: str, 
         its_class = LayerFinding(name=name, value=kind.__name__, how="the class in the same module")
         return BuiltLayer(layer=made, arguments={**given, **chosen, **values}, findings=(*_findings(chosen), its_class))
     config = StandInConfig(values)
+    switches: dict[str, _SwitchedOff] = {}
     for _ in range(_MOST_ANSWERS):
         try:
             made = make(**{**given, name: config})
         except _Missing as missing:
             value = chosen_value(missing.asked)
             if value is _EMPTY:
-                raise InputError(
-                    f"'{label}' asks for {name}.{missing.asked}, and its name does not say what it is. "
-                    f"Give --arg {name}=\"{{'{missing.asked}': …}}\"."
-                ) from missing
+                value = switches[missing.asked] = _SwitchedOff()
             config = StandInConfig({**config, missing.asked: value})
         except Exception as error:
+            if switches:
+                raise _unknown(name, list(switches)[-1], label) from error
             raise _refusal(problems[0] if problems else error, {**given, name: dict(config)}, label) from error
         else:
+            kept = next((each for each, switch in switches.items() if not switch.is_asked), None)
+            if kept is not None:
+                raise _unknown(name, kept, label)
             found = {key: value for key, value in config.items() if key not in values}
             return BuiltLayer(layer=made, arguments={**given, **config}, findings=_findings(found))
     raise InputError(f"'{label}' asks its {name} for too many things. Give --config FILE.")
+
+
+def _unknown(config: str, asked: str, label: str) -> InputError:
+    return InputError(
+        f"'{label}' asks for {config}.{asked}, and its name does not say what it is. "
+        f"Give --arg {config}=\"{{'{asked}': …}}\"."
+    )
 
 
 def _own_config(kind: type, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

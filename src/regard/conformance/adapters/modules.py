@@ -174,6 +174,8 @@ class ModuleLayer(TorchLayer):
         if plan.tables:
             how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
             self._note("called with", how, ", ".join(plan.tables))
+        if plan.places:
+            self._note("called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places))
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
@@ -181,8 +183,9 @@ class ModuleLayer(TorchLayer):
             self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
         if plan.embedding is not None:
             self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
-        if plan.is_positions_first:
-            self._note("axes", "outputs depend on the first axis only", "[position, batch, width]")
+        if plan.axes != "batch position width":
+            how = "outputs depend on other positions, and not on other rows, if the input has these axes"
+            self._note("axes", how, f"[{plan.axes.replace(' ', ', ')}]")
 
     def _find_longest(self) -> None:
         """The longest input up to a bound, by bisection; of a module that takes only multiples, the longest of those."""
@@ -226,7 +229,7 @@ class ModuleLayer(TorchLayer):
 
     def _find_mask(self) -> None:
         names = mask_names(self.module)
-        if not names or self.plan.embedding is not None and self.plan.is_positions_first:
+        if not names or "one" in self.plan.axes or (self.plan.embedding and self.plan.axes.startswith("position")):
             return
 
         def output(x: Any, **given: Any) -> Any:

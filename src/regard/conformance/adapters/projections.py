@@ -72,7 +72,7 @@ def is_packed(module: Any) -> bool:
 def single_heads(module: Any) -> list[Any]:
     """The heads of a module that has each of them as a module of its own, with three matrices."""
     for child in module.children():
-        parts = list(child) if type(child).__name__ == "ModuleList" else []
+        parts = [part for part in child if part is not None] if type(child).__name__ == "ModuleList" else []
         if parts and all({"query", "key", "value"} <= set(_named(part)) for part in parts):
             return parts
     return []

@@ -21,7 +21,7 @@ def width_candidates(module: Any, arguments: Mapping[str, Any]) -> list[LayerFin
             if _is_count(values.get(name)):
                 found.setdefault(values[name], _of_attribute("width", owner, name, values[name]))
     for name, part in module.named_modules():
-        for size in (getattr(part, "in_features", None), getattr(part, "embedding_dim", None)):
+        for size in (getattr(part, each, None) for each in ("in_features", "embedding_dim", "in_channels")):
             if _is_count(size):
                 found.setdefault(
                     size, LayerFinding(name="width", value=size, how=f"the size of {name or 'its matrix'}")
