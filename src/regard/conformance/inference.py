@@ -58,6 +58,11 @@ class _Notes:
         """Something that most layers do otherwise."""
         self.findings.append(LayerFinding(name=name, how=what, kind="unusual"))
 
+    def drop(self, name: str) -> None:
+        """Nothing is said about this value after all."""
+        self.found.pop(name, None)
+        self.findings = [each for each in self.findings if each.name != name]
+
     def lacks(self, name: str, why: str) -> None:
         """Something that could not be found."""
         self.findings.append(LayerFinding(name=name, how=why, kind="not found"))
@@ -173,7 +178,9 @@ def _find_window(notes: _Notes, subject: Subject) -> None:
         ]
         if len(reaches) == len(places) and max(reaches) < length - max(places):
             if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
-                notes.lacks("window", f"inputs reach {reaches} outputs, which no window explains")
+                notes.drop("causal")
+                seen = f"inputs change {', '.join(map(str, reaches))} outputs, which no window explains"
+                notes.remark("causal", f"neither causal nor a window: {seen}; declare support")
                 return
             window = (reaches[0] - 1) // spec.depth + 1
             notes.add("window", window, f"an input changes {reaches[0]} outputs, from its own on, and no others")

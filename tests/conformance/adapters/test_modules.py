@@ -442,3 +442,17 @@ def test_gates_of_zero_are_opened():
     subject, _ = checked(Gated())
     assert subject.spec.window is None
     assert outcomes(subject, "CAUSAL") == {"CAUSAL": "holds"}
+
+
+def test_causal_blocks_are_not_refuted_for_what_they_do_not_see():
+    class InBlocks(Attention):
+        def forward(self, x):
+            place = torch.arange(x.shape[1]) // 4
+            seen = place[:, None] - place <= 1
+            return self.mixed(*(self.heads(x, part) for part in range(3)), seen)
+
+    subject, findings = checked(InBlocks())
+    assert subject.spec.causal is None
+    assert any("declare support" in str(each) for each in findings)
+    assert not broken(subject)
+    assert "SUPPORT" in broken(adapt(InBlocks(), Spec(causal=True, positions="none")), "SUPPORT")
