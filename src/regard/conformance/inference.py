@@ -202,8 +202,10 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     if is_still and (spec.depth == 1 or not is_causal):
         notes.add("positions", "none", "swapping two earlier tokens changes nothing")
         alone, repeated = subject.call(x[:, :1])[:, 0], subject.call(x[:, [0, 0, 0]])[:, 2]
-        if not distance(alone, repeated) <= _FLAT * size:
-            why = "a token repeated gives another output than the token alone, as with keys that belong to no token"
+        can_repeat = not is_causal and window == 3 and (spec.max_positions or 6) >= 6
+        twice = subject.call(x[:, [0, 1, 2, 0, 1, 2]])[:, -1] if can_repeat else y
+        if not max(distance(alone, repeated), distance(twice, y)) <= _FLAT * size:
+            why = "tokens repeated give other outputs than once, as with keys that belong to no token"
             notes.add("sink", True, why, is_unusual=True)
     elif not is_still and spec.depth > 1 and is_causal:
         notes.lacks("positions", "several causal layers distinguish the order of tokens without a position code")

@@ -15,6 +15,8 @@ _CONTEXTS = """
     context encoder_hidden_states memory cond kv key_value encoder_output encoder_out enc_output y x_kv context_states
     key_value_states cross_states enc_out encoder_states
 """.split()
+# Parts of attention that are tokens too where forward requires them.
+_PARTS = "q k v query key value queries keys values".split()
 _TOKENS = "idx input_ids tokens ids input_tokens token_ids src".split()
 _TARGETS = ("targets", "labels", "target")
 _STARTS = "start_pos offset pos_offset start cache_position step cache_len past_len".split()
@@ -148,7 +150,8 @@ def token_inputs(module: Any) -> tuple[str, ...]:
     names = [name for name, each in _parameters(module).items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     if sorted(name.lower().lstrip("x_")[:1] for name in names[:3]) == ["k", "q", "v"]:
         return tuple(names[:3])
-    return (*(names[:1] or ["x"]), *(name for name in required_names(module) if name.lower() in _CONTEXTS))
+    more = (name for name in required_names(module) if name.lower() in (*_CONTEXTS, *_PARTS))
+    return (*(names[:1] or ["x"]), *more)
 
 
 def _parameters(module: Any) -> Mapping[str, inspect.Parameter]:
