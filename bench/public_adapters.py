@@ -50,7 +50,9 @@ class SharedKeys(nn.Module):
 
     def __init__(self, width: int = 32) -> None:
         super().__init__()
-        self.inner = import_module("block_recurrent_transformer_pytorch.block_recurrent_transformer_pytorch").Attention(8)
+        self.inner = import_module("block_recurrent_transformer_pytorch.block_recurrent_transformer_pytorch").Attention(
+            8
+        )
         self.q, self.kv = nn.Linear(width, 32), nn.Linear(width, 16)
 
     def forward(self, x: Any, mask: Any = None) -> Any:

@@ -29,7 +29,7 @@ def performer() -> Iterator[str]:
         "FastAttention": (own.FastAttention(4), lambda layer, x: layer(*(x.view(1, 3, 2, 4).transpose(1, 2),) * 3)),
     }
     for name, (layer, call) in layers.items():
-        layer = layer.double().eval()
+        layer.double().eval()
         x, step = 3 * torch.randn(1, 3, 8).double().requires_grad_(), torch.randn(1, 3, 8).double()
         (slope,) = torch.autograd.grad(call(layer, x).sum(), x)
         found = sum(sign * call(layer, x + sign * 1e-6 * step).sum() for sign in (1, -1)) / 2e-6
@@ -61,7 +61,7 @@ class _Switches:
 
 
 def nystrom() -> Iterator[str]:
-    """The largest sum is taken over all rows, and what the layer itself adds before the input is seen without a mask."""
+    """The largest sum is that of all rows, and what the layer adds before the input is seen without a mask."""
     layer = import_module("nystrom_attention.nystrom_attention").NystromAttention(32, num_landmarks=8).eval()
     x, ones = 3 * torch.randn(2, 6, 32), torch.ones(2, 6, dtype=torch.bool)
     other = torch.cat([x[:1], 10 * x[1:]])

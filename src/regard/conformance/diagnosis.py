@@ -119,7 +119,8 @@ def _by_other_laws(trial: LawTrial) -> list[Diagnosis]:
 class OracleMatch:
     """A kind of call in which layer and oracle differ, by how much, and the mutations that explain it.
 
-    A gap of zero says that all kinds of call agree with the oracle. `note` says what told the first mutation from others.
+    A gap of zero says that all kinds of call agree with the oracle. `note` says what told the first mutation from
+    others.
     """
 
     mutations: tuple[Mutation, ...]
@@ -130,7 +131,9 @@ class OracleMatch:
     def diagnoses(self) -> list[Diagnosis]:
         """The mutations that match best."""
         return [
-            Diagnosis(each.family, f"matches “{each.description}” to {_CLOSE_IN_WORDS}", note="" if place else self.note)
+            Diagnosis(
+                each.family, f"matches “{each.description}” to {_CLOSE_IN_WORDS}", note="" if place else self.note
+            )
             for place, each in enumerate(self.mutations[:_MOST_MATCHES])
         ]
 

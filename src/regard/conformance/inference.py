@@ -10,8 +10,8 @@ import numpy as np
 from regard.conformance import weight_reading
 from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import LayerFinding, Spec, Subject
-from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
 from regard.conformance.verdict import error_line
+from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
@@ -174,7 +174,9 @@ def _find_window(notes: _Notes, subject: Subject) -> None:
             notes.lacks("window", f"inputs of length {length} raise an error")
             return
         reaches = [
-            int(np.flatnonzero(moved)[-1]) - place + 1 for place, moved in zip(places, found, strict=True) if moved.any()
+            int(np.flatnonzero(moved)[-1]) - place + 1
+            for place, moved in zip(places, found, strict=True)
+            if moved.any()
         ]
         if len(reaches) == len(places) and max(reaches) < length - max(places):
             if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
@@ -199,6 +201,9 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
     size = float(np.abs(y.astype(np.float64)).max())
     is_still = distance(y, swapped) <= 1e-5 * size
+    if is_still and not is_causal and window == 3 and not _is_order_free(subject):
+        notes.lacks("positions", "swapping two of three tokens changes nothing, but shuffling more of them does")
+        return
     if is_still and (spec.depth == 1 or not is_causal):
         notes.add("positions", "none", "swapping two earlier tokens changes nothing")
         alone, repeated = subject.call(x[:, :1])[:, 0], subject.call(x[:, [0, 0, 0]])[:, 2]
@@ -211,6 +216,14 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
         notes.lacks("positions", "several causal layers distinguish the order of tokens without a position code")
     elif not is_still:
         _find_code(notes, subject, x, size)
+
+
+def _is_order_free(subject: Subject) -> bool:
+    """True if outputs follow their inputs in another order of many tokens, as hashes and sorted buckets do not."""
+    rng, length = np.random.default_rng(_SEED), min(_SHORT, subject.spec.max_positions or _SHORT)
+    x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
+    order, y = rng.permutation(length), subject.call(x)
+    return distance(subject.call(x[:, order]), y[:, order]) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
 
 
 def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:

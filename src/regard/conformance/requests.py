@@ -214,7 +214,7 @@ def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subjec
     built = adapters.load_with_findings(request.target, request.arguments)
     spec = None if request.spec is None else request.adjusted(request.spec)
     on_stage("first calls")
-    subject = adapters.adapt(built.layer, spec, name=request.label, arguments=built.arguments)
+    subject = adapters.adapt(built, spec, name=request.label)
     subject.findings = (*built.findings, *subject.findings)
     return subject
 

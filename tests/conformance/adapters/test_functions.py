@@ -119,7 +119,7 @@ def test_attention_in_blocks_gets_lengths_that_it_takes(is_causal):
 
     if is_causal:
         subject = adapt(in_blocks, Spec(causal=True))
-        assert ["layout", "lengths"] == [each.name for each in subject.findings]
+        assert [each.name for each in subject.findings] == ["layout", "lengths"]
         assert not broken(subject, "CAUSAL", "PREFIX", "DTYPE", "BATCH")
     else:
         with pytest.raises(InputError, match="multiples of 4, and is not causal"):

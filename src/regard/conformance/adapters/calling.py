@@ -34,9 +34,9 @@ class CallPlan:
     """One way to call a module.
 
     `inputs` are the arguments that get the tokens, `constants` what else each call gets, `places` those that get the
-    positions of the tokens, `tables` those that get rotary tables for the length of the input, in one form. `embedding` is the submodule that embeds token ids: its output is
-    replaced by the tokens. `axes` are those that the module wants. `mask` is for a module that cannot do without one: it
-    is given whenever no other mask is.
+    positions of the tokens, `tables` those that get rotary tables for the length of the input, in one form.
+    `embedding` is the submodule that embeds token ids: its output is replaced by the tokens. `axes` are those that the
+    module wants. `mask` is for a module that cannot do without one: it is given whenever no other mask is.
     """
 
     inputs: tuple[str, ...]

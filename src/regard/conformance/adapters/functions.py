@@ -212,7 +212,7 @@ class _AttentionFunction:
         return (value - 1, 0) if name == "window" and self.names[name] == "window_size" else value
 
     def mixes(self, heads: Sequence[Any], axis: int, start: int = 0, end: int = 1) -> bool:
-        """True if outputs before `start` or from `end` on change with a key and a value between, on an axis of heads."""
+        """True if outputs before `start` or from `end` on change with keys and values between, on this axis."""
         q, k, v = heads
         at = (slice(None),) * axis
         bump = np.zeros(q.shape)
@@ -261,12 +261,14 @@ def _mixes(attend: _AttentionFunction, spec: Spec, length: int) -> tuple[bool, b
 
 
 def _core_layer(attend: _AttentionFunction, spec: Spec, name: str, length: int) -> "CoreLayer":
-    """The function as a layer, with what was found out about it; raises _CannotCall if it needs what cannot be added."""
+    """The function as a layer, with what was found out; raises _CannotCall if it takes too few lengths."""
 
     def looks_ahead(size: int) -> tuple[Any, Exception | None]:
-        q, k, v = (attend.arrays.array(sample(2, spec.num_heads, size, spec.head_width, seed=part)) for part in range(3))
-        starts = (size // 2, size - 1)
-        return returned_or_error(lambda: any([attend.mixes((q, k, v), 2, start, size) for start in starts]))
+        shape = (2, spec.num_heads, size, spec.head_width)
+        heads = [attend.arrays.array(sample(*shape, seed=part)) for part in range(3)]
+        return returned_or_error(
+            lambda: attend.mixes(heads, 2, size // 2, size) or attend.mixes(heads, 2, size - 1, size)
+        )
 
     how = "outputs depend on other positions and not on other heads"
     findings = [LayerFinding(name="layout", value=attend.layout, how=how)]

@@ -175,7 +175,9 @@ class ModuleLayer(TorchLayer):
             how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
             self._note("called with", how, ", ".join(plan.tables))
         if plan.places:
-            self._note("called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places))
+            self._note(
+                "called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places)
+            )
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
@@ -188,7 +190,7 @@ class ModuleLayer(TorchLayer):
             self._note("axes", how, f"[{plan.axes.replace(' ', ', ')}]")
 
     def _find_longest(self) -> None:
-        """The longest input up to a bound, by bisection; of a module that takes only multiples, the longest of those."""
+        """The longest input up to a bound, by bisection, among the multiples that the module takes."""
         if self.length != _LENGTH:
             taken = [length for length in range(1, 2 * self.length + 1) if self._takes(length)]
             self.multiple_of = math.gcd(*taken)

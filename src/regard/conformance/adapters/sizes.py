@@ -14,7 +14,7 @@ _MOST_WIDTHS = 8
 
 
 def width_candidates(module: Any, arguments: Mapping[str, Any]) -> list[LayerFinding]:
-    """Widths that the module may take, the likeliest first: its attributes, the sizes of its matrices, its arguments."""
+    """Widths that the module may take, the likeliest first: by its attributes, matrices and arguments."""
     found: dict[int, LayerFinding] = {}
     for name in WIDTH:
         for owner, values in _named_values(module):
@@ -35,7 +35,7 @@ def width_candidates(module: Any, arguments: Mapping[str, Any]) -> list[LayerFin
 
 
 def head_findings(module: Any, arguments: Mapping[str, Any]) -> dict[str, LayerFinding]:
-    """Numbers and widths of heads by the module's attributes, its config, the first part that has them, its arguments."""
+    """Numbers and widths of heads by the module's attributes, its config, its parts and its arguments."""
     found: dict[str, LayerFinding] = {}
     if heads := single_heads(module):
         found["num_heads"] = LayerFinding(name="num_heads", value=len(heads), how="each is a module of its own")

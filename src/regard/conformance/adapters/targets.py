@@ -46,7 +46,6 @@ def adapt(
     name: str | None = None,
     redraw: bool = True,
     projections: Callable[[Any], Projections] | None = None,
-    arguments: Mapping[str, Any] | None = None,
 ) -> Subject:
     """The target as a subject; one that is a subject already stays as it is.
 
@@ -57,8 +56,9 @@ def adapt(
         name: what reports call it.
         redraw: draw the weights of modules anew, in a copy; False keeps them.
         projections: maps the layer to its matrices, if they do not have the usual names.
-        arguments: what the layer was built with, which says its sizes where nothing else does.
     """
+    # What a layer was built with says its sizes where nothing else does.
+    target, arguments = (target.layer, target.arguments) if isinstance(target, BuiltLayer) else (target, {})
     if isinstance(target, type) and issubclass(target, Subject):
         target = target()
     if isinstance(target, Subject):
@@ -69,7 +69,7 @@ def adapt(
         return RecurrenceLayer(target, spec, name=name)
     if isinstance(target, CachedDecoder):
         return DecoderLayer(target, spec, name=name)
-    subject = _adapted(target, spec, name or _name(target), redraw=redraw, arguments=arguments or {})
+    subject = _adapted(target, spec, name or _name(target), redraw=redraw, arguments=arguments)
     if projections is not None:
         kind, find = type(subject), projections
         # A subclass, since a copy of the subject in another dtype has other matrices.
