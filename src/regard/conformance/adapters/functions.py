@@ -170,8 +170,8 @@ class _AttentionFunction:
     def __call__(self, q: Any, k: Any, v: Any, **options: Any) -> Any:
         """Attention; the options go by our names."""
         given = {self.names[name]: self._as_wanted(name, value) for name, value in options.items()}
-        length = q.shape[2]
-        return self._called(*map(self._lengthened, (q, k, v)), given)[:, :, :length]
+        longer = (self._lengthened(each) for each in (q, k, v))
+        return self._called(tuple(longer), given)[:, :, : q.shape[2]]
 
     def _lengthened(self, heads: Any) -> Any:
         missing = -heads.shape[2] % self.multiple_of
@@ -180,7 +180,8 @@ class _AttentionFunction:
         more = self.arrays.array(np.zeros((*heads.shape[:2], missing, heads.shape[3])))
         return importlib.import_module(self.arrays.module).concatenate([heads, more], 2)
 
-    def _called(self, q: Any, k: Any, v: Any, given: Mapping[str, Any]) -> Any:
+    def _called(self, heads: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+        q, k, v = heads
         stack = importlib.import_module(self.arrays.module).stack
         match self.layout:
             case "[batch, head, position, width]":

@@ -56,7 +56,8 @@ def matrix_sizes(module: Any) -> tuple[int, int] | None:
     named = _named(module)
     query, packed = (_linear(named.get(part)) for part in ("query", "packed"))
     if query is None and packed is None and (heads := single_heads(module)):
-        return tuple(sum(pair[0].shape[1] for pair in _of_heads(heads, part)) for part in ("query", "key"))
+        own, shared = (sum(pair[0].shape[1] for pair in _of_heads(heads, part)) for part in ("query", "key"))
+        return own, shared
     if query is None:
         return None if packed is None or packed[0].shape[1] % 3 else (packed[0].shape[1] // 3,) * 2
     pair, key = _linear(named.get("packed pair")), _linear(named.get("key"))
